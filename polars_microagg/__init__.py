@@ -1,0 +1,43 @@
+"""Microaggregation for Polars and DuckDB: k-anonymous tables whose numbers stay usable."""
+
+from polars_microagg._version import __version__
+from polars_microagg.errors import (
+    BrokenPromiseError,
+    InvalidDataError,
+    InvalidParameterError,
+    MicroaggError,
+    MissingValuesError,
+    NotAnonymousError,
+    NotNumericError,
+    TooFewRecordsError,
+    UnknownMethodError,
+)
+from polars_microagg.frames import functions as _functions
+from polars_microagg.frames.assess import assess
+from polars_microagg.frames.bound import lower_bound
+from polars_microagg.frames.functions import *  # noqa: F403
+from polars_microagg.frames.measures import anonymity, methods, verify
+from polars_microagg.frames.namespace import MicroaggExpr, MicroaggFrame
+from polars_microagg.progress import progress
+
+__all__ = [
+    "BrokenPromiseError",
+    "InvalidDataError",
+    "InvalidParameterError",
+    "MicroaggError",
+    "MicroaggExpr",
+    "MicroaggFrame",
+    "MissingValuesError",
+    "NotAnonymousError",
+    "NotNumericError",
+    "TooFewRecordsError",
+    "UnknownMethodError",
+    "__version__",
+    "anonymity",
+    "assess",
+    "lower_bound",
+    "methods",
+    "progress",
+    "verify",
+]
+__all__ += _functions.__all__

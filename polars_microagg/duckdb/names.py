@@ -1,0 +1,105 @@
+"""Names of columns, found in a table as DuckDB finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polars_microagg.errors import InvalidParameterError
+
+__all__ = ["GROUP", "OURS", "ROW", "blocks_of", "find", "names_of", "refuse_ours", "same"]
+
+OURS = "__mg_"
+"""What the names of the macros' own columns begin with."""
+
+ROW = f"{OURS}row"
+"""The number of a record."""
+
+GROUP = "microagg_group"
+"""The column that the macro `groups` adds."""
+
+LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+def same(name: str, other: str) -> bool:
+    """Compare two names as DuckDB does: only ASCII letters have no case.
+
+    Examples
+    --------
+    >>> same("AGE", "age"), same("Ä", "ä")
+    (True, False)
+    """
+    return name.translate(LOWER) == other.translate(LOWER)
+
+
+def find(what: str, names: Sequence[str], table: Sequence[str]) -> list[str]:
+    """Find columns in a table.
+
+    Parameters
+    ----------
+    what : str
+        Parameter that names the columns.
+    names : sequence of str
+        Names asked for.
+    table : sequence of str
+        Names of all columns.
+
+    Returns
+    -------
+    list of str
+        Their names in the table.
+
+    Raises
+    ------
+    InvalidParameterError
+        A name is unknown or listed twice.
+
+    Examples
+    --------
+    >>> find("columns", ["AGE"], ["Age", "income"])
+    ['Age']
+    """
+    found = []
+    for name in names:
+        alike = [name] if name in table else [known for known in table if same(name, known)]
+        if len(alike) != 1:
+            raise InvalidParameterError.unknown_column(what, name, table)
+        found += alike
+    if repeated := sorted({name for name in found if found.count(name) > 1}):
+        raise InvalidParameterError.duplicate(what, repeated)
+    return found
+
+
+def names_of(what: str, names: object) -> tuple[str, ...]:
+    """Bring a parameter that names columns into a tuple; None names none."""
+    listed = [names] if isinstance(names, str) else names
+    if listed is None:
+        return ()
+    if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
+        raise InvalidParameterError.kind(what, names, "a column name or a list of names")
+    return tuple(listed)
+
+
+def blocks_of(columns: object) -> list[tuple[str, ...]]:
+    """Bring the parameter `columns` into blocks of names, at least one a block.
+
+    Examples
+    --------
+    >>> blocks_of("age"), blocks_of([["age"], ["income", "rent"]])
+    ([('age',)], [('age',), ('income', 'rent')])
+    """
+    items = [columns] if isinstance(columns, str) else columns
+    if not isinstance(items, Sequence):
+        need = "a column name, a list of them, or a list of lists"
+        raise InvalidParameterError.kind("columns", columns, need)
+    nested = [isinstance(item, Sequence) and not isinstance(item, str) for item in items]
+    blocks = [names_of("columns", item) for item in (items if nested and all(nested) else [items])]
+    if not all(blocks):
+        raise InvalidParameterError.no_columns()
+    return blocks
+
+
+def refuse_ours(names: Sequence[str]) -> None:
+    """Refuse names of the user's that begin as ours do."""
+    for name in names:
+        if name.translate(LOWER).startswith(OURS):
+            raise InvalidParameterError.taken(name)

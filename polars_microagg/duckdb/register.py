@@ -1,0 +1,115 @@
+"""The macros of the library in a DuckDB database."""
+
+from __future__ import annotations
+
+import threading
+
+import duckdb
+from duckdb.func import FunctionNullHandling, PythonUDFType
+
+from polars_microagg.duckdb.functions import FUNCTIONS
+from polars_microagg.duckdb.sql import identifier, macros
+from polars_microagg.errors import InvalidParameterError
+
+__all__ = ["register"]
+
+OURS = "_microagg_catalog"
+"""A macro that marks a catalog as made here."""
+
+_one_at_a_time = threading.Lock()
+
+
+def register(
+    con: duckdb.DuckDBPyConnection, *, catalog: str = "microagg"
+) -> duckdb.DuckDBPyConnection:
+    """Add the macros of the library to a DuckDB database.
+
+    Parameters
+    ----------
+    con : duckdb.DuckDBPyConnection
+        A connection to any database, also a read-only one.
+    catalog : str, default 'microagg'
+        Name under which the macros are found, as in ``FROM microagg.mdav(...)``.
+
+    Returns
+    -------
+    duckdb.DuckDBPyConnection
+        The same connection.
+
+    Raises
+    ------
+    InvalidParameterError
+        The database has a catalog or schema of that name which is not ours.
+
+    Notes
+    -----
+    The macros live in an attached catalog in memory: every cursor and connection of this
+    process sees them, and nothing of them stays in the database file. A second call writes them
+    anew, with the methods registered by then.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> with register(duckdb.connect()) as con:
+    ...     con.execute("CREATE TABLE people AS FROM (VALUES (23), (25), (47), (51)) t(age)")
+    ...     con.sql("FROM microagg.mdav('people', 'age', 2)").fetchall()
+    <...>
+    [(24,), (24,), (49,), (49,)]
+    """
+    if not isinstance(catalog, str) or not catalog or "\0" in catalog:
+        raise InvalidParameterError.kind("catalog", catalog, "a name, as in 'microagg'")
+    # A cursor of its own: what is registered inside a transaction that the user rolls back would
+    # leave names that can be neither used nor created again.
+    with _one_at_a_time, con.cursor() as cursor:
+        _attach(cursor, catalog)
+        _add_functions(cursor)
+        for statement in macros(catalog):
+            cursor.execute(statement)
+    return con
+
+
+def _attach(cursor: duckdb.DuckDBPyConnection, catalog: str) -> None:
+    """Attach the catalog, unless it is there and ours."""
+    names = """
+        SELECT database_name FROM duckdb_databases() WHERE lower(database_name) = lower($catalog)
+        UNION ALL
+        SELECT schema_name FROM duckdb_schemas()
+        WHERE lower(schema_name) = lower($catalog) AND NOT internal
+    """
+    taken = cursor.execute(names, {"catalog": catalog}).fetchall()
+    if len(taken) == 1 and _is_ours(cursor, catalog):
+        return
+    if taken:
+        what = f"catalog={catalog!r}: the database has a catalog or schema of that name already"
+        instead = "Give another name, as in register(con, catalog='mg')."
+        raise InvalidParameterError.cannot("register", what, instead)
+    # READ_WRITE, because an attached database is otherwise as read-only as the first one.
+    cursor.execute(f"ATTACH ':memory:' AS {identifier(catalog)} (READ_WRITE)")
+    cursor.execute(f"CREATE OR REPLACE MACRO {identifier(catalog)}.{OURS}() AS true")
+
+
+def _is_ours(cursor: duckdb.DuckDBPyConnection, catalog: str) -> bool:
+    try:
+        cursor.execute(f"SELECT {identifier(catalog)}.{OURS}()")
+    except duckdb.Error:
+        return False
+    return True
+
+
+def _add_functions(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Add the Python functions, once a database instance."""
+    rows = cursor.execute(
+        "SELECT DISTINCT function_name FROM duckdb_functions() "
+        "WHERE database_name = 'system' AND starts_with(function_name, '_microagg_')"
+    ).fetchall()
+    known = {name for (name,) in rows}
+    for name, (function, parameters, result) in FUNCTIONS.items():
+        if name not in known:
+            cursor.create_function(
+                name,
+                function,
+                list(parameters),
+                result,
+                type=PythonUDFType.ARROW,
+                null_handling=FunctionNullHandling.SPECIAL,
+            )

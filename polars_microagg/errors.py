@@ -1,0 +1,294 @@
+"""Every error the library raises, and the wording of each message.
+
+::
+
+    MicroaggError(ValueError)
+      InvalidParameterError     you called it wrongly; raised when the call is typed
+        UnknownMethodError
+      InvalidDataError          the data cannot do it
+        TooFewRecordsError
+        MissingValuesError
+        NotNumericError
+        NotAnonymousError       verify: a class is smaller than k
+      BrokenPromiseError        our bug; nothing was released
+
+A message names columns, counts and parameters and never a data value of a record. It is a
+sentence that stands alone, because DuckDB keeps only the text.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from numbers import Number
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "BrokenPromiseError",
+    "InvalidDataError",
+    "InvalidParameterError",
+    "MicroaggError",
+    "MissingValuesError",
+    "NotAnonymousError",
+    "NotNumericError",
+    "TooFewRecordsError",
+    "UnknownMethodError",
+]
+
+
+def _names(names: Iterable[object]) -> str:
+    """Join names for a sentence, at most ten of them."""
+    shown = [repr(name) for name in names]
+    more = f" and {len(shown) - 10} more" if len(shown) > 10 else ""
+    return ", ".join(shown[:10]) + more
+
+
+def _shown(got: object) -> str:
+    """Write a parameter as it was given; of what may hold data, only its type."""
+    if isinstance(got, list | tuple):
+        return f"[{', '.join(map(_shown, got[:10]))}{', ...' if len(got) > 10 else ''}]"
+    return repr(got) if got is None or isinstance(got, str | Number) else f"<{type(got).__name__}>"
+
+
+def _hint(name: object, known: Iterable[str]) -> str:
+    """Suggest the closest known name, or list what there is."""
+    known = list(known)
+    words = [other for other in known if isinstance(other, str)]
+    close = get_close_matches(str(name), words, n=1) or [
+        other for other in words if other.lower() == str(name).lower()
+    ]
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    return f"Choose from {_names(known)}." if known else "There is none to choose from."
+
+
+class MicroaggError(ValueError):
+    """Base of every error of this library."""
+
+
+class InvalidParameterError(MicroaggError):
+    """A parameter is wrong; raised when the call is typed."""
+
+    @classmethod
+    def k(cls, got: object) -> Self:
+        """Refuse a `k` that is not an integer of at least 2."""
+        return cls(
+            f"k={_shown(got)} is not a group size; k must be an integer of at least 2. "
+            "Give the smallest number of records that may share a value, for example k=5."
+        )
+
+    @classmethod
+    def choice(cls, name: str, got: object, choices: Iterable[str]) -> Self:
+        """Refuse a value outside a closed list."""
+        choices = list(choices)
+        return cls(
+            f"{name}={_shown(got)} is not known; it must be one of {_names(choices)}. "
+            f"{_hint(got, choices)}"
+        )
+
+    @classmethod
+    def kind(cls, name: str, got: object, need: str) -> Self:
+        """Refuse a value of the wrong type or range."""
+        return cls(
+            f"{name}={_shown(got)} was given; it must be {need}. Change it or leave it out for the default."
+        )
+
+    @classmethod
+    def option(cls, method: str, name: str, options: Iterable[str]) -> Self:
+        """Refuse an option that the method does not have."""
+        return cls(f"{method} has no option {name!r}. {_hint(name, options)}")
+
+    @classmethod
+    def missing_k(cls, method: str) -> Self:
+        """Ask for the `k` that was left out."""
+        return cls(f"{method} needs k, the smallest group size, and none was given. Add k=5.")
+
+    @classmethod
+    def too_many(cls, method: str, records: int, limit: int, cost: str) -> Self:
+        """Name methods for more records than this one takes."""
+        return cls(
+            f"{method} takes at most {limit} records at a time, as its time grows like {cost}, and "
+            f"got {records}. Use method mdav, or fixed_size for millions of records, or name strata "
+            "of fewer records."
+        )
+
+    @classmethod
+    def no_columns(cls) -> Self:
+        """Refuse an empty selection."""
+        return cls(
+            "No column was given to mask; at least one is needed. Name it, as in ['age', 'income']."
+        )
+
+    @classmethod
+    def duplicate(cls, what: str, names: Iterable[str]) -> Self:
+        """Refuse a name that is listed twice."""
+        return cls(f"{what} lists {_names(names)} more than once. Name each column once.")
+
+    @classmethod
+    def unknown_column(cls, what: str, name: object, known: Iterable[str]) -> Self:
+        """Refuse a column that the table does not have."""
+        return cls(
+            f"{what} names {_shown(name)}, which is not a column of the table. {_hint(name, known)}"
+        )
+
+    @classmethod
+    def overlap(cls, what: str, names: Iterable[str]) -> Self:
+        """Refuse a masked column that also plays another role."""
+        return cls(
+            f"{_names(names)} is masked and is in {what} as well; a column has one role. "
+            f"Take it out of the masked columns or out of {what}."
+        )
+
+    @classmethod
+    def taken(cls, name: str) -> Self:
+        """Refuse an output name that the table already uses."""
+        return cls(
+            f"The table already has a column {name!r}, which the result needs. "
+            "Rename that column, or give another name."
+        )
+
+    @classmethod
+    def not_joint(cls, method: str, dtype: object) -> Self:
+        """Refuse a plain column where records are to be grouped."""
+        return cls(
+            f"microagg.{method} groups records by several columns at once and was called on a "
+            f"plain column of type {dtype}: each column would be masked alone and records "
+            f'would not be k-anonymous. Write pl.struct("a", "b").microagg.{method}(...).'
+        )
+
+    @classmethod
+    def not_yet(cls, what: str, instead: str) -> Self:
+        """Refuse an option that a later version will have."""
+        return cls(f"{what} is not available in this version. {instead}")
+
+    @classmethod
+    def cannot(cls, method: str, what: str, instead: str) -> Self:
+        """Refuse what a method cannot honour."""
+        return cls(f"{method} cannot honour {what}. {instead}")
+
+
+class UnknownMethodError(InvalidParameterError):
+    """No method of that name is registered."""
+
+    @classmethod
+    def of(cls, name: object, known: Iterable[str]) -> Self:
+        """Name the method asked for and the closest one there is."""
+        known = list(known)
+        return cls(
+            f"There is no method {_shown(name)}. {_hint(name, known)} mg.methods() lists them all."
+        )
+
+
+class InvalidDataError(MicroaggError):
+    """The call is right and the data cannot do it."""
+
+    @classmethod
+    def rows(cls, original: int, masked: int) -> Self:
+        """Refuse tables that cannot be matched by position."""
+        return cls(
+            f"original has {original} rows and masked has {masked}; rows are matched by position. "
+            "Give two tables of the same rows in the same order, or name a key column with key=."
+        )
+
+    @classmethod
+    def key(cls, key: object, found: str) -> Self:
+        """Refuse a key that does not match rows one to one."""
+        return cls(
+            f"key={_shown(key)} does not match the rows of original and masked one to one: {found}. "
+            "Name columns that identify a row in both tables."
+        )
+
+
+class TooFewRecordsError(InvalidDataError):
+    """Fewer than k records."""
+
+    @classmethod
+    def of(cls, n: int, k: int) -> Self:
+        """Say how many records there are."""
+        return cls(
+            f"k={k} needs at least {k} records, got {n}. "
+            "Lower k, or use small_strata='null' to make the masked cells null."
+        )
+
+    @classmethod
+    def strata(cls, small: int, total: int, fewest: int, k: int) -> Self:
+        """Say how many strata are too small."""
+        return cls(
+            f"{small} of {total} strata have fewer than k={k} records (the smallest has {fewest}). "
+            "Lower k, merge strata, or use small_strata='null' to make their masked cells null."
+        )
+
+
+class MissingValuesError(InvalidDataError):
+    """Nulls, NaN or infinities where numbers are needed."""
+
+    @classmethod
+    def nulls(cls, column: str, count: int) -> Self:
+        """Say which column has nulls and how many."""
+        return cls(
+            f"Column {column!r} has {count} null value(s). Use nulls='impute' to fill them with the "
+            "centroid of their group, nulls='pattern' to keep them, or drop those rows first."
+        )
+
+    @classmethod
+    def not_finite(cls, column: str, count: int) -> Self:
+        """Say which column has NaN or infinities and how many."""
+        return cls(
+            f"Column {column!r} has {count} NaN or infinite value(s), which have no centroid. "
+            "Replace them by null (fill_nan(None)) or by a number, or drop those rows first."
+        )
+
+    @classmethod
+    def null_records(cls, count: int) -> Self:
+        """Say how many records are null where a record is expected."""
+        return cls(
+            f"{count} whole record(s) are null. Use nulls='impute' or nulls='pattern', "
+            "or drop those rows first."
+        )
+
+
+class NotNumericError(InvalidDataError):
+    """A column of a type that has no centroid."""
+
+    @classmethod
+    def of(cls, column: str, dtype: object) -> Self:
+        """Say which column and what type."""
+        return cls(
+            f"Column {column!r} is of type {dtype}, which has no centroid; numbers, decimals, dates "
+            "and times can be masked. Leave it out, cast it, or use it as a stratum."
+        )
+
+
+class NotAnonymousError(InvalidDataError):
+    """Some class of equal records is smaller than k."""
+
+    @classmethod
+    def of(cls, columns: Iterable[str], k: int, classes: int, records: int, smallest: int) -> Self:
+        """Say how many classes and records fall short."""
+        return cls(
+            f"The table is not {k}-anonymous on {_names(columns)}: {classes} class(es) with "
+            f"{records} record(s) in all are smaller than k={k} (the smallest has {smallest}). "
+            "Mask these columns together with this k before releasing the table."
+        )
+
+
+class BrokenPromiseError(MicroaggError):
+    """A result broke our own promise; a bug of ours, and nothing was released."""
+
+    @classmethod
+    def small_class(cls, method: str, smallest: int, k: int) -> Self:
+        """Say which promise was broken."""
+        return cls(
+            f"{method} made a class of {smallest} record(s) where k={k} was promised. Nothing was "
+            "released. This is a bug of polars_microagg: please report the call and the versions."
+        )
+
+    @classmethod
+    def shape(cls, method: str, got: int, need: int) -> Self:
+        """Say that a result has the wrong length."""
+        return cls(
+            f"{method} labelled {got} of {need} records. Nothing was released. This is a bug of "
+            "polars_microagg: please report the call and the versions."
+        )

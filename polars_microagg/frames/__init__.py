@@ -1,0 +1,1 @@
+"""The polars door; nothing further in imports polars."""

@@ -1,0 +1,208 @@
+"""One column between its own type and float64: what can be masked, and how it comes back."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.errors import MissingValuesError, NotNumericError
+from polars_microagg.kernels.centre import rint_half_even
+from polars_microagg.partition import Labels, Masked, Strata, Vector
+
+__all__ = ["can_mask", "emit", "numbers", "refuse", "require", "unit", "values"]
+
+EXACT = 2**53
+"""Integers up to this size are exact in float64."""
+
+
+def can_mask(dtype: pl.DataType) -> bool:
+    """Tell whether a type has a centroid: numbers, decimals, dates and times."""
+    return dtype.is_numeric() or dtype.is_temporal()
+
+
+def unit(dtype: pl.DataType) -> float:
+    """Size of one step of the integers behind a type."""
+    return 10.0**-dtype.scale if isinstance(dtype, pl.Decimal) else 1.0
+
+
+def require(column: pl.Series, name: str, nulls: str) -> None:
+    """Refuse a column that has nulls against the policy, NaN or infinities."""
+    if nulls == "raise" and column.null_count():
+        raise MissingValuesError.nulls(name, column.null_count())
+    if column.dtype.is_float():
+        bad = len(column) - column.null_count() - int(column.is_finite().sum())
+        if bad:
+            raise MissingValuesError.not_finite(name, bad)
+
+
+def _bounds(physical: pl.Series) -> tuple[int, int]:
+    low, high = physical.min(), physical.max()
+    return (0, 0) if low is None else (int(low), int(high))  # type: ignore[arg-type]
+
+
+def numbers(column: pl.Series, strata: Strata | None) -> Vector:
+    """Turn a column into float64, NaN where null.
+
+    Integers that float64 cannot hold count from the smallest of their stratum, so that
+    nanoseconds since 1970 keep their last digits.
+
+    Parameters
+    ----------
+    column : polars.Series
+        A column of a type that can be masked.
+    strata : Strata, optional
+        Its strata; None to count from 0 in any case.
+
+    Returns
+    -------
+    array of shape (n,)
+        Original units: whole steps for integers, decimals and temporals.
+
+    Examples
+    --------
+    >>> numbers(pl.Series(["1.10", None]).cast(pl.Decimal(5, 2)), Strata.whole(2))
+    array([110.,  nan])
+    """
+    if not column.dtype.is_float():
+        column = column.to_physical()
+        low, high = _bounds(column)
+        if strata is not None and (low < -EXACT or high > EXACT):
+            column = _from_smallest(column, strata, high - low)
+    values: Vector = column.cast(pl.Float64).to_numpy()
+    return values
+
+
+def _from_smallest(column: pl.Series, strata: Strata, span: int) -> pl.Series:
+    wide = pl.UInt128 if column.dtype == pl.UInt128 else pl.Int128
+    if span >= 2**127 and wide == pl.Int128:
+        return column
+    stratum = np.empty(len(column), dtype=np.uint32)
+    stratum[strata.order] = np.repeat(np.arange(len(strata.sizes)), strata.sizes)
+    value = pl.col("value").cast(wide)
+    frame = pl.DataFrame({"value": column, "stratum": stratum})
+    return frame.select(value - value.min().over("stratum")).to_series()
+
+
+def values(original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector]:
+    """Turn a column before and after into float64 in the same units, NaN where null.
+
+    Parameters
+    ----------
+    original, masked : polars.Series
+        A column in its own type; `masked` may be Float64 instead.
+
+    Returns
+    -------
+    tuple of array of shape (n,)
+        Both, counted from the same number.
+
+    Examples
+    --------
+    >>> values(pl.Series([2**60, 2**60 + 1]), pl.Series([2**60 + 1, 2**60 + 1]))
+    (array([0., 1.]), array([1., 1.]))
+    """
+    low = 0
+    if not original.dtype.is_float():
+        low, high = _bounds(original.to_physical())
+        low = 0 if (low >= -EXACT and high <= EXACT) or max(high, high - low) >= 2**127 else low
+    if masked.dtype != original.dtype:
+        # Steps of different sizes, such as milliseconds and nanoseconds, cannot be compared.
+        masked = masked.cast(original.dtype if masked.dtype.is_temporal() else pl.Float64)
+    before, after = (_from(column, low, original.dtype) for column in (original, masked))
+    return before, after
+
+
+def _from(column: pl.Series, low: int, dtype: pl.DataType) -> Vector:
+    step = unit(dtype)
+    if column.dtype.is_float():
+        return column.cast(pl.Float64).to_numpy() - low * step
+    physical = column.to_physical()
+    if low and low >= -(2**126):
+        physical = physical.cast(pl.Int128) - pl.Series([low], dtype=pl.Int128)
+    counted: Vector = physical.cast(pl.Float64).to_numpy() * unit(column.dtype)
+    return counted
+
+
+def emit(column: pl.Series, masked: Masked, j: int, dtype: pl.DataType) -> pl.Series:
+    """Give every record the centre of its group, in the type asked for.
+
+    Parameters
+    ----------
+    column : polars.Series
+        The original column.
+    masked : Masked
+        Centres and labels.
+    j : int
+        Position of the column in `masked`.
+    dtype : polars.DataType
+        Its own type (centres are rounded half to even) or Float64.
+
+    Returns
+    -------
+    polars.Series
+        One value a record; null where the label is -1 or the group has no value.
+    """
+    differences = masked.differences[:, j]
+    anchor = None
+    if masked.anchors is not None:
+        anchor = column.gather(_index(masked.anchors[:, j]))
+    if column.dtype.is_float() or dtype != column.dtype:
+        table = _as_float(anchor, differences, unit(column.dtype), dtype)
+    else:
+        table = _as_whole(column, anchor, differences)
+    return table.gather(_index(masked.labels)).alias(column.name)
+
+
+def _index(rows: Labels) -> pl.Series:
+    """Row numbers for gather, null for -1."""
+    if not rows.size or rows.min() >= 0:
+        return pl.Series(rows.astype(np.uint32))
+    index = pl.Series(np.maximum(rows, 0).astype(np.uint32))
+    return index.set(pl.Series(rows < 0), None)
+
+
+def _as_float(
+    anchor: pl.Series | None, differences: Vector, step: float, dtype: pl.DataType
+) -> pl.Series:
+    if anchor is None:
+        return pl.Series(differences * step).cast(dtype)
+    return (anchor.cast(pl.Float64) + pl.Series(differences * step)).cast(dtype)
+
+
+def _as_whole(column: pl.Series, anchor: pl.Series | None, differences: Vector) -> pl.Series:
+    """Round to whole steps of the type and put them back into it."""
+    physical = column.to_physical()
+    low, high = _bounds(physical)
+    start = (
+        pl.zeros(len(differences), pl.Int64, eager=True) if anchor is None else anchor.to_physical()
+    )
+    absent = start.is_null()
+    if low >= -EXACT and high <= EXACT:
+        base = start.fill_null(0).cast(pl.Int64).to_numpy()
+        steps = base + rint_half_even(base % 2 != 0, differences).astype(np.int64)
+        whole = pl.Series(np.clip(steps, low, high))
+    else:
+        # Sums past 64 bits are exact as Python integers; there is one per group, not per record.
+        exact = start.fill_null(0).to_list()
+        odd = np.array([value % 2 != 0 for value in exact], dtype=np.bool_)
+        rounded = rint_half_even(odd, differences)
+        sums = [min(max(a + int(b), low), high) for a, b in zip(exact, rounded, strict=True)]
+        whole = pl.Series(sums, dtype=pl.Int128 if high < 2**127 else pl.UInt128)
+    if absent.any():
+        whole = whole.set(absent, None)
+    return _typed(whole, column.dtype, physical.dtype)
+
+
+def _typed(whole: pl.Series, dtype: pl.DataType, physical: pl.DataType) -> pl.Series:
+    if isinstance(dtype, pl.Decimal):
+        step = pl.Series([Decimal(1).scaleb(-dtype.scale)], dtype=pl.Decimal(38, dtype.scale))
+        return (whole.cast(pl.Decimal(38, 0)) * step).cast(dtype)
+    return whole.cast(physical).cast(dtype)
+
+
+def refuse(name: str, dtype: pl.DataType) -> None:
+    """Refuse a column whose type has no centroid."""
+    if not can_mask(dtype):
+        raise NotNumericError.of(name, dtype)

@@ -1,0 +1,193 @@
+"""The frame door: one call on a DataFrame or LazyFrame becomes one plan node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.batch import Kernel
+from polars_microagg.frames.columns import refuse
+from polars_microagg.frames.selection import (
+    Schema,
+    as_frame,
+    blocks_of,
+    by_name,
+    names_of,
+    refuse_repeated,
+    resolve,
+)
+from polars_microagg.plan import Plan
+
+__all__ = ["Grouping", "Masking", "Request", "group_frame", "mask_frame", "node", "one_grouping"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call as it was typed: the plan, and columns that are looked up in a schema later."""
+
+    plan: Plan
+    blocks: list[list[str | pl.Expr]]
+    strata: tuple[str, ...]
+    order_by: tuple[str, ...]
+
+    @classmethod
+    def of(cls, method: object, columns: object, k: object, options: Mapping[str, Any]) -> Request:
+        """Check everything that can be checked without the data."""
+        options = dict(options)
+        strata = names_of("strata", options.pop("strata", None))
+        order_by = names_of("order_by", options.pop("order_by", None))
+        plan = Plan.make(method, k, **options)
+        return cls(plan, blocks_of(columns), strata, order_by)
+
+    def kernel(self, schema: Schema) -> Kernel:
+        """Bind the call to the columns of a table."""
+        for what, listed in (("strata", self.strata), ("order_by", self.order_by)):
+            for name in listed:
+                if name not in schema:
+                    raise InvalidParameterError.unknown_column(what, name, schema)
+        blocks = [[n for item in block for n in resolve(item, schema)] for block in self.blocks]
+        names = [name for block in blocks for name in block]
+        if not all(blocks):
+            raise InvalidParameterError.no_columns()
+        refuse_repeated(names)
+        if both := [name for name in names if name in self.strata]:
+            raise InvalidParameterError.overlap("strata", both)
+        for name in names:
+            refuse(name, schema[name])
+        return Kernel(self.plan.bind(blocks), len(self.strata), len(self.order_by))
+
+    def inputs(self, kernel: Kernel) -> list[pl.Expr]:
+        """Columns of the batch, under names that cannot clash."""
+        names = [*kernel.names, *self.strata, *self.order_by]
+        return [by_name(name).alias(str(i)) for i, name in enumerate(names)]
+
+
+def _spare(schema: Schema) -> str:
+    name = "__microagg__"
+    while name in schema:
+        name += "_"
+    return name
+
+
+def _each_type(kernel: Kernel, schema: Schema) -> dict[str, pl.DataType]:
+    return {str(i): kernel.output(schema[name]) for i, name in enumerate(kernel.names)}
+
+
+@dataclass(frozen=True)
+class Masking:
+    """The function of a plan node that masks; a class, so that plans can be serialised."""
+
+    kernel: Kernel
+
+    def __call__(self, batch: pl.Series) -> pl.Series:
+        """Mask the fields of a struct column."""
+        fields = batch.struct.unnest()
+        masked = self.kernel.mask(fields)
+        # By a dict: in a list, a column of the name "" would be named anew.
+        named = dict(zip(fields.columns, masked, strict=False))
+        return pl.DataFrame(named).to_struct(batch.name)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The function of a plan node that numbers groups."""
+
+    kernel: Kernel
+
+    def __call__(self, batch: pl.Series) -> pl.Series:
+        """Number the groups of a struct column."""
+        return self.kernel.groups(batch.struct.unnest()).alias(batch.name)
+
+
+def node(
+    inputs: pl.Expr, function: Callable[[pl.Series], pl.Series], dtype: pl.DataType
+) -> pl.Expr:
+    """All records at once: nothing that comes later may be moved below this node."""
+    return inputs.map_batches(
+        function, return_dtype=dtype, is_elementwise=False, returns_scalar=False
+    )
+
+
+def mask_frame(
+    frame: Any, method: object, columns: object, k: object, options: Mapping[str, Any]
+) -> Any:
+    """Mask columns of a frame.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame or polars.LazyFrame
+        The table.
+    method : str
+        Name of a method.
+    columns : str, selector, list, or list of lists
+        What to mask.
+    k : int
+        Smallest group size.
+    options : mapping
+        Common options and those of the method.
+
+    Returns
+    -------
+    polars.DataFrame or polars.LazyFrame
+        Same columns, same order; the kind that came in.
+    """
+    request = Request.of(method, columns, k, options)
+    frame = as_frame(frame)
+    if isinstance(frame, pl.DataFrame):
+        kernel = request.kernel(frame.schema)
+        masked = kernel.mask(frame.select(request.inputs(kernel)))
+        named = zip(kernel.names, masked, strict=True)
+        return frame.with_columns([column.alias(name) for name, column in named])
+
+    def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
+        kernel = request.kernel(schema)
+        spare = _spare(schema)
+        dtype = pl.Struct(_each_type(kernel, schema))
+        made = node(pl.struct(request.inputs(kernel)), Masking(kernel), dtype)
+        fields = [
+            pl.col(spare).struct.field(str(i)).alias(name) for i, name in enumerate(kernel.names)
+        ]
+        return lazy.with_columns(made.alias(spare)).with_columns(fields).drop(spare)
+
+    return frame.pipe_with_schema(build)
+
+
+def one_grouping(kernel: Kernel) -> Kernel:
+    """Refuse a kernel that makes several groupings, or none."""
+    plan = kernel.plan
+    if plan.groups_cells or len(plan.blocks) > 1:
+        what = "groups of records for more than one block of columns"
+        raise InvalidParameterError.cannot(
+            plan.method.name, what, "Ask for the groups of one block, or of one column, at a time."
+        )
+    return kernel
+
+
+def group_frame(
+    frame: Any, method: object, columns: object, k: object, name: object, options: Mapping[str, Any]
+) -> Any:
+    """Add the group of each record as a column; parameters as for `mask_frame`."""
+    request = Request.of(method, columns, k, options)
+    if not isinstance(name, str):
+        raise InvalidParameterError.kind("name", name, "a column name")
+    frame = as_frame(frame)
+
+    def kernel_for(schema: Schema) -> Kernel:
+        if name in schema:
+            raise InvalidParameterError.taken(name)
+        return one_grouping(request.kernel(schema))
+
+    if isinstance(frame, pl.DataFrame):
+        kernel = kernel_for(frame.schema)
+        return frame.with_columns(kernel.groups(frame.select(request.inputs(kernel))).alias(name))
+
+    def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
+        kernel = kernel_for(schema)
+        made = node(pl.struct(request.inputs(kernel)), Grouping(kernel), pl.UInt32())
+        return lazy.with_columns(made.alias(name))
+
+    return frame.pipe_with_schema(build)

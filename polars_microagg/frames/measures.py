@@ -1,0 +1,165 @@
+"""Measures of one table: methods, verify and anonymity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_microagg import registry
+from polars_microagg.errors import InvalidParameterError, NotAnonymousError
+from polars_microagg.frames.selection import (
+    Columns,
+    Names,
+    as_frame,
+    blocks_of,
+    by_name,
+    names_of,
+    resolve,
+)
+from polars_microagg.parameters import group_size
+
+__all__ = ["anonymity", "classes", "keys_of", "methods", "selected", "verify"]
+
+
+def methods() -> pl.DataFrame:
+    """List the registered methods.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a method: its name, what k counts (`unit`: records or values), the group
+        sizes that come out, how its time grows with the number n of records (`cost`), the most
+        records it takes at a time (`limit`, null if any number), the numbers of the papers, and
+        a summary.
+
+    Examples
+    --------
+    >>> methods().filter(name="mdav").select("name", "unit", "sizes").row(0)
+    ('mdav', 'record', 'k..2k-1')
+    """
+    rows = [
+        {
+            "name": entry.name,
+            "unit": entry.unit,
+            "sizes": entry.sizes,
+            "cost": entry.cost,
+            "limit": entry.limit,
+            "paper": entry.paper,
+            "summary": entry.summary,
+        }
+        for entry in registry.methods().values()
+    ]
+    columns = ["name", "unit", "sizes", "cost", "limit", "paper", "summary"]
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String) | {"limit": pl.Int64})
+
+
+def selected(frame: pl.DataFrame | pl.LazyFrame, columns: object) -> list[list[str]]:
+    """Names of each block of columns."""
+    schema = frame.collect_schema()
+    blocks = [[n for item in block for n in resolve(item, schema)] for block in blocks_of(columns)]
+    if not all(blocks):
+        raise InvalidParameterError.no_columns()
+    return blocks
+
+
+def keys_of(frame: pl.DataFrame | pl.LazyFrame, what: str, names: object) -> tuple[str, ...]:
+    """Check a parameter that names columns of a table."""
+    listed, schema = names_of(what, names), frame.collect_schema()
+    for name in listed:
+        if name not in schema:
+            raise InvalidParameterError.unknown_column(what, name, schema)
+    return listed
+
+
+def classes(
+    frame: pl.DataFrame | pl.LazyFrame, names: Sequence[str], strata: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Sizes of the classes of equal records, and which of them have no value at all."""
+    keys = list(dict.fromkeys([*names, *strata]))
+    numbered = frame.lazy().select(by_name(name).alias(str(i)) for i, name in enumerate(keys))
+    empty = pl.all_horizontal(pl.col(str(i)).is_null() for i in range(len(names)))
+    return (
+        numbered.group_by(str(i) for i in range(len(keys)))
+        .agg(pl.len().alias("size"))
+        .select("size", empty.alias("empty"))
+        .collect()
+    )
+
+
+def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> None:
+    """Check that at least k records share each record, and raise if not.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame or polars.LazyFrame
+        A masked table; a LazyFrame is collected.
+    columns : str, selector, list, or list of lists
+        The columns that were masked; each block of a list of lists is checked on its own.
+    k : int
+        Smallest class allowed, at least 2.
+    strata : str or list of str, optional
+        Columns that were kept as strata: classes are counted within each.
+
+    Raises
+    ------
+    NotAnonymousError
+        Some class is smaller than k.
+
+    Notes
+    -----
+    Null is a value like any other, but records whose columns are all null (a suppressed
+    stratum) release nothing and may be fewer than k.
+
+    Examples
+    --------
+    >>> verify(pl.DataFrame({"age": [30, 30, 41]}), ["age"], k=2)
+    Traceback (most recent call last):
+        ...
+    polars_microagg.errors.NotAnonymousError: The table is not 2-anonymous on 'age': ...
+    """
+    k = group_size(k)
+    frame = as_frame(frame)
+    keys = keys_of(frame, "strata", strata)
+    for names in selected(frame, columns):
+        sizes = classes(frame, names, keys).filter(~pl.col("empty"))["size"]
+        small = sizes.filter(sizes < k)
+        if len(small):
+            smallest = int(small.min())  # type: ignore[arg-type]
+            raise NotAnonymousError.of(names, k, len(small), int(small.sum()), smallest)
+
+
+def anonymity(frame: Any, columns: Columns, *, strata: Names = None) -> pl.DataFrame:
+    """Count the classes of equal records.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame or polars.LazyFrame
+        A table; a LazyFrame is collected.
+    columns : str, selector or list
+        What an intruder is thought to know.
+    strata : str or list of str, optional
+        More such columns: classes are counted within each stratum.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row: records, classes, k_min (the smallest class), k_prime (records divided by
+        classes), uniques (records alone in their class). Null counts as a value.
+
+    Examples
+    --------
+    >>> anonymity(pl.DataFrame({"age": [30, 30, 41]}), ["age"]).row(0)
+    (3, 2, 1, 1.5, 1)
+    """
+    frame = as_frame(frame)
+    names = [name for block in selected(frame, columns) for name in block]
+    size = pl.col("size")
+    return classes(frame, names, keys_of(frame, "strata", strata)).select(
+        records=size.sum().cast(pl.Int64),
+        classes=pl.len().cast(pl.Int64),
+        k_min=size.min().cast(pl.Int64),
+        k_prime=size.sum() / pl.when(pl.len() > 0).then(pl.len()),
+        uniques=(size == 1).sum().cast(pl.Int64),
+    )

@@ -1,0 +1,105 @@
+"""Which table and which of its columns a call means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+import polars as pl
+import polars.selectors as cs
+
+from polars_microagg.errors import InvalidParameterError
+
+__all__ = [
+    "Columns",
+    "F",
+    "Names",
+    "Schema",
+    "as_frame",
+    "blocks_of",
+    "by_name",
+    "names_of",
+    "refuse_repeated",
+    "resolve",
+]
+
+F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
+Columns: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr | Sequence[str | pl.Expr]]"
+"""A name, a selector, a list of them, or a list of lists: blocks masked each on its own."""
+Names: TypeAlias = "str | Sequence[str] | None"
+Schema: TypeAlias = "Mapping[str, pl.DataType]"
+
+
+def names_of(what: str, names: object) -> tuple[str, ...]:
+    """Check a parameter that names columns."""
+    listed = [names] if isinstance(names, str) else names
+    if listed is None:
+        return ()
+    if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
+        raise InvalidParameterError.kind(what, names, "a column name or a list of names")
+    if repeated := sorted({name for name in listed if listed.count(name) > 1}):
+        raise InvalidParameterError.duplicate(what, repeated)
+    return tuple(listed)
+
+
+def blocks_of(columns: object) -> list[list[str | pl.Expr]]:
+    """Bring a column specification into blocks of names and selectors."""
+    need = "a column name, a selector, a list of them, or a list of lists"
+    items = [columns] if isinstance(columns, str | pl.Expr) else columns
+    if not isinstance(items, Sequence) or isinstance(items, bytes):
+        raise InvalidParameterError.kind("columns", type(columns).__name__, need)
+    nested = [isinstance(item, Sequence) and not isinstance(item, str | bytes) for item in items]
+    blocks = [list(item) for item in items] if nested and all(nested) else [list(items)]
+    for block in blocks:
+        if not block:
+            raise InvalidParameterError.no_columns()
+        for item in block:
+            if not isinstance(item, str | pl.Expr):
+                raise InvalidParameterError.kind("columns", type(item).__name__, need)
+            if isinstance(item, pl.Expr) and not item.meta.is_column_selection():
+                raise InvalidParameterError.kind("columns", str(item), need)
+    refuse_repeated([item for block in blocks for item in block if isinstance(item, str)])
+    return blocks
+
+
+def refuse_repeated(names: list[str]) -> None:
+    """Refuse a column that is listed twice."""
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise InvalidParameterError.duplicate("columns", repeated)
+
+
+def resolve(item: str | pl.Expr, schema: Schema) -> list[str]:
+    """Names behind a name or a selector."""
+    if isinstance(item, str):
+        if item not in schema:
+            raise InvalidParameterError.unknown_column("columns", item, schema)
+        return [item]
+    try:
+        return pl.LazyFrame(schema=schema).select(item).collect_schema().names()
+    except pl.exceptions.ColumnNotFoundError:
+        raise InvalidParameterError.unknown_column("columns", str(item), schema) from None
+
+
+def by_name(name: str) -> pl.Expr:
+    """Column of exactly this name, where pl.col would read "^a$" and "*" as patterns."""
+    return cs.by_name(name).as_expr()
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """An Arrow stream without the rest of its table, whose type polars would keep alive."""
+
+    __arrow_c_stream__: Callable[..., object]
+
+
+def as_frame(frame: Any) -> Any:
+    """Take a polars frame as it is and anything that speaks Arrow as a DataFrame."""
+    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        return frame
+    if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
+        # Pandas knows which of its columns are an index; of the others only the stream is wanted.
+        pandas = type(frame).__module__.partition(".")[0] == "pandas"
+        return pl.DataFrame(frame if pandas else _Stream(frame.__arrow_c_stream__))
+    need = "a polars DataFrame or LazyFrame, or a table that exports Arrow"
+    raise InvalidParameterError.kind("frame", type(frame).__name__, need)

@@ -1,0 +1,140 @@
+"""The nearest neighbours of every record within its stratum, exact and in linear memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.kernels.distance import rounding_slack, squared_distances
+from polars_microagg.partition import Labels, Matrix, Vector
+
+__all__ = ["candidates"]
+
+DIRECT = 256
+"""Up to so many records, all distances are computed as they stand."""
+
+CLASS = 16
+"""Small strata are laid side by side with others whose sizes differ by less than this."""
+
+CELLS = 1 << 20
+"""Distances looked at together."""
+
+SPARE = 4
+"""So many more are picked by the matrix product than are wanted."""
+
+CROWD = 4
+"""Of records as near as the last one wanted, so many times that number compete, by row."""
+
+
+def candidates(x: Matrix, sizes: Labels, count: int) -> Labels:
+    """Find the records nearest to each one in its own stratum.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        Centred records, stratum by stratum, d >= 1.
+    sizes : array of shape (s,)
+        Records in each stratum, none of them 0.
+    count : int
+        How many neighbours, at least 1.
+
+    Returns
+    -------
+    array of shape (n, count)
+        Their rows, nearest first, equally near ones by row. A record stands in for neighbours
+        that its stratum does not have.
+
+    Notes
+    -----
+    A stratum of up to 256 records has the very same neighbours alone and among others.
+
+    Examples
+    --------
+    >>> candidates(np.array([[0.0], [3.0], [1.0], [9.0], [7.0]]), np.array([3, 2]), 2)
+    array([[2, 1],
+           [2, 0],
+           [0, 1],
+           [4, 3],
+           [3, 4]])
+    """
+    near = np.empty((len(x), count), dtype=np.intp)
+    near[:] = np.arange(len(x))[:, None]
+    starts = np.cumsum(sizes) - sizes
+    small = sizes <= DIRECT
+    _of_small(x, starts[small], sizes[small], near)
+    for start, size in zip(starts[~small].tolist(), sizes[~small].tolist(), strict=True):
+        _of_large(x[start : start + size], start, near[start : start + size])
+    return near
+
+
+def _of_small(x: Matrix, starts: Labels, sizes: Labels, near: Labels) -> None:
+    """Compare all records of small strata, strata of about the same size side by side."""
+    width = -(-sizes // CLASS) * CLASS
+    for slots in np.unique(width):
+        chosen = np.flatnonzero(width == slots)
+        step = max(1, CELLS // int(slots) ** 2)
+        for first in range(0, len(chosen), step):
+            part = chosen[first : first + step]
+            _side_by_side(x, starts[part, None], sizes[part, None], int(slots), near)
+
+
+def _side_by_side(x: Matrix, starts: Labels, sizes: Labels, slots: int, near: Labels) -> None:
+    filled = np.arange(slots) < sizes
+    rows = np.where(filled, starts + np.arange(slots), starts)
+    distances = np.zeros((len(rows), slots, slots))
+    for column in x.T:
+        values = column[rows]
+        distances += np.square(values[:, :, None] - values[:, None, :])
+    distances[np.broadcast_to(~filled[:, None], distances.shape)] = np.inf
+    distances[:, np.arange(slots), np.arange(slots)] = np.inf
+    # One stratum has no more neighbours than records, and finite distances come first.
+    width = min(near.shape[1], int(sizes.max()) - 1)
+    found = np.argsort(distances, axis=2, kind="stable")[:, :, :width]
+    there = (np.arange(width) < sizes - 1)[:, None, :] & filled[:, :, None]
+    own = np.broadcast_to(rows[:, :, None], found.shape)
+    near[rows[filled], :width] = np.where(there, found + starts[:, :, None], own)[filled]
+
+
+def _of_large(x: Matrix, start: int, near: Labels) -> None:
+    """Narrow down by a matrix product, then compare distances; fills the rows of one stratum."""
+    n = len(x)
+    columns = np.ascontiguousarray(x.T)
+    norms = squared_distances(columns, np.zeros(len(columns)))
+    table = np.concatenate((columns, norms[None]))
+    slack = rounding_slack(float(norms.max()), columns[:, norms.argmax()])
+    step = max(1, CELLS // n)
+    for first in range(0, n, step):
+        rows = np.arange(first, min(first + step, n))
+        weights = np.ones((len(rows), len(table)))
+        np.multiply(x[rows], -2.0, out=weights[:, :-1])
+        values = weights @ table
+        values[np.arange(len(rows)), rows] = np.inf
+        near[rows] = _choose(columns, rows, values, slack, near.shape[1]) + start
+
+
+def _choose(
+    columns: Matrix, rows: Labels, values: Matrix, slack: float, count: int
+) -> npt.NDArray[np.intp]:
+    """Nearest records by exact distance among those that the product puts first."""
+    wide = min(count + SPARE, values.shape[1] - 2)
+    found = np.argpartition(values, wide, axis=1)[:, : wide + 1]
+    ranked = np.sort(np.take_along_axis(values, found, axis=1), axis=1)
+    chosen = _ranked(columns, rows, np.sort(found, axis=1))[:, :count]
+    # Where rounding may have kept out an equal of the last one, all that could be it compete.
+    doubtful = ranked[:, wide] <= ranked[:, count - 1] + slack
+    for i in np.flatnonzero(doubtful):
+        last = ranked[i, count - 1]
+        sure = np.flatnonzero(values[i] < last - slack)
+        rivals = np.flatnonzero(np.abs(values[i] - last) <= slack)[: CROWD * count]
+        rivals = np.sort(np.concatenate((sure, rivals)))
+        chosen[i] = _ranked(columns, rows[i : i + 1], rivals[None])[0, :count]
+    return chosen
+
+
+def _ranked(columns: Matrix, rows: Labels, found: Labels) -> Labels:
+    """Sort rows found for some records by exact distance; equal ones stay in order."""
+    distances: Vector = np.zeros(found.shape)
+    for column in columns:
+        distances += np.square(column[found] - column[rows][:, None])
+    order = np.argsort(distances, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1)

@@ -1,0 +1,53 @@
+"""Groups that grow one record at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polars_microagg.kernels.distance import total
+
+if TYPE_CHECKING:
+    from polars_microagg.kernels.remaining import Remaining
+    from polars_microagg.partition import Labels
+
+__all__ = ["grow"]
+
+
+def grow(remaining: Remaining, row: int, count: int, spared: int = -1) -> Labels:
+    """Remove a record, and `count` - 1 times the one nearest to the mean of those removed.
+
+    Parameters
+    ----------
+    remaining : Remaining
+        The records that are left, at least `count`, and one more if one is spared.
+    row : int
+        The record to start from.
+    count : int
+        Size of the group.
+    spared : int, optional
+        A record that is left that the group does not take.
+
+    Returns
+    -------
+    array of shape (count,)
+        Rows of the group, in the order in which they joined it.
+
+    Examples
+    --------
+    >>> from polars_microagg.kernels.remaining import Remaining
+    >>> grow(Remaining(np.array([[0.0], [4.0], [5.0], [8.5], [2.0]])), 1, 4)
+    array([1, 2, 4, 0])
+    """
+    rows = np.array([row], dtype=np.intp)
+    while True:
+        remaining.remove(rows[-1:])
+        if len(rows) == count:
+            return rows
+        mean = total(remaining.columns.take(rows, axis=1)) / len(rows)
+        nearest = remaining.nearest_to_point(mean, 1)
+        if nearest[0] == spared:
+            nearest = remaining.nearest_to_point(mean, 2)
+            nearest = nearest[nearest != spared]
+        rows = np.append(rows, nearest)

@@ -1,0 +1,132 @@
+"""The nearest neighbours of all records among those that remain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polars_microagg.kernels.distance import rounding_slack, squared_distances
+from polars_microagg.kernels.search import with_norms
+from polars_microagg.partition import Labels, Matrix
+
+__all__ = ["Neighbours"]
+
+CELLS = 1 << 22
+"""Distances looked at together."""
+
+KNOWN = 1 << 24
+"""So many neighbours are kept in all, unless more are asked for."""
+
+SPARE = 16
+"""So many more neighbours of a record than asked for are kept at least."""
+
+SHARE = 4
+"""The table of records is rewritten once one in so many has gone from it."""
+
+
+class Neighbours:
+    """The `count` records nearest to each one, kept up to date while records are removed.
+
+    Nearest is by `squared_distances`, of equally near ones the lowest row. Only a record that
+    loses a neighbour is looked at again. The next nearest, found together with the first, step
+    in; a search through all records is needed only when they are used up.
+
+    Parameters
+    ----------
+    columns : array of shape (d, n)
+        One record a column, n > count.
+    count : int
+        Number of neighbours of each record, at least 1.
+
+    Attributes
+    ----------
+    near : array of shape (count, n)
+        Rows of the neighbours of each record that remains, nearest first.
+    """
+
+    def __init__(self, columns: Matrix, count: int) -> None:
+        n = columns.shape[1]
+        self._columns = columns
+        self._records = with_norms(columns)
+        norms = self._records[-1]
+        self._slack = rounding_slack(float(norms.max()), columns[:, norms.argmax()])
+        # One more than there are rows: row n is gone, and stands for no neighbour.
+        self._gone = np.zeros(n + 1, dtype=np.bool_)
+        self._gone[n] = True
+        spare = SPARE + min(4 * count, max(0, KNOWN // n - count))
+        self._known = np.full((n, min(count + spare, n - 1)), n, dtype=np.intp)
+        self.near = np.empty((count, n), dtype=np.intp)
+        self._tabulate()
+        self._renew(np.arange(n))
+
+    def remove(self, rows: Labels) -> Labels:
+        """Remove records.
+
+        Returns
+        -------
+        array of int
+            Rows, ascending, of the records that have other neighbours now; none if fewer than
+            `count` + 1 records are left.
+        """
+        self._gone[rows] = True
+        self._left -= len(rows)
+        if self._left <= len(self.near):
+            return np.empty(0, dtype=np.intp)
+        if (SHARE - 1) * len(self._rows) >= SHARE * self._left:
+            self._tabulate()
+        lost = self._gone.take(self.near).any(axis=0)
+        lost &= ~self._gone[:-1]
+        changed = np.flatnonzero(lost)
+        self._renew(changed)
+        return changed
+
+    def _tabulate(self) -> None:
+        self._rows = np.flatnonzero(~self._gone)
+        self._left = len(self._rows)
+        self._table = self._records.take(self._rows, axis=1)
+
+    def _renew(self, rows: Labels) -> None:
+        """Take the nearest of the known neighbours that remain."""
+        count = len(self.near)
+        few = np.count_nonzero(~self._gone[self._known[rows]], axis=1) < count
+        wanted = rows[few]
+        step = max(1, CELLS // len(self._rows))
+        for start in range(0, len(wanted), step):
+            self._search(wanted[start : start + step])
+        known = self._known[rows]
+        left = ~self._gone[known]
+        left &= np.cumsum(left, axis=1) <= count
+        self.near[:, rows] = known[left].reshape(-1, count).T
+
+    def _search(self, rows: Labels) -> None:
+        """Find the nearest neighbours of some records among all that remain."""
+        length = min(self._known.shape[1], self._left - 1)
+        records = self._records.take(rows, axis=1)
+        weights = np.ones_like(records)
+        np.multiply(records[:-1], -2.0, out=weights[:-1])
+        values = weights.T @ self._table
+        values[:, self._gone.take(self._rows)] = np.inf
+        values[np.arange(len(rows)), self._rows.searchsorted(rows)] = np.inf
+        which, found = np.nonzero(values <= _at_least_kth(values, length) + self._slack)
+        found = self._rows[found]
+        offsets = self._columns.take(found, axis=1) - records[:-1].take(which, axis=1)
+        distances = squared_distances(offsets, np.zeros(len(offsets)))
+        # Both sorts are stable, so equally near neighbours stay in row order.
+        order = np.lexsort((distances, which))
+        rank = np.arange(len(which)) - which.searchsorted(which)
+        best = rank < length
+        self._known[rows] = len(self._gone) - 1
+        self._known[rows[which[best]], rank[best]] = found[order[best]]
+
+
+def _at_least_kth(values: Matrix, count: int) -> Matrix:
+    """Bound from above, of each row, on the `count`-th smallest value; seldom far from it."""
+    stripes = 8 * count
+    depth = values.shape[1] // stripes
+    if depth > 1:
+        # So many different stripes hold a value as small as the count-th smallest minimum.
+        minima = values[:, : depth * stripes].reshape(len(values), depth, stripes).min(axis=1)
+        bound: Matrix = np.partition(minima, count - 1, axis=1)[:, count - 1 : count]
+        if bound.max() < np.inf:
+            return bound
+    kth: Matrix = np.partition(values, count - 1, axis=1)[:, count - 1 : count]
+    return kth

@@ -1,0 +1,199 @@
+"""Put columns on a common scale, for distances only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.partition import Labels, Matrix, Vector
+
+__all__ = ["SCALES", "Segments", "scaled", "standardised"]
+
+T = TypeVar("T", bound=np.generic)
+
+HUGE = 2.0**1000
+"""Differences of values up to this size do not overflow."""
+
+
+LARGE = 2.0**256
+"""Squares of scaled values up to this size do not overflow."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Segments:
+    """Consecutive rows that are scaled on their own: one segment a stratum.
+
+    Sums are added up in row order, so a stratum has the same scale alone and among others.
+    """
+
+    sizes: Labels
+    starts: Labels
+    code: Labels
+
+    @classmethod
+    def of(cls, sizes: Labels) -> Segments:
+        """Lay out segments of these sizes, none empty."""
+        return cls(sizes, np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes))
+
+    def spread(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        """Give each row the value of its segment."""
+        return values if len(values) == 1 else values[self.code]
+
+    def mean(self, column: Vector) -> Vector:
+        """Mean of each segment over the values present; 0 where there is none."""
+        absent = np.isnan(column)
+        if not absent.any():
+            present, total = self.sizes, np.bincount(self.code, column)
+        else:
+            present = np.maximum(np.bincount(self.code, ~absent), 1)
+            total = np.bincount(self.code, np.where(absent, 0.0, column))
+        mean: Vector = total / present
+        return mean
+
+    def quantile(self, column: Vector, *shares: float) -> list[Vector]:
+        """Quantiles of each segment over the values present, linear between ranks."""
+        ranked = column[np.lexsort((column, self.code))]
+        present = np.bincount(self.code, ~np.isnan(column)).astype(np.intp)
+        found = []
+        for share in shares:
+            rank = np.maximum(present - 1, 0) * share
+            low = np.floor(rank).astype(np.intp)
+            below = ranked[self.starts + low]
+            above = ranked[self.starts + np.ceil(rank).astype(np.intp)]
+            found.append(below + (above - below) * (rank - low))
+        return found
+
+
+def _zscore(column: Vector, segments: Segments) -> Vector:
+    centred = column - segments.spread(segments.mean(column))
+    variance = segments.mean(centred * centred)
+    scores: Vector = centred / segments.spread(np.sqrt(np.where(variance > 0, variance, 1.0)))
+    return scores
+
+
+def _minmax(column: Vector, segments: Segments) -> Vector:
+    span = np.fmax.reduceat(column, segments.starts)
+    shares: Vector = column / segments.spread(np.where(span > 0, span, 1.0))
+    return shares
+
+
+def _robust(column: Vector, segments: Segments) -> Vector:
+    low, middle, high = segments.quantile(column, 0.25, 0.5, 0.75)
+    span = high - low
+    steady = (column - segments.spread(middle)) / segments.spread(np.where(span > 0, span, 1.0))
+    return np.where(segments.spread(span > 0), steady, _zscore(column, segments))
+
+
+SCALES: dict[str, Callable[[Vector, Segments], Vector] | None] = {
+    "zscore": _zscore,
+    "minmax": _minmax,
+    "robust": _robust,
+    "none": None,
+}
+
+
+def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels) -> Matrix:
+    """Scale the columns of each stratum for distances.
+
+    Exact shifts of a column and powers of two change no bit of the result: a column starts at
+    its least value and is brought to the order of 1 by a power of two first.
+
+    Parameters
+    ----------
+    x : array of shape (n, p)
+        Finite numbers, stratum by stratum; NaN where a value is absent.
+    how : {"zscore", "minmax", "robust", "none"}
+        Standard deviation 1 (ddof 0), range 1, interquartile range 1, or as it is. A column
+        whose quartiles are equal falls back from the interquartile range to its standard
+        deviation.
+    factors : array of shape (p,)
+        Size of one unit of each column, used by "none".
+    sizes : array of shape (s,)
+        Number of rows of each stratum, none of them 0.
+
+    Returns
+    -------
+    array of shape (n, p), Fortran order
+        Scaled columns; a constant column is all zeros.
+
+    Examples
+    --------
+    >>> scaled(np.array([[1.0, 7.0], [3.0, 7.0]]), "zscore", np.ones(2), np.array([2]))
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    segments = Segments.of(sizes)
+    rescale = SCALES[how]
+    out = np.empty(x.shape, order="F")
+    tops = np.empty((len(sizes), x.shape[1]))
+    for j in range(x.shape[1]):
+        factor = 1.0 if rescale else float(factors[j])
+        column, top = _from_zero(x[:, j], segments, factor)
+        if rescale:
+            column = rescale(np.ldexp(column, -segments.spread(_exponent(top))), segments)
+        out[:, j], tops[:, j] = column, top
+    if how == "robust":
+        # Half of a column may lie far closer together than its outliers are away.
+        peaks = [np.fmax.reduceat(np.abs(column), segments.starts) for column in out.T]
+        peak = np.fmax.reduce(peaks, axis=0)
+        tops = np.where(peak > LARGE, peak, 0.5)[:, None]
+    if rescale is None or how == "robust":
+        shift = segments.spread(_exponent(np.fmax.reduce(tops, axis=1)))
+        np.ldexp(out, -shift[:, None], out=out)
+    return out
+
+
+def _from_zero(column: Vector, segments: Segments, factor: float) -> tuple[Vector, Vector]:
+    """Let each segment start at 0; the second result is its largest value."""
+    low = np.fmin.reduceat(column, segments.starts)
+    high = np.fmax.reduceat(column, segments.starts)
+    huge = np.fmax(np.abs(low), np.abs(high)) > HUGE
+    if huge.any():
+        unit = np.where(huge, 2.0**-64, 1.0)
+        column, low, high = column * segments.spread(unit), low * unit, high * unit
+    return (column - segments.spread(low)) * factor, (high - low) * factor
+
+
+def _exponent(values: Vector) -> Labels:
+    exponents: Labels = np.frexp(np.where(np.isnan(values), 0.0, values))[1]
+    return exponents
+
+
+def standardised(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
+    """Express two tables in standard deviations (ddof 0) from the mean of the first.
+
+    Columns of `original` that are constant or empty are left out. NaN is passed over.
+
+    Parameters
+    ----------
+    original, masked : array of shape (n, p)
+        The data before and after.
+
+    Returns
+    -------
+    tuple of array of shape (n, q)
+        Both tables on the scale of `original`, with q <= p columns.
+
+    Examples
+    --------
+    >>> standardised(np.array([[1.0, 7.0], [3.0, 7.0]]), np.array([[2.0, 7.0], [2.0, 7.0]]))[1]
+    array([[0.],
+           [0.]])
+    """
+    some = ~np.isnan(original).all(axis=0)
+    original, masked = original[:, some], masked[:, some]
+    low = original.min(axis=0, initial=np.inf, where=~np.isnan(original))
+    high = original.max(axis=0, initial=-np.inf, where=~np.isnan(original))
+    unit = np.where(np.fmax(np.abs(low), np.abs(high)) > HUGE, 2.0**-64, 1.0)
+    x, y = ((table * unit - low * unit)[:, high > low] for table in (original, masked))
+    if not x.size:
+        return x, y
+    # A power of two divides exactly, and then no square overflows or vanishes.
+    shift = -_exponent(np.nanmax(x, axis=0))
+    x, y = np.ldexp(x, shift), np.ldexp(y, shift)
+    mean, sd = np.nanmean(x, axis=0), np.nanstd(x, axis=0)
+    return (x - mean) / sd, (y - mean) / sd

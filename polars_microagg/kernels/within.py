@@ -1,0 +1,94 @@
+"""Centroids of groups, and sums of squares within them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polars_microagg.kernels.distance import squared_distances
+from polars_microagg.partition import Labels, Matrix, Vector
+
+__all__ = ["TIE", "centroids", "group_sse", "sums_of_squares"]
+
+TIE = 1e-12
+"""Sums of squares that differ by less, relatively, count as equal."""
+
+
+def centroids(columns: Matrix, labels: Labels, groups: int) -> Matrix:
+    """Mean of each group, its records added in row order.
+
+    Parameters
+    ----------
+    columns : array of shape (d, n)
+        One record a column.
+    labels : array of shape (n,)
+        Number of the group of each record; -1 if it has none.
+    groups : int
+        Number of groups, none of them empty.
+
+    Returns
+    -------
+    array of shape (d, groups)
+        One centroid a column.
+    """
+    # np.bincount adds in order, as `total` does; -1 is counted in front and dropped.
+    counts = np.bincount(labels + 1, minlength=groups + 1)[1:]
+    sums = [np.bincount(labels + 1, column, groups + 1)[1:] for column in columns]
+    means: Matrix = np.array(sums) / counts
+    return means
+
+
+def sums_of_squares(columns: Matrix, members: Labels) -> Vector:
+    """Sum of squares about the mean of each of several sets of m records.
+
+    Parameters
+    ----------
+    columns : array of shape (d, n)
+        One record a column.
+    members : array of shape (m, s)
+        Rows of a set in each column.
+
+    Returns
+    -------
+    array of shape (s,)
+        The sums, the same whatever other sets there are; exactly 0 where all records are equal.
+
+    Examples
+    --------
+    >>> sums_of_squares(np.array([[0.1, 0.3, 0.1, 0.7]]), np.array([[0, 1], [2, 3]]))
+    array([0.  , 0.08])
+    """
+    records = columns.take(members, axis=1)
+    # Less the first record, equal ones are exactly 0, whatever their mean is rounded to.
+    records -= records[:, :1]
+    means = np.cumsum(records, axis=1)[:, -1] / len(members)
+    sums: Vector = np.cumsum(squared_distances(records, means), axis=0)[-1]
+    return sums
+
+
+def group_sse(columns: Matrix, labels: Labels) -> Vector:
+    """Sum of squares of each group of a partition; exactly 0 where all records are equal.
+
+    Parameters
+    ----------
+    columns : array of shape (d, n)
+        One record a column.
+    labels : array of shape (n,)
+        Number of the group of each record, none of them empty.
+
+    Returns
+    -------
+    array of shape (groups,)
+        The sums.
+
+    Examples
+    --------
+    >>> group_sse(np.array([[0.0, 5.0, 2.0, 5.0]]), np.array([0, 1, 0, 1]))
+    array([2., 0.])
+    """
+    first = np.unique(labels, return_index=True)[1]
+    offsets = columns - columns.take(first[labels], axis=1)
+    means = centroids(offsets, labels, len(first))
+    offsets -= means.take(labels, axis=1)
+    squares = squared_distances(offsets, np.zeros(len(columns)))
+    sums: Vector = np.bincount(labels, squares).astype(np.float64, copy=False)
+    return sums

@@ -1,0 +1,1 @@
+"""One algorithm a file, named like its function."""

@@ -1,0 +1,74 @@
+"""Maximum distance to average vector."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polars_microagg.kernels.lockstep import mdav_of_each
+from polars_microagg.kernels.remaining import Remaining
+from polars_microagg.partition import Matrix, Partition
+from polars_microagg.progress import ticker
+from polars_microagg.registry import method
+
+__all__ = ["mdav"]
+
+
+@method(
+    cite="Domingo-Ferrer and Torra (2005)",
+    paper="000, 002, 004",
+    cost="n^2/k",
+    lockstep=mdav_of_each,
+)
+def mdav(x: Matrix, /, *, k: int) -> Partition:
+    """Group round the record farthest from the mean, then round the one farthest from it.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        One record a row, finite, scaled for distances.
+    k : int
+        Smallest group size, at least 2.
+
+    Returns
+    -------
+    Partition
+        Groups of k records; the last one has k to 2k - 1, or all n if n < 2k.
+
+    Notes
+    -----
+    MDAV-generic of J. Domingo-Ferrer and V. Torra (2005), "Ordinal, continuous and heterogeneous
+    k-anonymity through microaggregation", Data Mining and Knowledge Discovery 11(2), 195-212.
+
+    While at least 3k records remain, r is the remaining record farthest from their mean and s
+    the one farthest from r; r and the k - 1 remaining records nearest to it form a group, then s
+    and the k - 1 nearest to it. If r's group has taken s, the record now farthest from r stands
+    in for it. If at least 2k remain then, the record farthest from their mean and the k - 1
+    nearest to it form a group. The rest is the last group. Equal distances go to the lowest row.
+
+    Examples
+    --------
+    >>> x = np.array([[0.0], [1.0], [4.0], [5.0], [6.0], [20.0], [21.0]])
+    >>> mdav(x, k=2).labels
+    array([0, 0, 1, 1, 1, 2, 2])
+    """
+    n = len(x)
+    labels = np.zeros(n, dtype=np.intp)
+    if n < 2 * k:
+        return Partition.from_labels(labels)
+    remaining = Remaining(x)
+    tick = ticker("mdav", n)
+    groups = []
+    while len(remaining) >= 3 * k:
+        r = remaining.farthest_from_mean()
+        s = remaining.farthest_from(r)
+        groups.append(remaining.take(r, k))
+        if s not in remaining:
+            s = remaining.farthest_from(r)
+        groups.append(remaining.take(s, k))
+        tick(n - len(remaining))
+    if len(remaining) >= 2 * k:
+        groups.append(remaining.take(remaining.farthest_from_mean(), k))
+    for number, rows in enumerate(groups, start=1):
+        labels[rows] = number
+    tick(n)
+    return Partition.from_labels(labels)

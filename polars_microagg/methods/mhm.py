@@ -1,0 +1,68 @@
+"""Multivariate Hansen-Mukherjee: the optimal partition along a path through the records."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from polars_microagg.kernels.distance import centred
+from polars_microagg.kernels.ordered import cut, labels_along
+from polars_microagg.kernels.path import nearest_point_next, through_groups
+from polars_microagg.methods.mdav import mdav
+from polars_microagg.partition import Matrix, Partition
+from polars_microagg.registry import method
+
+__all__ = ["mhm"]
+
+
+@method(
+    cite="Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe (2006)",
+    paper="002",
+    cost="n^2",
+    limit=200_000,
+)
+def mhm(x: Matrix, /, *, k: int, order: Literal["npn", "mdav"] = "npn") -> Partition:
+    """Walk from record to near record, and cut the path where the sum of squares is least.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        One record a row, finite, scaled for distances.
+    k : int
+        Smallest group size, at least 2.
+    order : {"npn", "mdav"}
+        The path: always to the nearest point next, or through the groups of another method.
+
+    Returns
+    -------
+    Partition
+        Groups of k to 2k - 1 records; one group of all if n < 2k.
+
+    Notes
+    -----
+    J. Domingo-Ferrer, A. Martinez-Balleste, J. M. Mateo-Sanz and F. Sebe (2006), "Efficient
+    multivariate data-oriented microaggregation", The VLDB Journal 15(4), 355-369, as described by
+    A. N. Mahmood, M. E. Kabir and A. K. Mustafa (2012), section 4.
+
+    The method first uses a heuristic, such as nearest point next or the groups of MDAV, to order
+    the records. Steps similar to those of S. Hansen and S. Mukherjee (2003) are then applied: of
+    all cuts of this order into groups of k to 2k - 1 records, the one with the least sum of
+    squared errors is taken.
+
+    Nearest point next starts with the record farthest from the mean and goes on to the nearest
+    record not visited yet. A path through groups visits their centroids in this way, and within a
+    group starts with the record nearest to the centroid before, ends with the one nearest to the
+    centroid after, and goes to the nearest point next in between. How the paper goes through a
+    group is not known in full: its printed losses differ by up to 5 % either way. The groups
+    themselves are one cut of their path wherever none has 2k records, so the loss is then never
+    higher than that of the other method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[0.0], [1.0], [2.0], [8.0], [9.0], [20.0], [21.0]])
+    >>> mhm(x, k=2).labels
+    array([0, 0, 0, 1, 1, 2, 2])
+    """
+    npn = order == "npn"
+    path = nearest_point_next(x) if npn else through_groups(centred(x)[0], mdav(x, k=k).labels)
+    return Partition.from_labels(labels_along(path, cut(x[path], k)))

@@ -1,0 +1,1 @@
+"""One family of measures a file; numbers in, one number out."""

@@ -1,0 +1,91 @@
+"""The options that every method shares, and the checks of single parameters."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.kernels.centre import CENTRES
+from polars_microagg.kernels.scale import SCALES
+from polars_microagg.registry import Option
+
+__all__ = ["CHOICES", "COMMON", "check_option", "group_size", "whole_number"]
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "scale": tuple(SCALES),
+    "center": tuple(CENTRES),
+    "nulls": ("raise", "impute", "pattern"),
+    "small_strata": ("raise", "null"),
+    "dtype": ("keep", "float"),
+}
+
+COMMON: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {
+    "refine": False,
+    "seed": 0,
+}
+"""Options that every method shares, with their defaults."""
+
+
+def whole_number(name: str, value: object, need: str, low: int) -> int:
+    """Check an integer parameter; numpy's integers pass, booleans and 5.0 do not."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidParameterError.kind(name, value, need) from None
+    if isinstance(value, bool | np.bool_) or number < low:
+        raise InvalidParameterError.kind(name, value, need)
+    return number
+
+
+def group_size(k: object) -> int:
+    """Check k."""
+    try:
+        return whole_number("k", k, "", 2)
+    except InvalidParameterError:
+        raise InvalidParameterError.k(k) from None
+
+
+def check_option(option: Option, value: object) -> None:
+    """Check an option of a method or metric against its type hint."""
+    chosen = any(type(value) is type(choice) and value == choice for choice in option.choices)
+    if chosen or (isinstance(value, str) and option.axis):
+        return
+    if value is None and option.default is None:
+        return
+    if option.keys and isinstance(value, Mapping):
+        _check_mapping(option, value)
+        return
+    if option.several and isinstance(value, Sequence) and not isinstance(value, str) and value:
+        for item in value:
+            check_option(replace(option, several=False), item)
+        return
+    if option.choices and option.kind is None:
+        raise InvalidParameterError.choice(option.name, value, option.choices)
+    if option.kind is bool:
+        if not isinstance(value, bool):
+            raise InvalidParameterError.kind(option.name, value, "True or False")
+        return
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
+        value, bool
+    )
+    whole = number and (option.kind is float or isinstance(value, int | np.integer))
+    inside = whole and (option.range is None or value in option.range) and value == value  # type: ignore[operator]
+    if not inside:
+        need = "a whole number" if option.kind is int else "a number"
+        need = f"{need} {option.range}" if option.range else need
+        raise InvalidParameterError.kind(option.name, value, need)
+
+
+def _check_mapping(option: Option, value: Mapping[Any, Any]) -> None:
+    """Check a mapping of names to numbers that are not all 0."""
+    for key, number in value.items():
+        if key not in option.keys:
+            raise InvalidParameterError.choice(f"a key of {option.name}", key, option.keys)
+        check_option(Option(f"{option.name}[{key!r}]", 0.0, kind=float, range=option.range), number)
+    if not any(value.values()):
+        raise InvalidParameterError.kind(option.name, dict(value), "some number that is not 0")

@@ -1,0 +1,165 @@
+"""The nouns: groups of records or values, strata, masked columns, and the array types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Labels", "Masked", "Matrix", "Partition", "Strata", "ValueMasking", "Vector"]
+
+Matrix: TypeAlias = npt.NDArray[np.float64]
+"""Float64 array of shape (n, p), Fortran order: one record a row."""
+
+Vector: TypeAlias = npt.NDArray[np.float64]
+"""Float64 array of shape (n,)."""
+
+Labels: TypeAlias = npt.NDArray[np.intp]
+"""Group number of each record, array of shape (n,)."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Partition:
+    """Groups of records: every record is in exactly one group.
+
+    Groups are numbered in the order in which their first record appears, so two partitions
+    with the same groups have the same labels.
+    """
+
+    labels: Labels
+    sizes: Labels
+
+    @classmethod
+    def from_labels(cls, labels: npt.NDArray[np.integer]) -> Self:
+        """Number the groups of any non-negative labels by their first record.
+
+        Parameters
+        ----------
+        labels : array of shape (n,)
+            Non-negative integers, gaps allowed.
+
+        Returns
+        -------
+        Partition
+            The same groups, labelled 0, 1, ... in order of first appearance.
+
+        Examples
+        --------
+        >>> Partition.from_labels(np.array([7, 2, 7, 2, 2])).labels
+        array([0, 1, 0, 1, 1])
+        """
+        labels = np.asarray(labels, dtype=np.intp)
+        n = len(labels)
+        counts = np.bincount(labels)
+        first = np.full(len(counts), n, dtype=np.intp)
+        # The last assignment wins, so walking backwards leaves the first row of each group.
+        first[labels[::-1]] = np.arange(n - 1, -1, -1, dtype=np.intp)
+        order = np.argsort(first, kind="stable")[: np.count_nonzero(counts)]
+        number = np.zeros(len(counts), dtype=np.intp)
+        number[order] = np.arange(len(order), dtype=np.intp)
+        return cls(number[labels], counts[order])
+
+    @property
+    def smallest(self) -> int:
+        """Size of the smallest group."""
+        return int(self.sizes.min()) if len(self.sizes) else 0
+
+    def __len__(self) -> int:
+        """Count the groups."""
+        return len(self.sizes)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ValueMasking:
+    """What a method returns that groups values instead of records.
+
+    `values` is the masked matrix. There is no promise that k records are alike.
+    """
+
+    values: Matrix
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Strata:
+    """Rows that may be grouped together: `order` lists the rows stratum by stratum."""
+
+    order: Labels
+    sizes: Labels
+
+    @classmethod
+    def whole(cls, n: int) -> Self:
+        """Make one stratum of all rows.
+
+        Examples
+        --------
+        >>> Strata.whole(3).sizes
+        array([3])
+        """
+        return cls(np.arange(n), np.array([n] if n else [], dtype=np.intp))
+
+    @property
+    def firsts(self) -> Labels:
+        """First row of each stratum."""
+        firsts: Labels = self.order[np.cumsum(self.sizes) - self.sizes]
+        return firsts
+
+    def numbers(self, n: int) -> Labels:
+        """Number of the stratum of each of n rows; 0 where a row is in none.
+
+        Examples
+        --------
+        >>> Strata(np.array([0, 2, 1]), np.array([2, 1])).numbers(4)
+        array([0, 1, 0, 0])
+        """
+        stratum = np.zeros(n, dtype=np.intp)
+        stratum[self.order] = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return stratum
+
+    def rows(self) -> list[Labels]:
+        """List the rows of each stratum, ascending."""
+        return np.split(self.order, np.cumsum(self.sizes)[:-1]) if len(self.sizes) else []
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> Self:
+        """Keep some of the strata.
+
+        Examples
+        --------
+        >>> Strata(np.array([0, 2, 1]), np.array([2, 1])).only(np.array([False, True])).order
+        array([1])
+        """
+        if chosen.all():
+            return self
+        return type(self)(self.order[np.repeat(chosen, self.sizes)], self.sizes[chosen])
+
+    def by_pattern(self, x: Matrix) -> Self:
+        """Split each stratum by which values are absent.
+
+        Examples
+        --------
+        >>> Strata.whole(3).by_pattern(np.array([[np.nan], [1.0], [np.nan]])).rows()
+        [array([1]), array([0, 2])]
+        """
+        pattern = np.unique(np.isnan(x), axis=0, return_inverse=True)[1].reshape(-1)[self.order]
+        stratum = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        # lexsort is stable, so the rows of a pattern stay in ascending order.
+        by = np.lexsort((pattern, stratum))
+        changes = (np.diff(stratum[by]) != 0) | (np.diff(pattern[by]) != 0)
+        ends = np.append(np.flatnonzero(changes) + 1, len(by))
+        return type(self)(self.order[by], np.diff(ends, prepend=0))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Masked:
+    """Masked values of some columns, before they are put in their own types.
+
+    Record i takes row ``labels[i]`` of the table of centres, or null where that is -1. A centre
+    is the original value in row ``anchors[g, j]`` plus ``differences[g, j]``; an anchor of -1
+    means null, and where `anchors` is None the differences are the values themselves.
+    """
+
+    columns: tuple[str, ...]
+    labels: Labels
+    anchors: Labels | None
+    differences: Matrix

@@ -1,0 +1,296 @@
+"""Plan: what one call does, checked when the call is typed; the only judge of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from polars_microagg import registry
+from polars_microagg.errors import (
+    BrokenPromiseError,
+    InvalidParameterError,
+    TooFewRecordsError,
+    UnknownMethodError,
+)
+from polars_microagg.kernels.cells import cells
+from polars_microagg.kernels.centre import centres, fill_empty
+from polars_microagg.kernels.missing import completed
+from polars_microagg.kernels.refine import refined
+from polars_microagg.kernels.scale import scaled
+from polars_microagg.parameters import CHOICES, COMMON, check_option, group_size, whole_number
+from polars_microagg.partition import Labels, Masked, Matrix, Strata, ValueMasking, Vector
+from polars_microagg.progress import Callback, current, progress
+from polars_microagg.registry import Method
+
+__all__ = ["Plan"]
+
+LOCKSTEP = 256
+"""Strata up to this size are grouped side by side where the method can."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A method with its k and options, bound to columns once their names are known.
+
+    Examples
+    --------
+    >>> Plan.make("mdav", 5, center="median").center
+    'median'
+    """
+
+    method: Method
+    k: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    scale: str = "zscore"
+    center: str = "mean"
+    nulls: str = "raise"
+    small_strata: str = "raise"
+    dtype: str = "keep"
+    refine: bool = False
+    seed: int = 0
+    blocks: tuple[tuple[str, ...], ...] = ()
+    report: Callback | None = None
+
+    @classmethod
+    def make(cls, method: object, k: object, /, **options: object) -> Self:
+        """Check a call and freeze it.
+
+        Parameters
+        ----------
+        method : str
+            Name of a registered method.
+        k : int
+            Smallest group size, at least 2.
+        **options : object
+            Common options and those of the method.
+
+        Returns
+        -------
+        Plan
+            The checked plan, not yet bound to columns.
+
+        Raises
+        ------
+        InvalidParameterError
+            A parameter is unknown or outside its range.
+        """
+        known = registry.methods()
+        if not isinstance(method, str) or method not in known:
+            raise UnknownMethodError.of(method, known)
+        entry = known[method]
+        common = COMMON | {name: value for name, value in options.items() if name in COMMON}
+        for name, choices in CHOICES.items():
+            if not isinstance(common[name], str) or common[name] not in choices:
+                raise InvalidParameterError.choice(name, common[name], choices)
+        own = {name: value for name, value in options.items() if name not in COMMON}
+        for name, value in own.items():
+            if name not in entry.options:
+                known_options = [*entry.options, "strata", "order_by", *COMMON]
+                raise InvalidParameterError.option(method, name, known_options)
+            check_option(entry.options[name], value)
+        common["seed"] = whole_number("seed", common["seed"], "a whole number of at least 0", 0)
+        plan = cls(entry, group_size(k), own, **common, report=current())
+        plan._refuse_what_would_be_ignored()
+        return plan
+
+    @property
+    def groups_cells(self) -> bool:
+        """Whether the method mixes values of several columns and makes no groups of records."""
+        return self.method.unit == "value" and not self.method.columnwise
+
+    def _refuse_what_would_be_ignored(self) -> None:
+        if not isinstance(self.refine, bool):
+            raise InvalidParameterError.kind("refine", self.refine, "True or False")
+        if self.refine and self.method.unit == "value":
+            raise InvalidParameterError.cannot(
+                self.method.name, "refine=True, which exchanges records", "Leave refine out."
+            )
+        if self.groups_cells and self.center != "mean":
+            raise InvalidParameterError.cannot(
+                self.method.name, f"center={self.center!r}", "Leave center out."
+            )
+        if self.groups_cells and self.nulls == "impute":
+            raise InvalidParameterError.cannot(
+                self.method.name, "nulls='impute'", "Use nulls='pattern', or drop those rows first."
+            )
+
+    def bind(self, blocks: Sequence[Sequence[str]]) -> Self:
+        """Name the columns that are masked together.
+
+        Parameters
+        ----------
+        blocks : sequence of sequence of str
+            Blocks of columns, each masked on its own.
+
+        Returns
+        -------
+        Plan
+            The same plan for these columns.
+
+        Raises
+        ------
+        InvalidParameterError
+            An option names a column that is not among those masked.
+        """
+        for name, value in self.options.items():
+            option = self.method.options[name]
+            if option.axis and value not in option.choices:
+                for block in blocks:
+                    if value not in block:
+                        raise InvalidParameterError.choice(name, value, [*option.choices, *block])
+        if self.method.columnwise:
+            blocks = [[name] for block in blocks for name in block]
+        return replace(self, blocks=tuple(tuple(block) for block in blocks))
+
+    def mask(
+        self, x: Matrix, factors: Vector, strata: Strata, whole: Sequence[bool] = ()
+    ) -> Iterator[Masked]:
+        """Group the records and find the centres, block by block.
+
+        Parameters
+        ----------
+        x : array of shape (n, p)
+            The columns of all blocks, in order: finite values in original units, NaN where
+            absent.
+        factors : array of shape (p,)
+            Size of one unit of each column.
+        strata : Strata
+            Rows that may be grouped together.
+        whole : sequence of bool, optional
+            Columns that are emitted in whole steps.
+
+        Yields
+        ------
+        Masked
+            The masked values of one block.
+
+        Raises
+        ------
+        TooFewRecordsError
+            A stratum has fewer than k records.
+        BrokenPromiseError
+            The method made a group smaller than k; nothing is released.
+        """
+        start = 0
+        for block in self.blocks:
+            here = slice(start, start + len(block))
+            start = here.stop
+            if self.groups_cells:
+                yield from self._mask_cells(block, x[:, here], factors[here], strata, whole[here])
+            else:
+                labels, groups = self._labels(block, x[:, here], factors[here], strata)
+                anchors, differences = self._centres(x[:, here], labels, groups)
+                if self.nulls == "impute" and (anchors < 0).any():
+                    stratum = strata.numbers(len(x))
+                    wide = centres(x[:, here], stratum, len(strata.sizes), self.center)
+                    fill_empty(anchors, differences, labels, stratum, wide)
+                yield Masked(block, labels, anchors, differences)
+
+    def _centres(self, x: Matrix, labels: Labels, groups: int) -> tuple[Labels, Matrix]:
+        if labels.size and labels.min() >= 0:
+            return centres(x, labels, groups, self.center)
+        rows = np.flatnonzero(labels >= 0)
+        anchors, differences = centres(x[rows], labels[rows], groups, self.center)
+        anchors[anchors >= 0] = rows[anchors[anchors >= 0]]
+        return anchors, differences
+
+    def _labels(
+        self, block: tuple[str, ...], x: Matrix, factors: Vector, strata: Strata
+    ) -> tuple[Labels, int]:
+        """Number the groups of all strata; -1 where a record's cells become null."""
+        labels = np.full(len(x), -1, dtype=np.intp)
+        strata = self._large_enough(x, strata)
+        if not len(strata.sizes):
+            return labels, 0
+        part = x if len(strata.sizes) == 1 and len(strata.order) == len(x) else x[strata.order]
+        ready = scaled(part, self.scale, factors, strata.sizes) if self.method.scaled else part
+        if np.isnan(ready).any():
+            parts = np.split(ready, np.cumsum(strata.sizes)[:-1])
+            ready = np.concatenate([completed(part) for part in parts])
+        with progress(self.report):
+            grouped, groups = self._grouped(ready, strata.sizes, self._arguments(block))
+        sizes = np.bincount(grouped, minlength=groups)
+        if sizes.min() < self.k:
+            raise BrokenPromiseError.small_class(self.method.name, int(sizes.min()), self.k)
+        if self.refine:
+            grouped, groups = refined(ready, grouped, strata.sizes, self.k)
+        labels[strata.order] = grouped
+        if self.small_strata == "raise" and np.any(labels[~np.isnan(x).all(axis=1)] < 0):
+            raise BrokenPromiseError.shape(self.method.name, int((labels >= 0).sum()), len(x))
+        return labels, groups
+
+    def _grouped(
+        self, x: Matrix, sizes: Labels, arguments: Mapping[str, Any]
+    ) -> tuple[Labels, int]:
+        """Run the method on each stratum; the groups of later ones get later numbers."""
+        starts = np.cumsum(sizes) - sizes
+        grouped = np.empty(len(x), dtype=np.intp)
+        groups = 0
+        small = sizes <= (LOCKSTEP if self.method.lockstep else 0)
+        if self.method.lockstep and small.sum() > 1:
+            rows = np.repeat(small, sizes)
+            grouped[rows], groups = self.method.lockstep(x[rows], sizes[small], **arguments)
+            starts, sizes = starts[~small], sizes[~small]
+        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
+            partition = self.method.function(x[start : start + size], **arguments)
+            if len(partition.labels) != size:
+                raise BrokenPromiseError.shape(self.method.name, len(partition.labels), size)
+            grouped[start : start + size] = partition.labels + groups
+            groups += len(partition)
+        return grouped, groups
+
+    def _arguments(self, block: tuple[str, ...]) -> dict[str, Any]:
+        arguments: dict[str, Any] = {"k": self.k}
+        for name, value in self.options.items():
+            option = self.method.options[name]
+            named = option.axis and value not in option.choices
+            arguments[name] = block.index(value) if named else value
+        return arguments | ({"seed": self.seed} if self.method.seeded else {})
+
+    def _large_enough(self, x: Matrix, strata: Strata) -> Strata:
+        """Strata to mask; what is too small is refused or left out."""
+        if self.nulls == "pattern" and np.isnan(x).any():
+            # Records without any value have nothing to mask and nothing to release.
+            strata = strata.by_pattern(x)
+            strata = strata.only(~np.all(np.isnan(x[strata.firsts]), axis=1))
+        counts = strata.sizes
+        if self.groups_cells:
+            counts = counts * np.count_nonzero(~np.isnan(x[strata.firsts]), axis=1)
+        small = counts < self.k
+        if small.any() and self.small_strata == "raise":
+            fewest = int(strata.sizes.min())
+            if len(small) == 1 and fewest == len(x):
+                raise TooFewRecordsError.of(fewest, self.k)
+            raise TooFewRecordsError.strata(int(small.sum()), len(small), fewest, self.k)
+        self._refuse_too_many(int(strata.sizes.max(initial=0)))
+        return strata.only(~small)
+
+    def _refuse_too_many(self, records: int) -> None:
+        limit = self.method.limit
+        if limit is not None and records > limit:
+            raise InvalidParameterError.too_many(self.method.name, records, limit, self.method.cost)
+
+    def _mask_cells(
+        self,
+        block: tuple[str, ...],
+        x: Matrix,
+        factors: Vector,
+        strata: Strata,
+        whole: Sequence[bool],
+    ) -> Iterator[Masked]:
+        """Mask with a method that groups the values of all columns together."""
+
+        def masked(part: Matrix) -> Matrix:
+            result: ValueMasking = self.method.function(part, **self._arguments(block))
+            if result.values.shape != part.shape:
+                raise BrokenPromiseError.shape(self.method.name, len(result.values), len(part))
+            return result.values
+
+        rows = self._large_enough(x, strata).rows()
+        anchors, differences = cells(x, factors, whole, rows, masked)
+        for j, name in enumerate(block):
+            labels = np.where(anchors[:, j] < 0, -1, np.arange(len(x)))
+            yield Masked((name,), labels, anchors[:, j : j + 1], differences[:, j : j + 1])

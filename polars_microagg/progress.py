@@ -1,0 +1,98 @@
+"""Who is told how far the work is: a callback that belongs to the call that was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeAlias
+
+__all__ = ["Callback", "current", "progress", "ticker"]
+
+Callback: TypeAlias = Callable[[int, int, str], object]
+"""Called with what is done, what there is to do in all, and the name of the work."""
+
+_callback: ContextVar[Callback | None] = ContextVar("polars_microagg.progress", default=None)
+
+SHARES = 100
+"""The callback is called about so many times for one piece of work."""
+
+
+@contextmanager
+def progress(callback: Callback | None) -> Iterator[None]:
+    """Let a function be called as the work of the calls typed in this block goes on.
+
+    Parameters
+    ----------
+    callback : callable
+        Called as ``callback(done, total, what)``: `what` is the name of a method, and `done` of
+        `total` the share of its work that is over. Methods that take no time do not call it.
+
+    Notes
+    -----
+    The callback is fixed when a call is typed: a LazyFrame made in the block reports when it is
+    collected, wherever that is, and perhaps from another thread. What the callback raises stops
+    the work, and nothing is returned.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_microagg as mg
+    >>> people = pl.DataFrame({"age": range(1000)})
+    >>> told = []
+    >>> with mg.progress(lambda done, total, what: told.append((done, total, what))):
+    ...     masked = mg.mdav(people, "age", k=5)
+    >>> told[-1]
+    (1000, 1000, 'mdav')
+    """
+    token = _callback.set(callback)
+    try:
+        yield
+    finally:
+        _callback.reset(token)
+
+
+def current() -> Callback | None:
+    """Find the callback of the block that this is in, None outside."""
+    return _callback.get()
+
+
+def ticker(what: str, total: int) -> Callable[[int], None]:
+    """Make the function that a method calls with what is done, as often as it likes.
+
+    Parameters
+    ----------
+    what : str
+        Name of the method.
+    total : int
+        What there is to do.
+
+    Returns
+    -------
+    callable
+        Passes on about every hundredth of the work, and the end.
+
+    Examples
+    --------
+    >>> with progress(print):
+    ...     tick = ticker("sums", 200)
+    >>> for done in (1, 2, 3, 200):
+    ...     tick(done)
+    2 200 sums
+    200 200 sums
+    """
+    callback = _callback.get()
+    if callback is None:
+        return _ignore
+    told = 0
+
+    def tick(done: int) -> None:
+        nonlocal told
+        if done - told >= max(1, total // SHARES) or (done >= total and told < total):
+            told = done
+            callback(min(done, total), total, what)
+
+    return tick
+
+
+def _ignore(done: int) -> None:
+    pass

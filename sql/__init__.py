@@ -1,0 +1,1 @@
+"""SQL text, loaded by polars_microagg.duckdb."""

@@ -1,0 +1,154 @@
+-- The macros behind every masking macro. They need the functions that
+-- polars_microagg.duckdb.register(con) adds: _microagg_columns chooses the columns of a table that
+-- play a role in a call (it runs when the query is bound, so wrong parameters are errors then),
+-- _microagg_mask and _microagg_groups see all records at once. `spec` is the call as JSON.
+
+-- Which list carries the values of a type: d(ouble), i(nteger), t(ext), or none.
+CREATE OR REPLACE MACRO microagg._lane(type) AS CASE
+    WHEN type IN ('DOUBLE', 'FLOAT', 'TINYINT', 'SMALLINT', 'INTEGER',
+                  'UTINYINT', 'USMALLINT', 'UINTEGER') THEN 'd'
+    WHEN type IN ('BIGINT', 'DATE', 'TIME') OR type LIKE 'TIMESTAMP%' THEN 'i'
+    WHEN type IN ('UBIGINT', 'HUGEINT', 'UHUGEINT', 'TIME_NS') THEN 't'
+    WHEN type LIKE 'DECIMAL(%' THEN
+        CASE WHEN try_cast(regexp_extract(type, '\d+') AS INTEGER) <= 15 THEN 'd' ELSE 't' END
+    ELSE '' END;
+
+CREATE OR REPLACE MACRO microagg._finite(steps, x) AS
+    coalesce(steps, CASE WHEN x IS NOT NULL THEN 9223372036854775807 END);
+
+-- Whole steps of a type that a 64-bit integer counts; 'infinity' is the largest.
+CREATE OR REPLACE MACRO microagg._steps(x) AS CASE typeof(x)
+    WHEN 'BIGINT' THEN x::BIGINT
+    WHEN 'DATE' THEN x::DATE - DATE '1970-01-01'
+    WHEN 'TIME' THEN epoch_us(x::TIME)
+    WHEN 'TIMESTAMP' THEN microagg._finite(epoch_us(x::TIMESTAMP), x)
+    WHEN 'TIMESTAMP_S' THEN microagg._finite(epoch_us(x::TIMESTAMP_S) // 1000000, x)
+    WHEN 'TIMESTAMP_MS' THEN microagg._finite(epoch_us(x::TIMESTAMP_MS) // 1000, x)
+    WHEN 'TIMESTAMP_NS' THEN microagg._finite(epoch_ns(x::TIMESTAMP_NS), x)
+    WHEN 'TIMESTAMP WITH TIME ZONE' THEN microagg._finite(epoch_us(x::TIMESTAMPTZ), x)
+    END;
+
+-- Digits of a type that needs more than 64 bits.
+CREATE OR REPLACE MACRO microagg._digits(x) AS CASE
+    WHEN typeof(x) = 'TIME_NS' THEN epoch_ns(x::TIME_NS)::VARCHAR
+    ELSE replace(x::VARCHAR, '.', '') END;
+
+-- One list a column, in the order that the threads found the records in.
+CREATE OR REPLACE MACRO microagg._lists(source) AS TABLE
+WITH __mg_a AS (
+    SELECT
+        list(__mg_row) AS __mg_rows,
+        list(__mg_key) AS __mg_keys,
+        {
+            'type': typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))),
+            'd': CASE microagg._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
+                WHEN 'd' THEN list(COLUMNS(* EXCLUDE (__mg_row, __mg_key))::DOUBLE) END,
+            'i': CASE microagg._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
+                WHEN 'i' THEN list(microagg._steps(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))) END,
+            't': CASE microagg._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
+                WHEN 't' THEN list(microagg._digits(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))) END
+        }
+    FROM query_table(source)
+)
+SELECT
+    __mg_rows, __mg_keys,
+    {
+        'name': concat(alias(COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))),
+        'lists': COLUMNS(* EXCLUDE (__mg_rows, __mg_keys))
+    }
+FROM __mg_a;
+
+-- The masked lists of one column in its own type again; `like` is a list of that type.
+CREATE OR REPLACE MACRO microagg._typed(masked, type, like_) AS CASE
+    WHEN microagg._lane(type) = 'd' THEN cast_to_type(masked.d, like_)
+    WHEN type = 'BIGINT' THEN cast_to_type(masked.i, like_)
+    WHEN type = 'DATE' THEN cast_to_type(
+        list_transform(masked.i, lambda __mg_step: DATE '1970-01-01' + __mg_step::INTEGER), like_)
+    WHEN type = 'TIME' THEN cast_to_type(list_transform(masked.i, lambda __mg_step:
+        CASE WHEN __mg_step = 86400000000 THEN TIME '24:00:00'
+             ELSE TIME '00:00:00' + to_microseconds(__mg_step) END), like_)
+    WHEN type = 'TIMESTAMP' THEN cast_to_type(
+        list_transform(masked.i, lambda __mg_step: make_timestamp(__mg_step)), like_)
+    WHEN type = 'TIMESTAMP_S' THEN cast_to_type(
+        list_transform(masked.i, lambda __mg_step: make_timestamp(__mg_step * 1000000)), like_)
+    WHEN type = 'TIMESTAMP_MS' THEN cast_to_type(
+        list_transform(masked.i, lambda __mg_step: make_timestamp(__mg_step * 1000)), like_)
+    WHEN type = 'TIMESTAMP_NS' THEN cast_to_type(
+        list_transform(masked.i, lambda __mg_step: make_timestamp_ns(__mg_step)), like_)
+    WHEN type = 'TIMESTAMP WITH TIME ZONE' THEN cast_to_type(
+        list_transform(masked.i, lambda __mg_step: make_timestamptz(__mg_step)), like_)
+    ELSE cast_to_type(masked.t, like_) END;
+
+-- All records of a table, numbered in its order; the first place where a call is checked.
+CREATE OR REPLACE MACRO microagg._numbered(source, spec) AS TABLE
+SELECT
+    COLUMNS(system.main._microagg_columns((*), 'source', spec)),
+    0 AS __mg_0,
+    row_number() OVER () - 1 AS __mg_row
+FROM query_table(source);
+
+-- The columns to mask, and the number of the first record in each record's stratum.
+CREATE OR REPLACE MACRO microagg._chosen(source, spec) AS TABLE
+WITH __mg_x AS (
+    SELECT
+        COLUMNS(system.main._microagg_columns((*), 'columns', spec)), __mg_row,
+        struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum
+    FROM query_table(source)
+),
+__mg_k AS (SELECT __mg_stratum, min(__mg_row) AS __mg_key FROM __mg_x GROUP BY __mg_stratum)
+SELECT __mg_x.* EXCLUDE (__mg_stratum), __mg_key
+FROM __mg_x JOIN __mg_k ON __mg_x.__mg_stratum IS NOT DISTINCT FROM __mg_k.__mg_stratum;
+
+-- True, or an error: what is put side by side must be the same record. Under a LIMIT the join
+-- stops reading on the left and fills up with null, which no record is.
+CREATE OR REPLACE MACRO microagg._aligned(row, masked_row) AS CASE
+    WHEN row IS NULL THEN false
+    WHEN row = masked_row THEN true
+    ELSE error('BrokenPromiseError: rows came back in another order. Nothing was released. '
+        || 'This is a bug of polars_microagg: please report the call and the versions.') END;
+
+CREATE OR REPLACE MACRO microagg._mask(source, spec) AS TABLE
+WITH __mg_s AS MATERIALIZED (FROM microagg._numbered(source, spec)),
+__mg_m AS (FROM microagg._chosen('__mg_s', spec)),
+__mg_y AS MATERIALIZED (
+    SELECT system.main._microagg_mask(spec, __mg_rows, __mg_keys,
+        list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))) AS __mg_y
+    FROM microagg._lists('__mg_m')
+),
+-- No rows, only names and types: those that keep their type, and those that become DOUBLE.
+__mg_t AS (SELECT COLUMNS(system.main._microagg_columns((*), 'typed', spec)) FROM __mg_s LIMIT 0),
+__mg_f AS (SELECT COLUMNS(system.main._microagg_columns((*), 'float', spec)) FROM __mg_s LIMIT 0),
+__mg_l AS (
+    SELECT
+        unnest(__mg_y.rows) AS __mg_at,
+        unnest(microagg._typed(
+            __mg_y.columns[list_position([__mg_c.name FOR __mg_c IN __mg_y.columns], alias(COLUMNS(__mg_t.*)))],
+            typeof(COLUMNS(__mg_t.*)), [COLUMNS(__mg_t.*)])),
+        unnest(CASE WHEN COLUMNS(__mg_f.*) IS NULL THEN
+            __mg_y.columns[list_position([__mg_c.name FOR __mg_c IN __mg_y.columns], alias(COLUMNS(__mg_f.*)))].d
+            END)
+    FROM __mg_y LEFT JOIN __mg_t ON true LEFT JOIN __mg_f ON true
+)
+(SELECT if(COLUMNS(system.main._microagg_columns((*), 'all', spec)) IS NULL, NULL, NULL) FROM __mg_s LIMIT 0)
+UNION ALL BY NAME (
+    SELECT COLUMNS(system.main._microagg_columns((*), 'all', spec))
+    FROM (SELECT COLUMNS(system.main._microagg_columns((*), 'others', spec)), __mg_row FROM __mg_s)
+    POSITIONAL JOIN __mg_l
+    WHERE microagg._aligned(__mg_row, __mg_at)
+);
+
+-- The same records with the number of their group.
+CREATE OR REPLACE MACRO microagg._groups(source, spec) AS TABLE
+WITH __mg_s AS MATERIALIZED (FROM microagg._numbered(source, spec)),
+__mg_m AS (FROM microagg._chosen('__mg_s', spec)),
+__mg_l AS (
+    SELECT unnest(__mg_y.rows) AS __mg_at, unnest(__mg_y.groups) AS microagg_group
+    FROM (
+        SELECT system.main._microagg_groups(spec, __mg_rows, __mg_keys,
+            list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))) AS __mg_y
+        FROM microagg._lists('__mg_m')
+    )
+)
+SELECT __mg_s.* EXCLUDE (__mg_0, __mg_row), microagg_group
+FROM __mg_s POSITIONAL JOIN __mg_l
+WHERE microagg._aligned(__mg_row, __mg_at);

@@ -1,0 +1,88 @@
+-- Measures of whole tables: how many records share each record, and what masking has cost.
+-- They need polars_microagg.duckdb.register(con), which checks names and does the arithmetic.
+
+-- Sizes of the classes of equal records, and whether they have no value at all.
+CREATE OR REPLACE MACRO microagg._classes(source, spec) AS TABLE
+WITH __mg_s AS (FROM microagg._numbered(source, spec)),
+__mg_c AS (
+    SELECT
+        struct_pack(*COLUMNS(system.main._microagg_columns((*), 'columns', spec))) AS __mg_record,
+        struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum,
+        count(*) AS size
+    FROM __mg_s GROUP BY __mg_record, __mg_stratum
+),
+__mg_n AS (SELECT COLUMNS(__mg_record.*) IS NULL, size AS __mg_size FROM __mg_c)
+SELECT
+    __mg_size AS size,
+    list_bool_and(list_value(*COLUMNS(* EXCLUDE (__mg_size)))) AS empty
+FROM __mg_n;
+
+-- One row: records, classes of equal records, the smallest, their mean size, classes of one.
+CREATE OR REPLACE MACRO microagg.anonymity(source, columns, strata := NULL) AS TABLE
+SELECT
+    coalesce(sum(size), 0)::BIGINT AS records, count(*) AS classes, min(size) AS k_min,
+    sum(size) / nullif(count(*), 0) AS k_prime, count(*) FILTER (WHERE size = 1) AS uniques
+FROM microagg._classes(source, to_json({'columns': columns, 'strata': strata}));
+
+-- The same row, or an error if fewer than k records share a record; records without any value
+-- release nothing and may be fewer.
+CREATE OR REPLACE MACRO microagg.verify(source, columns, k, strata := NULL) AS TABLE
+SELECT * EXCLUDE (__mg_sizes) FROM (
+    SELECT
+        coalesce(sum(size), 0)::BIGINT AS records, count(*) AS classes, min(size) AS k_min,
+        sum(size) / nullif(count(*), 0) AS k_prime, count(*) FILTER (WHERE size = 1) AS uniques,
+        list(size) FILTER (WHERE NOT empty) AS __mg_sizes
+    FROM microagg._classes(source, to_json({'columns': columns, 'k': k, 'strata': strata}))
+) WHERE system.main._microagg_verify(to_json({'columns': columns, 'k': k, 'strata': strata}), __mg_sizes);
+
+-- Records of one table with the number of their key, which is the same in the other table.
+CREATE OR REPLACE MACRO microagg._keyed(source, keys, spec) AS TABLE
+WITH __mg_x AS (
+    SELECT
+        COLUMNS(system.main._microagg_columns((*), 'columns', spec)), __mg_row,
+        struct_pack(*COLUMNS(system.main._microagg_columns((*), 'key', spec))) AS __mg_value
+    FROM query_table(source)
+)
+SELECT __mg_x.* EXCLUDE (__mg_value), __mg_key
+FROM __mg_x JOIN query_table(keys) AS __mg_k ON __mg_x.__mg_value IS NOT DISTINCT FROM __mg_k.__mg_value;
+
+-- What is behind `assess`. The word with a dollar sign is filled in: one column a metric.
+CREATE OR REPLACE MACRO microagg._assess(original, masked, spec) AS TABLE
+WITH __mg_o AS MATERIALIZED (FROM microagg._numbered(original, spec)),
+__mg_m AS MATERIALIZED (FROM microagg._numbered(masked, spec)),
+__mg_v AS (
+    SELECT struct_pack(*COLUMNS(system.main._microagg_columns((*), 'key', spec))) AS __mg_value FROM __mg_o
+    UNION
+    SELECT struct_pack(*COLUMNS(system.main._microagg_columns((*), 'key', spec))) AS __mg_value FROM __mg_m
+),
+__mg_k AS MATERIALIZED (SELECT __mg_value, row_number() OVER () AS __mg_key FROM __mg_v),
+__mg_ok AS (FROM microagg._keyed('__mg_o', '__mg_k', spec)),
+__mg_mk AS (FROM microagg._keyed('__mg_m', '__mg_k', spec)),
+__mg_c AS (
+    SELECT struct_pack(*COLUMNS(system.main._microagg_columns((*), 'known', spec))) AS __mg_value,
+        count(*) AS __mg_size
+    FROM __mg_m GROUP BY __mg_value
+),
+__mg_r AS MATERIALIZED (
+    SELECT system.main._microagg_assess(
+        spec,
+        (SELECT {'rows': __mg_rows, 'keys': __mg_keys,
+            'columns': list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))}
+            FROM microagg._lists('__mg_ok')),
+        (SELECT {'rows': __mg_rows, 'keys': __mg_keys,
+            'columns': list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))}
+            FROM microagg._lists('__mg_mk')),
+        (SELECT list(__mg_size) FROM __mg_c)
+    ) AS __mg_r
+)
+SELECT
+    $metrics
+FROM __mg_r;
+
+-- One row, one column a metric. Rows are matched by key, or by position. With metrics, only those
+-- are computed and the others are null.
+CREATE OR REPLACE MACRO microagg.assess(
+    original, masked, columns := NULL, metrics := NULL, known := NULL, key := NULL
+) AS TABLE
+FROM microagg._assess(original, masked,
+    to_json({'columns': columns, 'metrics': metrics, 'known': known, 'key': key}));

@@ -1,0 +1,46 @@
+-- Measures as aggregate functions in plain SQL, without Python: they work in SELECT, with GROUP BY
+-- and, from DuckDB 2.0 on, under their full name with OVER: microagg.main.k_min(x) OVER (...).
+-- x is a column, or several as in (age, income); null is a value like any other. o and m are lists
+-- of columns before and after, as in [o.age, o.income], [m.age, m.income].
+
+-- Size of the smallest class of equal records: the k of k-anonymity.
+CREATE OR REPLACE MACRO microagg.k_min(x) AS
+    list_min(map_values(histogram({'x': x})))::BIGINT;
+
+-- Mean size of the classes of equal records: records divided by distinct records.
+CREATE OR REPLACE MACRO microagg.k_prime(x) AS
+    list_avg(map_values(histogram({'x': x})));
+
+-- Sum of squared differences in standard deviations of the column before; a cell that is null in
+-- either list is passed over, a column that does not vary is left out. The lists of all records are
+-- gathered once, so that there is one aggregate function, which is what OVER asks for.
+CREATE OR REPLACE MACRO microagg.sse(o, m) AS
+    list_transform([list({'o': o::DOUBLE[], 'm': m::DOUBLE[]})], lambda __mg_all:
+        coalesce(list_sum(list_transform(range(1, len(__mg_all[1].o) + 1), lambda __mg_j:
+            list_sum(list_transform(__mg_all, lambda __mg_r:
+                (__mg_r.o[__mg_j] - __mg_r.m[__mg_j]) ** 2))
+            / nullif(list_var_pop(list_transform(__mg_all, lambda __mg_r: __mg_r.o[__mg_j])), 0)
+        )), 0))[1];
+
+-- Sum of squared differences from the mean in the same units: the cells of the columns that vary.
+CREATE OR REPLACE MACRO microagg.sst(o) AS
+    list_transform([list(o::DOUBLE[])], lambda __mg_all:
+        coalesce(list_sum(list_transform(range(1, len(__mg_all[1]) + 1), lambda __mg_j:
+            CASE WHEN list_var_pop(list_transform(__mg_all, lambda __mg_r: __mg_r[__mg_j])) > 0
+            THEN list_count(list_transform(__mg_all, lambda __mg_r: __mg_r[__mg_j])) END
+        )), 0)::DOUBLE)[1];
+
+-- Information loss 100 SSE/SST: 0 keeps everything, 100 leaves only the means.
+CREATE OR REPLACE MACRO microagg.loss(o, m) AS
+    list_transform([list({'o': o::DOUBLE[], 'm': m::DOUBLE[]})], lambda __mg_all:
+        list_transform([list_transform(range(1, len(__mg_all[1].o) + 1), lambda __mg_j: {
+            'sse': list_sum(list_transform(__mg_all, lambda __mg_r:
+                (__mg_r.o[__mg_j] - __mg_r.m[__mg_j]) ** 2)),
+            'var': list_var_pop(list_transform(__mg_all, lambda __mg_r: __mg_r.o[__mg_j])),
+            'n': list_count(list_transform(__mg_all, lambda __mg_r: __mg_r.o[__mg_j]))
+        })], lambda __mg_columns: coalesce(
+            100 * list_sum(list_transform(__mg_columns, lambda __mg_c:
+                __mg_c.sse / nullif(__mg_c.var, 0)))
+            / list_sum(list_transform(__mg_columns, lambda __mg_c:
+                CASE WHEN __mg_c.var > 0 THEN __mg_c.n END)), 0)
+        )[1])[1];

@@ -1,0 +1,53 @@
+"""The reference microdata of the literature: census, tarragona, eia."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from polars_microagg.partition import Labels, Matrix
+
+EIA = [
+    "utilityid",
+    "resrevenue",
+    "ressales",
+    "comrevenue",
+    "comsales",
+    "indrevenue",
+    "indsales",
+    "othrevenue",
+    "othrsales",
+    "totrevenue",
+    "totsales",
+]
+
+
+def reference_frame(name: str) -> pl.DataFrame:
+    """Read a reference file, or skip the test if it is not at hand."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    path = Path(os.environ.get("MICROAGG_DATA", default)) / f"{name}.csv"
+    if not path.is_file():
+        pytest.skip(f"reference file {name}.csv not found; set MICROAGG_DATA")
+    frame = pl.read_csv(path)
+    return frame.select(EIA) if name == "eia" else frame
+
+
+def reference(name: str) -> Matrix:
+    """Columns that vary, each with mean 0 and standard deviation 1 (ddof 0)."""
+    x = reference_frame(name).to_numpy().astype(np.float64)
+    sd = x.std(axis=0)
+    varies = sd > 0
+    return np.asfortranarray((x - x.mean(axis=0))[:, varies] / sd[varies])
+
+
+def loss(x: Matrix, labels: Labels) -> float:
+    """100 * SSE / SST of a grouping."""
+    means = np.zeros((labels.max() + 1, x.shape[1]))
+    np.add.at(means, labels, x)
+    means /= np.bincount(labels)[:, None]
+    within = ((x - means[labels]) ** 2).sum()
+    return 100 * float(within / ((x - x.mean(axis=0)) ** 2).sum())

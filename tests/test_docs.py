@@ -1,0 +1,209 @@
+"""What the documentation shows is what happens."""
+
+import doctest
+import inspect
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg import registry
+from polars_microagg.frames import functions
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "sql/README.md"]
+PAGES += [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
+
+FENCED = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n(?:```text\n(?P<shown>.*?)^```\n)?", re.M | re.S
+)
+BLOCKS = [match.groupdict() for match in FENCED.finditer(README)]
+FILES = [block["code"] for block in BLOCKS if block["code"].startswith("# polars_microagg/")]
+SESSION = [block for block in BLOCKS if block["code"] not in FILES]
+
+RUN = """
+import contextlib, io, json, sys, traceback
+
+names, outputs = {}, []
+for code in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        try:
+            exec(code, names)
+        except names["mg"].MicroaggError as error:
+            print(traceback.format_exception_only(error)[-1])
+    outputs.append(output.getvalue())
+json.dump(outputs, sys.stdout)
+"""
+
+
+def run(*command, **options):
+    """Run Python on this source tree in a fresh process in which every warning is an error."""
+    command = [sys.executable, "-W", "error", *map(str, command)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment, **options
+    )
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """What the blocks of the README print, run in order beside the package and its new file."""
+    here = tmp_path_factory.mktemp("readme")
+    shutil.copytree(ROOT / "polars_microagg", here / "polars_microagg")
+    for code in FILES:
+        name = code.partition("\n")[0].removeprefix("# ")
+        (here / name).write_text(code, encoding="utf-8")
+    code = json.dumps([block["code"] for block in SESSION])
+    done = run("-c", RUN, cwd=here, input=code)
+    assert not done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+def folded(text):
+    """Fold white space in prose; a table has to be right to the character."""
+    return text if "┌" in text else " ".join(text.split())
+
+
+@pytest.mark.parametrize("number", range(len(SESSION)))
+def test_readme_block_prints_what_is_shown(number, printed):
+    assert folded(printed[number]) == folded(SESSION[number]["shown"] or "")
+
+
+def test_readme_shows_what_matters_first():
+    lines = README.splitlines()
+    shown = next(i for i, line in enumerate(lines) if line.startswith("│ N "))
+    headings = [line for line in lines if line.startswith("## ")]
+    assert shown < 40
+    assert headings[0] == "## What this does not protect against"
+
+
+def test_adding_a_method_takes_one_file():
+    assert len(FILES) == 1
+
+
+def test_readme_lists_the_options():
+    options = re.findall(r"^\| `(\w+)` \| (.*?) \|", README.partition("### Strata")[0], re.M)
+    parameters = inspect.signature(mg.mdav).parameters
+    written = {name for name, _ in options}
+    assert written == set(parameters) - {"frame", "columns", "k", "refine"}
+    for name, values in options:
+        if isinstance(parameters[name].default, str):
+            assert values.startswith(f'`"{parameters[name].default}"`')
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/methods.md"])
+@pytest.mark.parametrize("name", registry.methods())
+def test_every_method_is_in_the_table(name, page):
+    row = f"| `{name}` | {registry.methods()[name].summary.rstrip('.')} |"
+    assert row in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_generated_files_are_fresh():
+    done = run(ROOT / "docs" / "generate.py", "--check")
+    assert not done.returncode, f"{done.stdout}{done.stderr}Run: python docs/generate.py"
+
+
+def test_a_stale_file_is_found(tmp_path):
+    for name in ("docs", "polars_microagg"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "README.md", tmp_path)
+    stub = tmp_path / "polars_microagg" / "frames" / "functions.pyi"
+    stub.write_text(stub.read_text(encoding="utf-8").replace("mdav", "vadm"), encoding="utf-8")
+    done = run(tmp_path / "docs" / "generate.py", "--check")
+    assert done.returncode == 1
+    assert done.stdout == "stale: polars_microagg/frames/functions.pyi\n"
+
+
+WRITTEN = {
+    **{f"mg.{name}": getattr(mg, name) for name in functions.__all__},
+    **{
+        f"{room.__name__}.{name}": getattr(room, name)
+        for room in (mg.MicroaggFrame, mg.MicroaggExpr)
+        for name in registry.methods()
+    },
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_function_made_from_the_registry_is_documented(name):
+    function = WRITTEN[name]
+    doc = inspect.getdoc(function)
+    for section in ("Parameters", "Returns", "Examples"):
+        assert f"\n{section}\n{'-' * len(section)}\n" in doc
+    parameters = set(inspect.signature(function).parameters) - {"self"}
+    documented = re.findall(r"^\**(\w+) : ", doc.partition("\nReturns\n")[0], re.M)
+    assert set(documented) == parameters
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    runner = doctest.DocTestRunner(optionflags=flags)
+    examples = doctest.DocTestParser().get_doctest(doc, {}, name, None, None)
+    assert examples.examples
+    failures = []
+    runner.run(examples, out=failures.append)
+    assert not failures, "".join(failures)
+
+
+def test_every_public_name_is_documented():
+    for name in mg.__all__:
+        assert inspect.getdoc(getattr(mg, name)), name
+
+
+SMALL = {"etl_polars.py": ["--rows", "3000"]}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_example_runs(path, tmp_path):
+    done = run(path, tmp_path, *SMALL.get(path.name, []), cwd=tmp_path)
+    assert not done.returncode, done.stderr
+    assert str(tmp_path) in done.stdout
+
+
+def test_etl_example_releases_what_it_says(tmp_path):
+    example = ROOT / "examples" / "etl_polars.py"
+    for _ in range(2):
+        done = run(example, tmp_path, "--rows", "3000")
+        assert not done.returncode, done.stderr
+    before = pl.read_parquet(tmp_path / "patients.parquet")
+    after = pl.read_parquet(tmp_path / "patients_masked.parquet")
+    masked, kept = ["age", "income", "weight", "visits", "admitted"], ["region", "sex"]
+    assert after.schema == before.drop("patient_id").schema
+    assert after.select(kept).equals(before.select(kept))
+    mg.verify(after, masked + kept, k=5)
+    assert f"Information loss {mg.loss(before, after, masked):.2f} %" in done.stdout
+    files = {path.name for path in tmp_path.iterdir()}
+    assert files == {"patients.parquet", "patients_masked.parquet"}
+
+
+def test_right_uses_run():
+    uses = runpy.run_path(str(ROOT / "tests" / "typed_uses.py"))
+    for name in ("functions", "pipes", "measures", "namespaces"):
+        uses[name](uses["DATA"])
+
+
+def test_ci_runs_the_test_command_of_the_readme():
+    (command,) = re.findall(r"^.*python -m pytest.*$", README, re.M)
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert command in lines
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        assert "://" in target or (ROOT / page).parent.joinpath(target).exists(), target
+    headings = {line.lstrip("# ").lower().replace(" ", "-") for line in text.splitlines()}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= headings
+
+
+def test_changelog_knows_the_version():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## \[(.+?)\]", changelog, re.M)[1] in (mg.__version__, "Unreleased")
+    assert "### Numbers that change" in changelog

@@ -1,0 +1,213 @@
+"""The laws of the house, read from the source text."""
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import polars_microagg as mg
+from polars_microagg import registry
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "polars_microagg"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+PYTHON = [
+    path
+    for room in ("polars_microagg", "tests", "docs", "examples", "benchmarks", "sql")
+    for path in sorted((ROOT / room).rglob("*.py"))
+]
+TEXT = PYTHON + [
+    path
+    for pattern in ("*.md", "*.toml", "docs/*.md", "sql/*", ".ci/*", "**/*.pyi")
+    for path in sorted(ROOT.glob(pattern))
+    if path.is_file() and path.suffix != ".py" and "build" not in path.relative_to(ROOT).parts
+]
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PYTHON}
+
+INSIDE = {
+    *(".errors", ".partition", ".kernels", ".progress", ".registry", ".parameters", ".plan"),
+    ".evaluate",
+    "numpy",
+}
+ROOMS = {
+    "__init__": {"._version", ".errors", ".frames", ".progress"},
+    "_version": set(),
+    "errors": set(),
+    "partition": {"numpy"},
+    "progress": set(),
+    "kernels": {"numpy", ".partition", ".kernels"},
+    "registry": {"numpy", ".partition"},
+    "evaluate": {".registry"},
+    "methods": {"numpy", ".partition", ".kernels", ".progress", ".registry", ".methods"},
+    "metrics": {"numpy", ".partition", ".kernels", ".registry"},
+    "parameters": INSIDE - {".plan", ".parameters"},
+    "plan": INSIDE - {".plan"},
+    "frames": {*INSIDE, ".frames", "polars"},
+    "duckdb": {*INSIDE, ".frames", ".duckdb", "duckdb", "pyarrow"},
+}
+"""What each room may import: rooms of the package start with a dot."""
+
+
+def named(path):
+    return str(path.relative_to(ROOT))
+
+
+def each(paths):
+    return pytest.mark.parametrize("path", paths, ids=named)
+
+
+def imported(tree):
+    """Every import of a module, wherever it is: rooms of the package start with a dot."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are written out, without leading dots"
+            whole = node.module == "polars_microagg"
+            names = [f"{node.module}.{a.name}" for a in node.names] if whole else [node.module]
+        else:
+            continue
+        for name in names:
+            top, _, rest = name.partition(".")
+            yield f".{rest.partition('.')[0]}" if top == "polars_microagg" else top
+
+
+@each(MODULES)
+def test_imports_point_inwards(path):
+    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    outside = set(imported(TREES[path])) - sys.stdlib_module_names - ROOMS[room]
+    assert not outside, f"{room} imports {sorted(outside)}"
+
+
+def test_the_import_law_bites():
+    tree = ast.parse("def f():\n from polars_microagg import plan\n import polars.selectors as cs")
+    assert set(imported(tree)) == {".plan", "polars"}
+    assert set(imported(tree)) - ROOMS["kernels"] == {".plan", "polars"}
+
+
+def test_import_loads_neither_duckdb_nor_pyarrow():
+    code = (
+        "import sys, polars_microagg\n"
+        "print(*{'duckdb', 'pyarrow', 'polars_microagg.duckdb'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.split() == []
+
+
+def exported(tree):
+    """The names listed in __all__."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return node.value
+    return None
+
+
+def constants_first(name):
+    """Sort as ruff does: constants, classes, functions."""
+    return not (len(name) > 1 and name.isupper()), not name[0].isupper(), name
+
+
+@each(MODULES)
+def test_all_is_sorted_and_complete(path):
+    tree = TREES[path]
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
+    value = exported(tree)
+    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    public = {name for name in defined if not name.startswith("_")}
+    if value is None:
+        assert path.name == "__init__.py"
+        assert not public
+        return
+    if isinstance(value, ast.List):
+        names = ast.literal_eval(value)
+        assert names == sorted(set(names), key=constants_first)
+    assert public <= set(module.__all__)
+    assert all(hasattr(module, name) for name in module.__all__)
+    assert len(module.__all__) == len(set(module.__all__))
+
+
+@each([path for path in MODULES if path.name == "__init__.py"])
+def test_init_is_imports_and_all_only(path):
+    for number, node in enumerate(TREES[path].body):
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            assert ast.unparse(target) == "__all__"
+        else:
+            doc = number == 0 and isinstance(node, ast.Expr)
+            assert doc or isinstance(node, ast.Import | ast.ImportFrom)
+
+
+@each([path for path in PYTHON if "tests" not in path.parts])
+def test_file_is_short_and_says_what_it_is(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 350
+    assert ast.get_docstring(TREES[path])
+
+
+@each(MODULES)
+def test_no_assert_and_no_print(path):
+    for node in ast.walk(TREES[path]):
+        assert not isinstance(node, ast.Assert)
+        assert not (isinstance(node, ast.Call) and ast.unparse(node.func) == "print")
+
+
+def public_functions(tree):
+    """Functions and methods whose name has no leading underscore."""
+    for node in tree.body:
+        inner = node.body if isinstance(node, ast.ClassDef) else [node]
+        for function in inner:
+            if isinstance(function, ast.FunctionDef) and not function.name.startswith("_"):
+                yield function
+
+
+@each(MODULES)
+def test_public_functions_are_annotated_and_documented(path):
+    for function in public_functions(TREES[path]):
+        given = function.args
+        arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+        bare = [a.arg for a in arguments if a and not a.annotation and a.arg not in ("self", "cls")]
+        assert not bare, f"{function.name}: {bare}"
+        assert function.returns is not None, function.name
+        assert ast.get_docstring(function), function.name
+
+
+@each(TEXT)
+def test_no_path_of_one_machine(path):
+    folders = "|".join(("work", "root", "home", "Users", "opt", "mnt"))
+    found = re.findall(rf"(?<![\w.~])/(?:{folders})/\S*", path.read_text(encoding="utf-8"))
+    assert not found
+
+
+@pytest.mark.parametrize("name", registry.methods())
+def test_one_algorithm_one_file_of_that_name(name):
+    assert registry.methods()[name].function.__module__ == f"polars_microagg.methods.{name}"
+
+
+@each(sorted((PACKAGE / "frames").glob("*.py")))
+def test_a_call_stays_one_lazy_node(path):
+    for node in ast.walk(TREES[path]):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr == "map_batches":
+            flags = {k.arg: ast.unparse(k.value) for k in node.keywords}
+            assert flags["is_elementwise"] == flags["returns_scalar"] == "False"
+        if path.name not in ("measures.py", "assess.py", "bound.py"):
+            assert node.func.attr != "collect"
+
+
+def test_stubs_name_what_there_is():
+    stubs = PACKAGE / "frames"
+    tree = ast.parse((stubs / "functions.pyi").read_text(encoding="utf-8"))
+    listed = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert listed == set(mg.mdav.__globals__["__all__"]) == set(ast.literal_eval(exported(tree)))
+    for node in ast.parse((stubs / "namespace.pyi").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            written = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+            there = {n for n in vars(getattr(mg, node.name)) if not n.startswith("_")}
+            assert written == {"__init__", *there}

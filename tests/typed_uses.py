@@ -1,0 +1,73 @@
+"""Uses of the public API for the type checkers: right ones pass and wrong ones are errors.
+
+Run ``mypy --strict`` and ``pyright`` on this file. Every ignore below is needed: a checker that
+found no error there would say so.
+"""
+
+from typing import assert_type
+
+import polars as pl
+import polars.selectors as cs
+
+import polars_microagg as mg
+
+DATA = pl.DataFrame({"a": [1, 2, 3, 4], "b": [4, 3, 2, 1], "r": ["x", "x", "y", "y"]})
+
+
+def functions(df: pl.DataFrame) -> None:
+    assert_type(mg.mdav(df, ["a"], 2), pl.DataFrame)
+    assert_type(mg.mdav(df, ["a"], 2, strata="r"), pl.DataFrame)
+    assert_type(mg.mdav(df, cs.numeric(), k=2, scale="robust", center="median"), pl.DataFrame)
+    assert_type(mg.mdav(df, [["a"], ["b"]], k=2, strata=["r"], dtype="float"), pl.DataFrame)
+    assert_type(mg.mdav(df, ["a", cs.by_name("b")], k=2, order_by=["r", "a"]), pl.DataFrame)
+    assert_type(mg.mdav(df.lazy(), "a", k=2, nulls="impute", seed=1), pl.LazyFrame)
+    assert_type(mg.mask(df, "a", 2, method="univariate"), pl.DataFrame)
+    assert_type(mg.mask(df.lazy(), "a", 2, method="mdav"), pl.LazyFrame)
+    assert_type(mg.groups(df, ["a", "b"], 2, name="group"), pl.DataFrame)
+    assert_type(mg.groups(df.lazy(), ["a", "b"], 2), pl.LazyFrame)
+    assert_type(mg.methods(), pl.DataFrame)
+
+
+def pipes(df: pl.DataFrame) -> None:
+    assert_type(df.pipe(mg.mdav, ["a", "b"], k=2), pl.DataFrame)
+    assert_type(df.lazy().pipe(mg.mdav, ["a", "b"], k=2), pl.LazyFrame)
+    assert_type(df.pipe(mg.mdav, "a", 2, small_strata="null").pipe(mg.groups, "a", 2), pl.DataFrame)
+    mg.verify(df.pipe(mg.mdav, ["a", "b"], k=2), ["a", "b"], k=2)
+
+
+def measures(df: pl.DataFrame) -> None:
+    masked = mg.mdav(df, ["a", "b"], k=2)
+    mg.verify(masked, ["a", "b"], k=2, strata=None)
+    assert_type(mg.anonymity(masked, ["a", "b"]), pl.DataFrame)
+    assert_type(mg.assess(df, masked, ["a", "b"], metrics=["loss", "sse"]), pl.DataFrame)
+    assert_type(mg.assess(df.lazy(), masked.lazy(), known="a"), pl.DataFrame)
+    assert_type(mg.loss(df, masked), float)
+    assert_type(mg.sse(df, masked, ["a"], known=["a"]), float)
+    assert_type(mg.k_min(df, masked, ["a", "b"]), int | None)
+
+
+def namespaces(df: pl.DataFrame) -> None:
+    assert_type(mg.MicroaggFrame(df), "mg.MicroaggFrame[pl.DataFrame]")
+    assert_type(mg.MicroaggFrame(df).mdav(["a", "b"], k=2), pl.DataFrame)
+    assert_type(mg.MicroaggFrame(df.lazy()).mdav(["a", "b"], k=2), pl.LazyFrame)
+    assert_type(mg.MicroaggFrame(df).groups("a", 2), pl.DataFrame)
+    assert_type(mg.MicroaggFrame(df).assess(df, "a"), pl.DataFrame)
+    assert_type(mg.MicroaggExpr(pl.struct("a", "b")).mdav(2), pl.Expr)
+    assert_type(mg.MicroaggExpr(pl.struct("a", "b")).mask(2, method="mdav"), pl.Expr)
+    assert_type(mg.MicroaggExpr(pl.struct("a", "b")).k_prime(), pl.Expr)
+
+
+def wrong(df: pl.DataFrame) -> None:
+    mg.mdav(df, ["a"], "2")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mg.mdav(df, ["a"])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mg.mdav(df, 5, k=2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mg.mdav("a", ["a"], k=2)  # type: ignore[type-var]  # pyright: ignore[reportArgumentType]
+    mg.mdav(df, "a", 2, "r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mg.mdav(df, "a", 2, by="r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mg.mdav(df, "a", 2, scale="log")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mg.mdav(df, "a", 2, strata=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mg.univariate(df, "a", 2, seed="x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    df.pipe(mg.mdav, ["a"], k="2")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    df.pipe(mg.mdav, ["a"])  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
+    mg.verify(df, "a")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mg.assess(df)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
