@@ -1,7 +1,7 @@
 """The files of sql/ and their README say what is there and what happens."""
 
 import re
-from importlib import resources
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -10,7 +10,7 @@ from polars_microagg import registry
 from polars_microagg.duckdb.sql import identifier, literal, sql_text
 from polars_microagg.parameters import CHOICES, COMMON
 
-README = resources.files("polars_microagg.sql").joinpath("README.md").read_text(encoding="utf-8")
+README = (Path(__file__).parents[2] / "sql" / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```sql\n(?P<code>.*?)^```\n(?P<shown>(\n([|>][^\n]*\n)+)?)", re.M | re.S)
 EXAMPLES = [match.groupdict() for match in BLOCK.finditer(README)]
 
