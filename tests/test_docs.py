@@ -58,7 +58,8 @@ def run(*command, **options):
 def printed(tmp_path_factory):
     """What the blocks of the README print, run in order beside the package and its new file."""
     here = tmp_path_factory.mktemp("readme")
-    shutil.copytree(ROOT / "polars_microagg", here / "polars_microagg")
+    for folder in ("polars_microagg", "sql"):
+        shutil.copytree(ROOT / folder, here / folder)
     for code in FILES:
         name = code.partition("\n")[0].removeprefix("# ")
         (here / name).write_text(code, encoding="utf-8")

@@ -18,7 +18,7 @@ from polars_microagg.parameters import group_size
 
 __all__ = ["lower_bound"]
 
-STEPS = 100
+STEPS = 200
 """Steps of the tighter bound for an effort of 1."""
 
 
@@ -34,7 +34,7 @@ def lower_bound(frame: Any, columns: Columns, k: int, *, effort: float = 0.0) ->
     k : int
         Smallest group size, at least 2.
     effort : float, default 0
-        How hard to try for a higher floor: 1 is about a second for a thousand records. With 0 it
+        How hard to try for a higher floor: 1 is a few seconds for a thousand records. With 0 it
         is found from the nearest neighbours of each record.
 
     Returns

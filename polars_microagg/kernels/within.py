@@ -7,7 +7,7 @@ import numpy as np
 from polars_microagg.kernels.distance import squared_distances
 from polars_microagg.partition import Labels, Matrix, Vector
 
-__all__ = ["TIE", "centroids", "group_sse", "sums_of_squares"]
+__all__ = ["TIE", "centroids", "group_sse", "sums_of_squares", "worst_first"]
 
 TIE = 1e-12
 """Sums of squares that differ by less, relatively, count as equal."""
@@ -92,3 +92,30 @@ def group_sse(columns: Matrix, labels: Labels) -> Vector:
     squares = squared_distances(offsets, np.zeros(len(columns)))
     sums: Vector = np.bincount(labels, squares).astype(np.float64, copy=False)
     return sums
+
+
+def worst_first(columns: Matrix, labels: Labels) -> Labels:
+    """Order groups by their sum of squares, the greatest first; of equal ones the lowest number.
+
+    Parameters
+    ----------
+    columns : array of shape (d, n)
+        One record a column.
+    labels : array of shape (n,)
+        Number of the group of each record, none of them empty.
+
+    Returns
+    -------
+    array of shape (groups,)
+        Numbers of the groups in this order.
+
+    Examples
+    --------
+    >>> worst_first(np.array([[0.1, 0.2, 5.0, 0.3, 0.4, 9.0]]), np.array([0, 0, 1, 2, 2, 1]))
+    array([1, 0, 2])
+    """
+    sse = group_sse(columns, labels)
+    order = (-sse).argsort(kind="stable")
+    ranked = sse[order]
+    rank = np.cumsum(np.append(False, ranked[1:] < (1 - TIE) * ranked[:-1]))
+    return order[np.lexsort((order, rank))]

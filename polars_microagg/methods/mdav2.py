@@ -5,7 +5,7 @@ from __future__ import annotations
 from polars_microagg.kernels.decompose import decompose
 from polars_microagg.kernels.distance import centred
 from polars_microagg.kernels.split import split_from
-from polars_microagg.kernels.within import group_sse
+from polars_microagg.kernels.within import worst_first
 from polars_microagg.methods.mdav1 import mdav1
 from polars_microagg.partition import Matrix, Partition
 from polars_microagg.registry import method
@@ -55,6 +55,5 @@ def mdav2(x: Matrix, /, *, k: int) -> Partition:
     """
     labels = mdav1(x, k=k).labels
     columns, _ = centred(x)
-    order = (-group_sse(columns, labels)).argsort(kind="stable")
-    labels = decompose(columns, labels, order)
+    labels = decompose(columns, labels, worst_first(columns, labels))
     return Partition.from_labels(split_from(labels, 2 * k, lambda rows: mdav1(x[rows], k=k).labels))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from polars_microagg.kernels.decompose import decompose
 from polars_microagg.kernels.distance import centred
 from polars_microagg.kernels.split import split_from
-from polars_microagg.kernels.within import group_sse
+from polars_microagg.kernels.within import worst_first
 from polars_microagg.methods.tfrp1 import tfrp1
 from polars_microagg.partition import Matrix, Partition
 from polars_microagg.registry import method
@@ -56,6 +56,5 @@ def tfrp2(x: Matrix, /, *, k: int) -> Partition:
     """
     labels = tfrp1(x, k=k).labels
     columns, _ = centred(x)
-    order = (-group_sse(columns, labels)).argsort(kind="stable")
-    labels = decompose(columns, labels, order, most=4 * k - 1)
+    labels = decompose(columns, labels, worst_first(columns, labels), most=4 * k - 1)
     return Partition.from_labels(split_from(labels, 2 * k, lambda rows: tfrp1(x[rows], k=k).labels))
