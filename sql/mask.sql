@@ -58,7 +58,11 @@ SELECT
     }
 FROM __mg_a;
 
--- The masked lists of one column in its own type again; `like` is a list of that type.
+-- The struct of a list that has this name.
+CREATE OR REPLACE MACRO microagg._found(structs, wanted) AS
+    structs[list_position([__mg_c.name FOR __mg_c IN structs], wanted)];
+
+-- The masked lists of one column in its own type again; `like_` is a list of that type.
 CREATE OR REPLACE MACRO microagg._typed(masked, type, like_) AS CASE
     WHEN microagg._lane(type) = 'd' THEN cast_to_type(masked.d, like_)
     WHEN type = 'BIGINT' THEN cast_to_type(masked.i, like_)
@@ -107,6 +111,8 @@ CREATE OR REPLACE MACRO microagg._aligned(row, masked_row) AS CASE
     ELSE error('BrokenPromiseError: rows came back in another order. Nothing was released. '
         || 'This is a bug of polars_microagg: please report the call and the versions.') END;
 
+-- The whole table with its columns masked: the lists go to Python and back, and are put beside the
+-- columns that are not masked.
 CREATE OR REPLACE MACRO microagg._mask(source, spec) AS TABLE
 WITH __mg_s AS MATERIALIZED (FROM microagg._numbered(source, spec)),
 __mg_m AS (FROM microagg._chosen('__mg_s', spec)),
@@ -122,18 +128,23 @@ __mg_l AS (
     SELECT
         unnest(__mg_y.rows) AS __mg_at,
         unnest(microagg._typed(
-            __mg_y.columns[list_position([__mg_c.name FOR __mg_c IN __mg_y.columns], alias(COLUMNS(__mg_t.*)))],
+            microagg._found(__mg_y.columns, alias(COLUMNS(__mg_t.*))),
             typeof(COLUMNS(__mg_t.*)), [COLUMNS(__mg_t.*)])),
-        unnest(CASE WHEN COLUMNS(__mg_f.*) IS NULL THEN
-            __mg_y.columns[list_position([__mg_c.name FOR __mg_c IN __mg_y.columns], alias(COLUMNS(__mg_f.*)))].d
-            END)
+        unnest(CASE WHEN COLUMNS(__mg_f.*) IS NULL
+            THEN microagg._found(__mg_y.columns, alias(COLUMNS(__mg_f.*))).d END)
     FROM __mg_y LEFT JOIN __mg_t ON true LEFT JOIN __mg_f ON true
+),
+__mg_o AS (
+    SELECT COLUMNS(system.main._microagg_columns((*), 'others', spec)), __mg_row FROM __mg_s
 )
-(SELECT if(COLUMNS(system.main._microagg_columns((*), 'all', spec)) IS NULL, NULL, NULL) FROM __mg_s LIMIT 0)
+-- The first part has no rows: it puts the columns back into their order.
+(
+    SELECT if(COLUMNS(system.main._microagg_columns((*), 'all', spec)) IS NULL, NULL, NULL)
+    FROM __mg_s LIMIT 0
+)
 UNION ALL BY NAME (
     SELECT COLUMNS(system.main._microagg_columns((*), 'all', spec))
-    FROM (SELECT COLUMNS(system.main._microagg_columns((*), 'others', spec)), __mg_row FROM __mg_s)
-    POSITIONAL JOIN __mg_l
+    FROM __mg_o POSITIONAL JOIN __mg_l
     WHERE microagg._aligned(__mg_row, __mg_at)
 );
 

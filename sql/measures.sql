@@ -33,7 +33,8 @@ SELECT * EXCLUDE (__mg_sizes) FROM (
         sum(size) / nullif(count(*), 0) AS k_prime, count(*) FILTER (WHERE size = 1) AS uniques,
         list(size) FILTER (WHERE NOT empty) AS __mg_sizes
     FROM microagg._classes(source, to_json({'columns': columns, 'k': k, 'strata': strata}))
-) WHERE system.main._microagg_verify(to_json({'columns': columns, 'k': k, 'strata': strata}), __mg_sizes);
+) WHERE system.main._microagg_verify(
+    to_json({'columns': columns, 'k': k, 'strata': strata}), __mg_sizes);
 
 -- Records of one table with the number of their key, which is the same in the other table.
 CREATE OR REPLACE MACRO microagg._keyed(source, keys, spec) AS TABLE
@@ -44,16 +45,19 @@ WITH __mg_x AS (
     FROM query_table(source)
 )
 SELECT __mg_x.* EXCLUDE (__mg_value), __mg_key
-FROM __mg_x JOIN query_table(keys) AS __mg_k ON __mg_x.__mg_value IS NOT DISTINCT FROM __mg_k.__mg_value;
+FROM __mg_x JOIN query_table(keys) AS __mg_k
+    ON __mg_x.__mg_value IS NOT DISTINCT FROM __mg_k.__mg_value;
 
 -- What is behind `assess`. The word with a dollar sign is filled in: one column a metric.
 CREATE OR REPLACE MACRO microagg._assess(original, masked, spec) AS TABLE
 WITH __mg_o AS MATERIALIZED (FROM microagg._numbered(original, spec)),
 __mg_m AS MATERIALIZED (FROM microagg._numbered(masked, spec)),
 __mg_v AS (
-    SELECT struct_pack(*COLUMNS(system.main._microagg_columns((*), 'key', spec))) AS __mg_value FROM __mg_o
+    SELECT struct_pack(*COLUMNS(system.main._microagg_columns((*), 'key', spec))) AS __mg_value
+    FROM __mg_o
     UNION
-    SELECT struct_pack(*COLUMNS(system.main._microagg_columns((*), 'key', spec))) AS __mg_value FROM __mg_m
+    SELECT struct_pack(*COLUMNS(system.main._microagg_columns((*), 'key', spec))) AS __mg_value
+    FROM __mg_m
 ),
 __mg_k AS MATERIALIZED (SELECT __mg_value, row_number() OVER () AS __mg_key FROM __mg_v),
 __mg_ok AS (FROM microagg._keyed('__mg_o', '__mg_k', spec)),

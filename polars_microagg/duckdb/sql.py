@@ -16,6 +16,8 @@ from polars_microagg.parameters import COMMON
 
 __all__ = ["identifier", "literal", "macros", "sql_text"]
 
+TEMPLATES = ("each_method", "measures", "methods")
+
 METHOD = ("name", "unit", "sizes", "cost", "limit", "paper", "summary")
 
 
@@ -88,19 +90,22 @@ def macros(catalog: str) -> Iterator[str]:
     str
         SQL text.
     """
-    text = sql_text()
-    for written in (
-        text["metrics"],
-        text["mask"],
-        Template(text["measures"]).substitute(metrics=_metrics(registry.assessed())),
-        Template(text["methods"]).substitute(
-            rows=", ".join(map(_row, registry.methods().values()))
-        ),
-        _macro("mask", "_mask", None),
-        _macro("groups", "_groups", None),
-        *(_macro(name, "_mask", entry) for name, entry in registry.methods().items()),
-    ):
-        yield re.sub(r"\bmicroagg\.", f"{identifier(catalog)}.", written)
+    # A dollar sign in a template is a place to fill in.
+    forms = {name: Template(_named(name, catalog, "$$")) for name in TEMPLATES}
+    yield _named("metrics", catalog)
+    yield _named("mask", catalog)
+    yield forms["measures"].substitute(metrics=_metrics(registry.assessed()))
+    yield forms["methods"].substitute(rows=", ".join(map(_row, registry.methods().values())))
+    yield forms["each_method"].substitute(_macro("mask", None))
+    yield forms["each_method"].substitute(_macro("groups", None))
+    for entry in registry.methods().values():
+        yield forms["each_method"].substitute(_macro(entry.name, entry))
+
+
+def _named(file: str, catalog: str, dollar: str = "$") -> str:
+    """The text of a file for a catalog of any name."""
+    name = identifier(catalog).replace("$", dollar)
+    return re.sub(r"\bmicroagg\.", lambda _: f"{name}.", sql_text()[file])
 
 
 def _metrics(measured: Mapping[str, registry.Metric]) -> str:
@@ -117,8 +122,8 @@ def _row(entry: registry.Method) -> str:
     return f"({', '.join(values.values())})"
 
 
-def _macro(name: str, macro: str, entry: registry.Method | None) -> str:
-    """One masking macro: of a method, or, without one, with the parameters method and options."""
+def _macro(name: str, entry: registry.Method | None) -> dict[str, str]:
+    """What to fill in for a masking macro: of a method or, without one, of any."""
     own = {option.name: option.default for option in entry.options.values()} if entry else {}
     parameters: dict[str, Any] = {"strata": None} | COMMON | own
     call = {name: name for name in ("strata", *COMMON)}
@@ -127,13 +132,13 @@ def _macro(name: str, macro: str, entry: registry.Method | None) -> str:
     else:
         parameters = {"method": "mdav"} | parameters | {"options": None}
         call |= {"method": "method", "options": "options"}
-    call |= {"groups": literal(macro == "_groups")}
-    return Template(sql_text()["each_method"]).substitute(
-        name=identifier(name),
-        macro=macro,
-        parameters=", ".join(f"{identifier(p)} := {literal(d)}" for p, d in parameters.items()),
-        call=", ".join(f"{literal(field)}: {value}" for field, value in call.items()),
-    )
+    call |= {"groups": literal(name == "groups" and entry is None)}
+    return {
+        "name": identifier(name),
+        "macro": "_groups" if name == "groups" and entry is None else "_mask",
+        "parameters": ", ".join(f"{identifier(p)} := {literal(d)}" for p, d in parameters.items()),
+        "call": ", ".join(f"{literal(field)}: {value}" for field, value in call.items()),
+    }
 
 
 def _struct(own: Mapping[str, Any]) -> str:

@@ -143,9 +143,9 @@ def test_a_name_that_the_user_has_given_already(taken):
         assert con.execute("FROM mg.mdav('people', 'age', 2)").fetchall() == MASKED
 
 
-def test_any_name_for_the_catalog():
+@pytest.mark.parametrize("odd", ['odd "name"; DROP TABLE people; --\'', "\\1 $name $$ \\g<0>", "é"])
+def test_any_name_for_the_catalog(odd):
     with filled(duckdb.connect()) as con:
-        odd = 'odd "name"; DROP TABLE people; --\''
         mgd.register(mgd.register(con, catalog=odd), catalog=odd)
         quoted = '"' + odd.replace('"', '""') + '"'
         assert con.execute(f"FROM {quoted}.mdav('people', 'age', 2)").fetchall() == MASKED
