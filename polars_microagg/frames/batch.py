@@ -135,11 +135,12 @@ class Kernel:
         """Count the records that share each emitted record, in each stratum."""
         if self.plan.groups_cells:
             return
-        stratum = np.empty(len(labels), dtype=np.uint32)
-        stratum[strata.order] = np.repeat(np.arange(len(strata.sizes)), strata.sizes)
         emitted = [column.alias(str(j)) for j, column in enumerate(block)]
         if len(strata.sizes) > 1:
-            emitted.append(pl.Series("stratum", stratum))
+            numbers = strata.numbers(len(labels)).astype(np.uint32)
+            emitted.append(pl.Series("stratum", numbers))
+        if _alike(emitted, labels, self.plan.k):
+            return
         records = pl.DataFrame(emitted)
         if labels.min() < 0:
             records = records.filter(pl.Series(labels >= 0))
@@ -149,3 +150,27 @@ class Kernel:
         smallest = int(classes.unique_counts().min())  # type: ignore[arg-type]
         if smallest < self.plan.k:
             raise BrokenPromiseError.small_class(self.plan.method.name, smallest, self.plan.k)
+
+
+def _alike(columns: list[pl.Series], labels: Labels, k: int) -> bool:
+    """Whether groups have k records and all records of a group the same values.
+
+    Then every class of equal records holds whole groups, and so at least k records; it takes less
+    time and memory to see this than to count the classes.
+    """
+    rows = np.flatnonzero(labels >= 0)
+    here = labels[rows]
+    if not len(rows):
+        return True
+    sizes = np.bincount(here)
+    first = np.zeros(len(sizes), dtype=np.uint32)
+    first[here[::-1]] = rows[::-1]
+    if sizes[sizes > 0].min() < k:
+        return False
+    like = pl.Series(first[here])
+    some = None if len(rows) == len(labels) else pl.Series(rows.astype(np.uint32))
+    for column in columns:
+        chosen = column if some is None else column.gather(some)
+        if not chosen.eq_missing(column.gather(like)).all():
+            return False
+    return True
