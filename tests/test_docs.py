@@ -71,7 +71,7 @@ def printed(tmp_path_factory):
 
 def folded(text):
     """Fold white space in prose; a table has to be right to the character."""
-    return text if "┌" in text else " ".join(text.split())
+    return text.strip("\n") if "┌" in text else " ".join(text.split())
 
 
 @pytest.mark.parametrize("number", range(len(SESSION)))
