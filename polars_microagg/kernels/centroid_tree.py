@@ -11,10 +11,10 @@ from polars_microagg.partition import Labels, Matrix, Vector
 
 __all__ = ["CentroidTree"]
 
-LEAF = 32
+LEAF = 64
 """Centroids in a leaf, at most."""
 
-ROWS = 64
+ROWS = 128
 """Records that are compared with the same leaves at a time."""
 
 CHUNK = 65_536
@@ -176,7 +176,8 @@ class CentroidTree:
         least: Vector,
     ) -> None:
         """Weigh the centroids at the same distance, on distances computed one way."""
-        at, place = np.nonzero(nearness >= least[:, None])
+        # In one dimension, where looking for what is not zero is many times as fast as in two.
+        at, place = np.divmod(np.flatnonzero(nearness >= least[:, None]), nearness.shape[1])
         centroid = self.members[near].ravel()[place]
         plain = np.bincount(at, minlength=len(rows)) == 1
         found[rows[plain]] = self.weights[own[rows[plain]]]

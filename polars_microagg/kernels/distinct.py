@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from polars_microagg.partition import Labels, Matrix
 
-__all__ = ["class_sizes", "codes", "distinct", "prefixes"]
+__all__ = ["class_sizes", "codes", "distinct", "grouped", "prefixes"]
 
 SEED = 20080923
 """Seed of the hash by which equal records are brought together; no result depends on it."""
@@ -30,6 +30,33 @@ def distinct(x: Matrix) -> tuple[Labels, Labels]:
     labels : array of shape (n,)
         Number of each record.
 
+    Examples
+    --------
+    >>> first, labels = distinct(np.array([[2.0, 1.0], [3.0, 1.0], [2.0, 1.0]]))
+    >>> len(first), bool(labels[0] == labels[2] != labels[1])
+    (2, True)
+    """
+    order, starts = grouped(x)
+    labels = np.empty(len(x), dtype=np.intp)
+    labels[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(x)))
+    return order[starts], labels
+
+
+def grouped(x: Matrix) -> tuple[Labels, Labels]:
+    """Bring equal records together.
+
+    Parameters
+    ----------
+    x : array of shape (n, p)
+        One record a row; NaN equals NaN, and -0.0 equals 0.0.
+
+    Returns
+    -------
+    order : array of shape (n,)
+        The rows, equal ones next to each other.
+    starts : array of shape (g,)
+        Where in `order` each distinct record begins.
+
     Notes
     -----
     Rows are sorted by a hash and compared with their neighbours. Where different records share a
@@ -37,13 +64,12 @@ def distinct(x: Matrix) -> tuple[Labels, Labels]:
 
     Examples
     --------
-    >>> first, labels = distinct(np.array([[2.0, 1.0], [3.0, 1.0], [2.0, 1.0]]))
-    >>> len(first), bool(labels[0] == labels[2] != labels[1])
-    (2, True)
+    >>> grouped(np.array([[2.0], [3.0], [2.0]]))[1].size
+    2
     """
     n, p = x.shape
     if not n or not p:
-        return np.arange(min(n, 1)), np.zeros(n, dtype=np.intp)
+        return np.arange(n), np.arange(min(n, 1))
     bits = [_bits(x[:, j]) for j in range(p)]
     drawn = [int(factor) for factor in np.random.default_rng(SEED).integers(1, 2**63, size=(p,))]
     hashed = np.zeros(n, dtype=np.uint64)
@@ -51,14 +77,12 @@ def distinct(x: Matrix) -> tuple[Labels, Labels]:
         hashed ^= column * np.uint64(factor | 1)
         hashed ^= hashed >> np.uint64(29)
         hashed *= np.uint64(0xBF58476D1CE4E5B9)
-    order = np.argsort(hashed, kind="stable")
+    order = np.argsort(hashed)
     new = _changes(bits, order)
     if np.count_nonzero(new) != np.count_nonzero(np.diff(hashed[order])) + 1:
         order = np.lexsort(bits)
         new = _changes(bits, order)
-    labels = np.empty(n, dtype=np.intp)
-    labels[order] = np.cumsum(new) - 1
-    return order[new], labels
+    return order, np.flatnonzero(new)
 
 
 def _bits(column: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:

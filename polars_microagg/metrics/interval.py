@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from polars_microagg.kernels.distinct import distinct
+from polars_microagg.kernels.distinct import grouped
 from polars_microagg.kernels.moments import present
 from polars_microagg.kernels.scale import standardised
 from polars_microagg.partition import Labels, Matrix, Vector
@@ -34,9 +34,9 @@ def _by_rank(values: Vector, sizes: Labels, widths: Vector) -> tuple[Matrix, Mat
     half = (widths * (1 + SLACK) / 200 * n)[:, None]
     low = np.maximum(np.ceil(middle - half), 0).astype(np.intp)
     high = np.minimum(np.floor(middle + half), n - 1).astype(np.intp)
-    low_at, high_at = (np.searchsorted(ends, rank, side="right") for rank in (low, high))
+    at = np.repeat(ranked, sizes[order])
     # Of values between two ranks the interval holds at least the masked value itself.
-    return np.minimum(ranked[low_at], values), np.maximum(ranked[high_at], values)
+    return np.minimum(at[low], values), np.maximum(at[high], values)
 
 
 @metric(cite="Domingo-Ferrer and Torra (2001)")
@@ -81,10 +81,10 @@ def interval_disclosure(
     """
     before, after = present(original, masked)
     shares = np.atleast_1d(np.asarray(widths, dtype=np.float64))
-    first, labels = distinct(after)
-    if not len(first):
+    order, starts = grouped(after)
+    if not len(order):
         return None
-    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
+    first, sizes = order[starts], np.diff(starts, append=len(order))
     found = []
     for j in range(before.shape[1]):
         values, column = after[first, j], before[order, j]
