@@ -45,6 +45,16 @@ SHARED = (signatures.SCALE, *signatures.SHARED, signatures.REFINE, signatures.SE
 ON_FRAMES = (signatures.STRATA, signatures.ORDER_BY, *SHARED)
 EFFORT = Argument("effort", "float", "", 0.0)
 METRICS = Argument("metrics", "str | Sequence[str] | None", "", None)
+HIDDEN = (Argument("k", "int | None", "", None), Argument("confidential", "Names", "", None))
+COMPARED = (
+    Argument("methods", "str | Sequence[str] | None", "", None),
+    Argument("ks", "int | Sequence[int]", "", (3, 5, 10)),
+    signatures.STRATA,
+    signatures.KNOWN,
+    signatures.KNOWN_SAMPLE,
+    Argument("seconds", "float | None", "", None),
+    signatures.SEED,
+)
 KEYS = (Argument("by", "Names", "", None), signatures.KEY)
 
 
@@ -122,7 +132,7 @@ def namespace_stub() -> str:
         on_frame("mask", (columns, K, METHOD, *ON_FRAMES), "F", True),
         on_frame("groups", (columns, K, METHOD, NAME, *ON_FRAMES), "F", True),
         on_frame("verify", (columns, K, signatures.STRATA), "None", False),
-        on_frame("anonymity", (columns, signatures.STRATA), "pl.DataFrame", False),
+        on_frame("anonymity", (columns, signatures.STRATA, *HIDDEN), "pl.DataFrame", False),
         on_frame("lower_bound", (columns, K, EFFORT), "float", False),
         on_frame(
             "assess",
@@ -130,6 +140,7 @@ def namespace_stub() -> str:
             "pl.DataFrame",
             False,
         ),
+        on_frame("compare", (columns, *COMPARED), "pl.DataFrame", True),
         *(signatures.frame_spec(entry, bound=True).stub(brief=True) for entry in entries),
     ]
     expression = [

@@ -15,6 +15,7 @@ from polars_microagg.errors import (
 from polars_microagg.frames import functions as _functions
 from polars_microagg.frames.assess import assess
 from polars_microagg.frames.bound import lower_bound
+from polars_microagg.frames.compare import compare
 from polars_microagg.frames.functions import *  # noqa: F403
 from polars_microagg.frames.measures import anonymity, methods, verify
 from polars_microagg.frames.namespace import MicroaggExpr, MicroaggFrame
@@ -35,6 +36,7 @@ __all__ = [
     "__version__",
     "anonymity",
     "assess",
+    "compare",
     "lower_bound",
     "methods",
     "progress",

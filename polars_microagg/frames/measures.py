@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_microagg import registry
 from polars_microagg.errors import InvalidParameterError, NotAnonymousError
+from polars_microagg.frames.confidential import distinct_values, farthest
 from polars_microagg.frames.selection import (
     Columns,
     Names,
@@ -21,6 +22,8 @@ from polars_microagg.frames.selection import (
 from polars_microagg.parameters import group_size
 
 __all__ = ["anonymity", "classes", "keys_of", "methods", "selected", "verify"]
+
+HISTOGRAM = pl.List(pl.Struct({"size": pl.Int64, "classes": pl.Int64}))
 
 
 def methods() -> pl.DataFrame:
@@ -130,8 +133,15 @@ def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> Non
             raise NotAnonymousError.of(names, k, len(small), int(small.sum()), smallest)
 
 
-def anonymity(frame: Any, columns: Columns, *, strata: Names = None) -> pl.DataFrame:
-    """Count the classes of equal records.
+def anonymity(
+    frame: Any,
+    columns: Columns,
+    *,
+    strata: Names = None,
+    k: int | None = None,
+    confidential: Names = None,
+) -> pl.DataFrame:
+    """Count the classes of equal records, and what they tell about confidential columns.
 
     Parameters
     ----------
@@ -141,25 +151,82 @@ def anonymity(frame: Any, columns: Columns, *, strata: Names = None) -> pl.DataF
         What an intruder is thought to know.
     strata : str or list of str, optional
         More such columns: classes are counted within each stratum.
+    k : int, optional
+        Adds `at_risk`: the records in classes of fewer than k.
+    confidential : str or list of str, optional
+        Columns that an intruder wants to learn: adds quantiles and a histogram of the sizes of the
+        classes, `l_diversity` and `t_closeness`.
 
     Returns
     -------
     polars.DataFrame
         One row: records, classes, k_min (the smallest class), k_prime (records divided by
-        classes), uniques (records alone in their class). Null counts as a value.
+        classes), uniques (records alone in their class). Null counts as a value. With `k` also
+        at_risk. With `confidential` also size_q25, size_median, size_q75 and size_max (of the
+        classes, linear between ranks), histogram (a list of sizes and the number of classes of
+        each), l_diversity and t_closeness, of several columns the worst.
+
+    Notes
+    -----
+    l_diversity is the least number of distinct confidential values in a class (Machanavajjhala et
+    al., 2007). t_closeness is the greatest earth mover's distance, from 0 to 1, between the values
+    of a class and those of all records (Li, Li and Venkatasubramanian, 2007): of numbers, decimals,
+    dates and times by their order, of other types with all values equally far apart.
 
     Examples
     --------
     >>> anonymity(pl.DataFrame({"age": [30, 30, 41]}), ["age"]).row(0)
     (3, 2, 1, 1.5, 1)
+    >>> sick = pl.DataFrame({"age": [30, 30, 41, 41], "sick": ["no", "yes", "no", "no"]})
+    >>> anonymity(sick, "age", confidential="sick").select("l_diversity", "t_closeness").row(0)
+    (1, 0.25)
     """
     frame = as_frame(frame)
     names = [name for block in selected(frame, columns) for name in block]
+    divided = keys_of(frame, "strata", strata)
+    hidden = keys_of(frame, "confidential", confidential)
+    if k is not None:
+        k = group_size(k)
     size = pl.col("size")
-    return classes(frame, names, keys_of(frame, "strata", strata)).select(
-        records=size.sum().cast(pl.Int64),
-        classes=pl.len().cast(pl.Int64),
-        k_min=size.min().cast(pl.Int64),
-        k_prime=size.sum() / pl.when(pl.len() > 0).then(pl.len()),
-        uniques=(size == 1).sum().cast(pl.Int64),
+    found = {
+        "records": size.sum().cast(pl.Int64),
+        "classes": pl.len().cast(pl.Int64),
+        "k_min": size.min().cast(pl.Int64),
+        "k_prime": size.sum() / pl.when(pl.len() > 0).then(pl.len()),
+        "uniques": (size == 1).sum().cast(pl.Int64),
+    }
+    if k is not None:
+        found["at_risk"] = size.filter(size < k).sum().cast(pl.Int64)
+    if not hidden:
+        return classes(frame, names, divided).select(**found)
+    keys = list(dict.fromkeys([*names, *divided]))
+    table = frame.lazy().select(
+        *(by_name(name).alias(str(i)) for i, name in enumerate(keys)),
+        *(by_name(name).alias(f"c{i}") for i, name in enumerate(hidden)),
     )
+    records = table.collect()
+    numbered = _numbered(records, len(keys))
+    values = [records[f"c{i}"] for i in range(len(hidden))]
+    kinds = [distinct_values(numbered, value) for value in values]
+    distances = [farthest(numbered, value) for value in values]
+    sizes = numbered.value_counts(name="size").select("size")
+    histogram = sizes.group_by("size").len("classes").sort("size").cast(pl.Int64)
+    quantiles = {"size_q25": 0.25, "size_median": 0.5, "size_q75": 0.75}
+    found |= {name: size.quantile(share, "linear") for name, share in quantiles.items()}
+    found["size_max"] = size.max().cast(pl.Int64)
+    listed = pl.Series("histogram", [histogram.to_struct()], dtype=HISTOGRAM)
+    worst = pl.DataFrame(
+        {
+            "l_diversity": [min((kind for kind in kinds if kind is not None), default=None)],
+            "t_closeness": [max((far for far in distances if far is not None), default=None)],
+        },
+        schema={"l_diversity": pl.Int64, "t_closeness": pl.Float64},
+    )
+    return pl.concat([sizes.select(**found), listed.to_frame(), worst], how="horizontal")
+
+
+def _numbered(records: pl.DataFrame, count: int) -> pl.Series:
+    """Number the classes of records that are equal in their first columns, from 0."""
+    keys = records.select(str(i) for i in range(count))
+    first = keys.with_row_index("row").select(pl.col("row").min().over(keys.columns))
+    return (first.to_series().rank("dense") - 1).cast(pl.Int64)

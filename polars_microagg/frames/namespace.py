@@ -8,7 +8,7 @@ from typing import Any, Generic
 import polars as pl
 
 from polars_microagg import registry
-from polars_microagg.frames import assess, bound, functions, measures
+from polars_microagg.frames import assess, bound, compare, functions, measures
 from polars_microagg.frames.expressions import group_expression, mask_expression
 from polars_microagg.frames.selection import F
 from polars_microagg.frames.signatures import expression_spec, frame_spec
@@ -47,9 +47,9 @@ class MicroaggFrame(Generic[F]):
         """Raise unless k records share each record; see `polars_microagg.verify`."""
         measures.verify(self._take(), columns, k, strata=strata)
 
-    def anonymity(self, columns: Any, *, strata: Any = None) -> pl.DataFrame:
+    def anonymity(self, columns: Any, **options: Any) -> pl.DataFrame:
         """Count the classes of equal records; see `polars_microagg.anonymity`."""
-        return measures.anonymity(self._take(), columns, strata=strata)
+        return measures.anonymity(self._take(), columns, **options)
 
     def lower_bound(self, columns: Any, k: Any, *, effort: Any = 0.0) -> float:
         """Find a floor of `loss` for any grouping; see `polars_microagg.lower_bound`."""
@@ -58,6 +58,10 @@ class MicroaggFrame(Generic[F]):
     def assess(self, masked: Any, columns: Any = None, **options: Any) -> pl.DataFrame:
         """Measure the loss and risk of a release; see `polars_microagg.assess`."""
         return assess.assess(self._take(), masked, columns, **options)
+
+    def compare(self, columns: Any, **options: Any) -> pl.DataFrame:
+        """Mask by several methods and measure each; see `polars_microagg.compare`."""
+        return compare.compare(self._take(), columns, **options)
 
 
 class MicroaggExpr:

@@ -72,6 +72,8 @@ class MicroaggFrame(Generic[F]):
         columns: Columns,
         *,
         strata: Names = None,
+        k: int | None = None,
+        confidential: Names = None,
     ) -> pl.DataFrame:
         """Count the classes of equal records; see `polars_microagg.anonymity`."""
 
@@ -97,6 +99,21 @@ class MicroaggFrame(Generic[F]):
         seed: int = 0,
     ) -> pl.DataFrame:
         """Measure the loss and risk of a release; see `polars_microagg.assess`."""
+
+    def compare(
+        self,
+        columns: Columns,
+        *,
+        methods: str | Sequence[str] | None = None,
+        ks: int | Sequence[int] = (3, 5, 10),
+        strata: Names = None,
+        known: Known = None,
+        known_sample: int | None = None,
+        seconds: float | None = None,
+        seed: int = 0,
+        **options: Any,
+    ) -> pl.DataFrame:
+        """Mask by several methods and measure each; see `polars_microagg.compare`."""
 
     def cbfs(
         self,

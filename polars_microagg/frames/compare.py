@@ -1,0 +1,185 @@
+"""Methods side by side: what each loses and what it risks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_microagg import registry
+from polars_microagg.errors import InvalidDataError, InvalidParameterError, UnknownMethodError
+from polars_microagg.frames.assess import assess
+from polars_microagg.frames.door import mask_frame
+from polars_microagg.frames.known import Known
+from polars_microagg.frames.measures import classes, keys_of, selected
+from polars_microagg.frames.selection import Columns, Names, as_frame, names_of
+from polars_microagg.parameters import group_size
+
+__all__ = ["compare"]
+
+MEASURES = ("loss", "il", "dld", "pld", "interval_disclosure", "dr", "score", "k_prime")
+TYPES = {
+    "method": pl.String(),
+    "k": pl.Int64(),
+    **dict.fromkeys((*MEASURES, "seconds"), pl.Float64()),
+    "pareto": pl.Boolean(),
+    "note": pl.String(),
+}
+
+PROBE = 1_000
+"""Records on which a method is timed first, where time is short."""
+
+
+def compare(
+    frame: Any,
+    columns: Columns,
+    *,
+    methods: str | Sequence[str] | None = None,
+    ks: int | Sequence[int] = (3, 5, 10),
+    strata: Names = None,
+    known: Known = None,
+    known_sample: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> pl.DataFrame:
+    """Mask a table by several methods and measure what each loses and risks.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame or polars.LazyFrame
+        The table; a LazyFrame is collected.
+    columns : str, selector, list, or list of lists
+        What to mask and measure.
+    methods : str or list of str, optional
+        Names of methods; by default all that group records.
+    ks : int or list of int, default (3, 5, 10)
+        Smallest group sizes.
+    strata : str or list of str, optional
+        Columns whose values keep records apart.
+    known, known_sample
+        What an intruder knows, as for `assess`.
+    seconds : float, optional
+        How long it may take in all: quick methods go first, and none is begun that is expected to
+        take longer than what is left, to go by its time for a thousand of the records.
+    seed : int, default 0
+        Seed of methods that draw at random, and of `known_sample`.
+    **options : Any
+        Options that all methods share, as for `mask`: scale, nulls and so on.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a k and method, in the order given: method, k, loss, il, dld, pld,
+        interval_disclosure, dr, score, k_prime, seconds (of masking, on the clock), pareto
+        (whether no other row has both `loss` and `dr` at most as high and one of them lower) and
+        note. Where a method cannot run, for too many records, an option it does not have or want
+        of time, its note says why and all numbers are null; elsewhere the note is null.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidDataError
+        No method can run: what keeps the first from it.
+
+    Examples
+    --------
+    >>> people = pl.DataFrame({"age": [23, 25, 31, 47, 52, 58], "pay": [21, 24, 30, 52, 61, 55]})
+    >>> table = compare(people, ["age", "pay"], methods=["mdav", "fixed_size"], ks=3)
+    >>> table.select("method", "k", "k_prime", "note").rows()
+    [('mdav', 3, 3.0, None), ('fixed_size', 3, 3.0, None)]
+    """
+    start = time.monotonic()
+    if seconds is not None and (isinstance(seconds, bool | str) or not seconds > 0):
+        raise InvalidParameterError.kind("seconds", seconds, "a number above 0")
+    frame = as_frame(frame).lazy().collect()
+    names = [name for block in selected(frame, columns) for name in block]
+    listed = _methods(methods)
+    sizes = list(dict.fromkeys(group_size(k) for k in ([ks] if isinstance(ks, int) else ks)))
+    shared = dict(options) | {"strata": strata, "seed": seed}
+    known_by: dict[str, Any] = {"known": known, "known_sample": known_sample, "seed": seed}
+
+    def measured(after: pl.DataFrame) -> dict[str, Any]:
+        before = frame if after.height else frame.clear()
+        return assess(before, after, names, metrics=MEASURES, **known_by).row(0, named=True)
+
+    # What is wrong with the measures is found before anything is masked.
+    measured(frame.clear())
+    expected = dict.fromkeys(listed, 0.0)
+    if seconds is not None and sizes:
+        expected = {m: _expected(frame, m, columns, min(sizes), shared) for m in listed}
+    cells = [(method, k) for k in sizes for method in listed]
+    rows, failed, last = dict[tuple[str, int], dict[str, Any]](), list[Exception](), 0.0
+    for method, k in sorted(cells, key=lambda cell: expected[cell[0]]):
+        rows[method, k] = row = dict.fromkeys(TYPES) | {"method": method, "k": k}
+        needed, passed = expected[method] + last, time.monotonic() - start
+        if seconds is not None and needed + passed >= seconds:
+            row["note"] = _too_long(method, needed, passed, seconds)
+            continue
+        begun = time.perf_counter()
+        try:
+            masked = mask_frame(frame, method, columns, k, shared)
+        except (InvalidParameterError, InvalidDataError) as error:
+            row["note"] = str(error)
+            failed.append(error)
+            continue
+        row["seconds"] = spent = time.perf_counter() - begun
+        row |= measured(masked)
+        last = time.perf_counter() - begun - spent
+    if failed and not any(row["seconds"] for row in rows.values()):
+        raise failed[0]
+    ordered = [rows[cell] for cell in cells]
+    return pl.DataFrame(ordered, schema=TYPES).with_columns(pareto=_pareto(ordered))
+
+
+def _methods(methods: object) -> list[str]:
+    known = registry.methods()
+    listed = names_of("methods", methods)
+    for name in listed:
+        if name not in known:
+            raise UnknownMethodError.of(name, known)
+    if methods is not None and not listed:
+        raise InvalidParameterError.kind("methods", methods, "at least one name of a method")
+    return list(listed) or [
+        name for name, m in known.items() if m.unit == "record" and not m.columnwise
+    ]
+
+
+def _expected(
+    frame: pl.DataFrame, method: str, columns: Columns, k: int, options: Mapping[str, Any]
+) -> float:
+    """Seconds that a method will take, to go by a sample and by how its time grows."""
+    if frame.height <= PROBE:
+        return 0.0
+    sample = frame.gather_every(frame.height // PROBE).head(PROBE)
+    start = time.perf_counter()
+    try:
+        mask_frame(sample, method, columns, k, dict(options) | {"strata": None})
+    except (InvalidParameterError, InvalidDataError):
+        return 0.0
+    taken = time.perf_counter() - start
+    power = 2 if registry.methods()[method].cost.startswith("n^2") else 1
+    divided = keys_of(frame, "strata", options["strata"])
+    strata = classes(frame, divided)["size"].to_list() if divided else [frame.height]
+    return taken * sum((size / PROBE) ** power for size in strata)
+
+
+def _too_long(method: str, needed: float, passed: float, seconds: float) -> str:
+    return (
+        f"{method} was not begun: it is expected to take {needed:.3g} seconds, and {passed:.3g} of "
+        f"seconds={seconds:g} had passed. Allow more, or name fewer methods."
+    )
+
+
+def _pareto(rows: Sequence[Mapping[str, Any]]) -> pl.Series:
+    """Tell for each row whether no other is better in loss or risk and worse in neither."""
+    points = [(row["loss"], row["dr"]) for row in rows]
+    there = [point for point in points if None not in point]
+    best = [
+        None
+        if None in point
+        else not any(a <= point[0] and b <= point[1] and (a, b) != point for a, b in there)
+        for point in points
+    ]
+    return pl.Series("pareto", best, dtype=pl.Boolean)
