@@ -23,6 +23,12 @@ from polars_microagg.parameters import group_size
 
 __all__ = ["anonymity", "classes", "keys_of", "methods", "selected", "verify"]
 
+SIZES = {
+    "size_q25": pl.col("size").quantile(0.25, "linear"),
+    "size_median": pl.col("size").quantile(0.5, "linear"),
+    "size_q75": pl.col("size").quantile(0.75, "linear"),
+    "size_max": pl.col("size").max().cast(pl.Int64),
+}
 HISTOGRAM = pl.List(pl.Struct({"size": pl.Int64, "classes": pl.Int64}))
 
 
@@ -152,19 +158,20 @@ def anonymity(
     strata : str or list of str, optional
         More such columns: classes are counted within each stratum.
     k : int, optional
-        Adds `at_risk`: the records in classes of fewer than k.
+        Adds the sizes of the classes and the records in classes of fewer than k.
     confidential : str or list of str, optional
-        Columns that an intruder wants to learn: adds quantiles and a histogram of the sizes of the
-        classes, `l_diversity` and `t_closeness`.
+        Columns that an intruder wants to learn: adds the sizes of the classes, `l_diversity` and
+        `t_closeness`.
 
     Returns
     -------
     polars.DataFrame
         One row: records, classes, k_min (the smallest class), k_prime (records divided by
-        classes), uniques (records alone in their class). Null counts as a value. With `k` also
-        at_risk. With `confidential` also size_q25, size_median, size_q75 and size_max (of the
-        classes, linear between ranks), histogram (a list of sizes and the number of classes of
-        each), l_diversity and t_closeness, of several columns the worst.
+        classes), uniques (records alone in their class). Null counts as a value. With `k` or
+        `confidential` also size_q25, size_median, size_q75, size_max (of the classes, linear
+        between ranks) and histogram (a list of sizes and the number of classes of each); then
+        at_risk with `k`; and l_diversity and t_closeness with `confidential`, of several columns
+        the worst.
 
     Notes
     -----
@@ -187,46 +194,48 @@ def anonymity(
     hidden = keys_of(frame, "confidential", confidential)
     if k is not None:
         k = group_size(k)
+    sizes = classes(frame, names, divided)
     size = pl.col("size")
-    found = {
-        "records": size.sum().cast(pl.Int64),
-        "classes": pl.len().cast(pl.Int64),
-        "k_min": size.min().cast(pl.Int64),
-        "k_prime": size.sum() / pl.when(pl.len() > 0).then(pl.len()),
-        "uniques": (size == 1).sum().cast(pl.Int64),
-    }
+    row = [
+        sizes.select(
+            records=size.sum().cast(pl.Int64),
+            classes=pl.len().cast(pl.Int64),
+            k_min=size.min().cast(pl.Int64),
+            k_prime=size.sum() / pl.when(pl.len() > 0).then(pl.len()),
+            uniques=(size == 1).sum().cast(pl.Int64),
+        )
+    ]
+    if k is not None or hidden:
+        row += [sizes.select(**SIZES), _histogram(sizes)]
     if k is not None:
-        found["at_risk"] = size.filter(size < k).sum().cast(pl.Int64)
-    if not hidden:
-        return classes(frame, names, divided).select(**found)
-    keys = list(dict.fromkeys([*names, *divided]))
-    table = frame.lazy().select(
-        *(by_name(name).alias(str(i)) for i, name in enumerate(keys)),
-        *(by_name(name).alias(f"c{i}") for i, name in enumerate(hidden)),
-    )
-    records = table.collect()
-    numbered = _numbered(records, len(keys))
-    values = [records[f"c{i}"] for i in range(len(hidden))]
-    kinds = [distinct_values(numbered, value) for value in values]
-    distances = [farthest(numbered, value) for value in values]
-    sizes = numbered.value_counts(name="size").select("size")
-    histogram = sizes.group_by("size").len("classes").sort("size").cast(pl.Int64)
-    quantiles = {"size_q25": 0.25, "size_median": 0.5, "size_q75": 0.75}
-    found |= {name: size.quantile(share, "linear") for name, share in quantiles.items()}
-    found["size_max"] = size.max().cast(pl.Int64)
-    listed = pl.Series("histogram", [histogram.to_struct()], dtype=HISTOGRAM)
-    worst = pl.DataFrame(
-        {
-            "l_diversity": [min((kind for kind in kinds if kind is not None), default=None)],
-            "t_closeness": [max((far for far in distances if far is not None), default=None)],
-        },
-        schema={"l_diversity": pl.Int64, "t_closeness": pl.Float64},
-    )
-    return pl.concat([sizes.select(**found), listed.to_frame(), worst], how="horizontal")
+        row.append(sizes.select(at_risk=size.filter(size < k).sum().cast(pl.Int64)))
+    if hidden:
+        row.append(_learned(frame, list(dict.fromkeys([*names, *divided])), hidden))
+    return pl.concat(row, how="horizontal")
 
 
-def _numbered(records: pl.DataFrame, count: int) -> pl.Series:
-    """Number the classes of records that are equal in their first columns, from 0."""
-    keys = records.select(str(i) for i in range(count))
-    first = keys.with_row_index("row").select(pl.col("row").min().over(keys.columns))
-    return (first.to_series().rank("dense") - 1).cast(pl.Int64)
+def _histogram(sizes: pl.DataFrame) -> pl.DataFrame:
+    counted = sizes.group_by("size").len("classes").sort("size").cast(pl.Int64)
+    return pl.DataFrame([pl.Series("histogram", [counted.to_struct()], dtype=HISTOGRAM)])
+
+
+def _learned(
+    frame: pl.DataFrame | pl.LazyFrame, keys: Sequence[str], hidden: Sequence[str]
+) -> pl.DataFrame:
+    """What is learned of some columns from others, at worst."""
+    columns = [by_name(name).alias(f"c{i}") for i, name in enumerate(hidden)]
+    numbered = [by_name(name).alias(str(i)) for i, name in enumerate(keys)]
+    table = frame.lazy().select(*numbered, *columns).collect()
+    # Classes are numbered from 0 by the first row of each.
+    first = table.with_row_index("row").select(
+        pl.col("row").min().over(str(i) for i in range(len(keys)))
+    )
+    of = (first.to_series().rank("dense").cast(pl.Int64) - 1).rename("class")
+    values = [table[f"c{i}"] for i in range(len(hidden))]
+    kinds = [kinds for value in values if (kinds := distinct_values(of, value)) is not None]
+    distances = [far for value in values if (far := farthest(of, value)) is not None]
+    worst = {
+        "l_diversity": [min(kinds, default=None)],
+        "t_closeness": [max(distances, default=None)],
+    }
+    return pl.DataFrame(worst, schema={"l_diversity": pl.Int64, "t_closeness": pl.Float64})

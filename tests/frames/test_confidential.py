@@ -20,6 +20,7 @@ TABLE = pl.DataFrame(
     }
 )
 FIRST = ["records", "classes", "k_min", "k_prime", "uniques"]
+SIZES = ["size_q25", "size_median", "size_q75", "size_max", "histogram"]
 
 
 @pytest.mark.parametrize("as_given", [lambda f: f, pl.DataFrame.lazy], ids=["eager", "lazy"])
@@ -63,9 +64,12 @@ def test_strata_divide_the_classes():
     assert TABLE.microagg.anonymity("age", strata="sick", confidential="wage", k=2).equals(found)
 
 
-def test_k_alone_adds_the_records_at_risk():
+def test_k_adds_the_sizes_and_the_records_at_risk():
     found = mg.anonymity(TABLE, "age", k=2)
-    assert found.columns == [*FIRST, "at_risk"]
+    assert found.columns == [*FIRST, *SIZES, "at_risk"]
+    both = mg.anonymity(TABLE, "age", k=2, confidential="sick")
+    assert both.columns == [*FIRST, *SIZES, "at_risk", "l_diversity", "t_closeness"]
+    assert both.select(found.columns).equals(found)
     assert found["at_risk"].item() == 1
     with pytest.raises(mg.InvalidParameterError, match="k=1"):
         mg.anonymity(TABLE, "age", k=1)
