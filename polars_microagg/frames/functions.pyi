@@ -2555,7 +2555,7 @@ def mhm(
     columns: Columns,
     k: int,
     *,
-    order: Literal["npn", "mdav"] = "npn",
+    order: Literal["npn", "md", "mdav", "cbfs"] = "npn",
     strata: Names = None,
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
@@ -2577,7 +2577,7 @@ def mhm(
         masked each on its own (k then holds for each block only).
     k : int
         Smallest group size, at least 2.
-    order : {"npn", "mdav"}, default 'npn'
+    order : {"npn", "md", "mdav", "cbfs"}, default 'npn'
         The path: always to the nearest point next, or through the groups of another method.
     strata : str or list of str, default None
         Columns whose values keep records apart; null is a stratum of its own.
@@ -2620,18 +2620,17 @@ def mhm(
     multivariate data-oriented microaggregation", The VLDB Journal 15(4), 355-369, as described by
     A. N. Mahmood, M. E. Kabir and A. K. Mustafa (2012), section 4.
 
-    The method first uses a heuristic, such as nearest point next or the groups of MDAV, to order
-    the records. Steps similar to those of S. Hansen and S. Mukherjee (2003) are then applied: of
-    all cuts of this order into groups of k to 2k - 1 records, the one with the least sum of
-    squared errors is taken.
+    The method first uses a heuristic, such as nearest point next, or the groups of maximum distance,
+    MDAV or CBFS, to order the records. Steps similar to those of S. Hansen and S. Mukherjee (2003)
+    are then applied: of all cuts of this order into groups of k to 2k - 1 records, the one with the
+    least sum of squared errors is taken.
 
     Nearest point next starts with the record farthest from the mean and goes on to the nearest
     record not visited yet. A path through groups visits their centroids in this way, and within a
     group starts with the record nearest to the centroid before, ends with the one nearest to the
     centroid after, and goes to the nearest point next in between. How the paper goes through a
-    group is not known in full: its printed losses differ by up to 5 % either way. The groups
-    themselves are one cut of their path wherever none has 2k records, so the loss is then never
-    higher than that of the other method.
+    group is not known in full, and its printed losses differ from these. The groups themselves are
+    one cut of their path, so the loss is never higher than that of the other method.
 
     Examples
     --------

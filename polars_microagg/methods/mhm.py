@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from polars_microagg.kernels.distance import centred
 from polars_microagg.kernels.ordered import cut, labels_along
 from polars_microagg.kernels.path import nearest_point_next, through_groups
+from polars_microagg.methods.cbfs import cbfs
+from polars_microagg.methods.md import md
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.partition import Matrix, Partition
 from polars_microagg.registry import method
 
 __all__ = ["mhm"]
+
+GROUPS: dict[str, Callable[..., Partition]] = {
+    "md": partial(md, grow="seed"),
+    "mdav": mdav,
+    "cbfs": cbfs,
+}
+"""Methods through whose groups a path can go."""
 
 
 @method(
@@ -20,7 +31,7 @@ __all__ = ["mhm"]
     cost="n^2",
     limit=200_000,
 )
-def mhm(x: Matrix, /, *, k: int, order: Literal["npn", "mdav"] = "npn") -> Partition:
+def mhm(x: Matrix, /, *, k: int, order: Literal["npn", "md", "mdav", "cbfs"] = "npn") -> Partition:
     """Walk from record to near record, and cut the path where the sum of squares is least.
 
     Parameters
@@ -29,7 +40,7 @@ def mhm(x: Matrix, /, *, k: int, order: Literal["npn", "mdav"] = "npn") -> Parti
         One record a row, finite, scaled for distances.
     k : int
         Smallest group size, at least 2.
-    order : {"npn", "mdav"}
+    order : {"npn", "md", "mdav", "cbfs"}
         The path: always to the nearest point next, or through the groups of another method.
 
     Returns
@@ -43,18 +54,17 @@ def mhm(x: Matrix, /, *, k: int, order: Literal["npn", "mdav"] = "npn") -> Parti
     multivariate data-oriented microaggregation", The VLDB Journal 15(4), 355-369, as described by
     A. N. Mahmood, M. E. Kabir and A. K. Mustafa (2012), section 4.
 
-    The method first uses a heuristic, such as nearest point next or the groups of MDAV, to order
-    the records. Steps similar to those of S. Hansen and S. Mukherjee (2003) are then applied: of
-    all cuts of this order into groups of k to 2k - 1 records, the one with the least sum of
-    squared errors is taken.
+    The method first uses a heuristic, such as nearest point next, or the groups of maximum distance,
+    MDAV or CBFS, to order the records. Steps similar to those of S. Hansen and S. Mukherjee (2003)
+    are then applied: of all cuts of this order into groups of k to 2k - 1 records, the one with the
+    least sum of squared errors is taken.
 
     Nearest point next starts with the record farthest from the mean and goes on to the nearest
     record not visited yet. A path through groups visits their centroids in this way, and within a
     group starts with the record nearest to the centroid before, ends with the one nearest to the
     centroid after, and goes to the nearest point next in between. How the paper goes through a
-    group is not known in full: its printed losses differ by up to 5 % either way. The groups
-    themselves are one cut of their path wherever none has 2k records, so the loss is then never
-    higher than that of the other method.
+    group is not known in full, and its printed losses differ from these. The groups themselves are
+    one cut of their path, so the loss is never higher than that of the other method.
 
     Examples
     --------
@@ -63,6 +73,8 @@ def mhm(x: Matrix, /, *, k: int, order: Literal["npn", "mdav"] = "npn") -> Parti
     >>> mhm(x, k=2).labels
     array([0, 0, 0, 1, 1, 2, 2])
     """
-    npn = order == "npn"
-    path = nearest_point_next(x) if npn else through_groups(centred(x)[0], mdav(x, k=k).labels)
+    if order == "npn":
+        path = nearest_point_next(x)
+    else:
+        path = through_groups(centred(x)[0], GROUPS[order](x, k=k).labels)
     return Partition.from_labels(labels_along(path, cut(x[path], k)))
