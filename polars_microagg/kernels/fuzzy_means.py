@@ -9,6 +9,9 @@ from polars_microagg.partition import Labels, Matrix
 
 __all__ = ["fuzzy_means"]
 
+CELLS = 1 << 16
+"""Distances looked at together, so that they stay in the cache."""
+
 TINY = 1e-12
 """Squared distances below this share of the largest norm are as good as none."""
 
@@ -43,32 +46,45 @@ def fuzzy_means(
     >>> (found == found[0]).tolist()
     [True, True, False, False]
     """
+    n = columns.shape[1]
     centres = columns[:, _seeds(columns, clusters, rng)]
-    floor = TINY * float(squared_distances(columns, np.zeros(len(columns))).max())
-    labels = None
+    floor = max(TINY * float(squared_distances(columns, np.zeros(len(columns))).max()), 1e-300)
+    step = max(1, CELLS // clusters)
+    labels: Labels = np.full(n, -1, dtype=np.intp)
     for _ in range(iterations):
-        # Added up column by column, and not by a matrix product, whose rounding is not certain.
-        distances = np.zeros((columns.shape[1], clusters))
-        for column, centre in zip(columns, centres, strict=True):
-            offsets = np.subtract.outer(column, centre)
-            offsets *= offsets
-            distances += offsets
-        nearest = distances.argmin(axis=1)
-        if labels is not None and np.array_equal(nearest, labels):
+        nearest = np.empty(n, dtype=np.intp)
+        sums, total = np.zeros_like(centres), np.zeros(clusters)
+        for first in range(0, n, step):
+            some = slice(first, first + step)
+            nearest[some], weights = _degrees(columns[:, some], centres, m, floor)
+            total += weights.sum(axis=0)
+            for column, added in zip(columns[:, some], sums, strict=True):
+                added += (weights * column[:, None]).sum(axis=0)
+        if np.array_equal(nearest, labels):
             break
         labels = nearest
-        np.maximum(distances, max(floor, 1e-300), out=distances)
-        distances /= distances.min(axis=1, keepdims=True)
-        degrees = np.exp(np.log(distances) / (1 - m))
-        degrees /= degrees.sum(axis=1, keepdims=True)
-        weights = degrees**m
-        total = weights.sum(axis=0)
         held = total > 0
-        for column, centre in zip(columns, centres, strict=True):
-            sums = (weights * column[:, None]).sum(axis=0)
-            centre[held] = sums[held] / total[held]
-    result: Labels = nearest
-    return result
+        centres[:, held] = sums[:, held] / total[held]
+    return labels
+
+
+def _degrees(columns: Matrix, centres: Matrix, m: float, floor: float) -> tuple[Labels, Matrix]:
+    """Nearest centre of each record, and the powers of its degrees: (record, centre)."""
+    # Added up column by column, and not by a matrix product, whose rounding is not certain.
+    degrees = np.zeros((columns.shape[1], centres.shape[1]))
+    offsets = np.empty_like(degrees)
+    for column, centre in zip(columns, centres, strict=True):
+        np.subtract(column[:, None], centre, out=offsets)
+        offsets *= offsets
+        degrees += offsets
+    nearest = degrees.argmin(axis=1)
+    np.maximum(degrees, floor, out=degrees)
+    degrees /= degrees[np.arange(len(degrees)), nearest][:, None]
+    np.log(degrees, out=degrees)
+    degrees /= 1 - m
+    np.exp(degrees, out=degrees)
+    degrees /= degrees.sum(axis=1, keepdims=True)
+    return nearest, np.power(degrees, m, out=degrees)
 
 
 def _seeds(columns: Matrix, clusters: int, rng: np.random.Generator) -> Labels:
