@@ -95,6 +95,7 @@ class _World:
         for macrogroup, part in zip(x, records, strict=True):
             macrogroup[: len(part)] = part - part.mean(axis=0)
         self.products = (x @ x.transpose(0, 2, 1))[:, None]
+        self.records = x[:, None]
         self.total = np.repeat((x * x).sum(axis=(1, 2)), how.population)
         along = (x @ rng.standard_normal((DIRECTIONS, d)).T).argsort(axis=1, kind="stable")
         self.rank = along.argsort(axis=1).transpose(0, 2, 1)
@@ -105,6 +106,7 @@ class _World:
         self.base = np.arange(len(self.spare))[:, None] * (self.groups + 1)
         shape = (count, how.population, self.groups, length)
         self.member, self.sums = np.empty(shape), np.empty(shape)
+        self.totals = np.empty((*shape[:3], d))
         self.flat = (len(self.spare), self.groups, length)
 
     def random(self, rng: np.random.Generator) -> Labels:
@@ -145,7 +147,7 @@ class _World:
 
     def sse(self, chromosomes: Labels) -> Vector:
         """Sum of squared errors of each chromosome."""
-        squares, counts = self._measure(chromosomes), self._counts(chromosomes)
+        squares, counts = self._squares(chromosomes), self._counts(chromosomes)
         squares /= np.maximum(counts[:, :-1], 1)
         found: Vector = np.maximum(self.total - squares.sum(axis=1), 0.0)
         return found
@@ -153,20 +155,23 @@ class _World:
     def repaired(self, chromosomes: Labels, generation: int) -> Labels:
         """Send records of groups below k to the nearest other group, and split those from 2k on.
 
-        Nearest is the group with the nearest centroid. If there is none of k, all go together.
+        The chromosomes are changed in place. Nearest is the group with the nearest centroid. If
+        there is none of k, all go together.
         """
         k = self.how.k
-        squares, counts = self._measure(chromosomes), self._counts(chromosomes)
+        self._multiply(chromosomes, self.products, self.sums)
+        sums, counts = self.sums.reshape(self.flat), self._counts(chromosomes)
         small = counts < k
         share = 1 / np.maximum(counts[:, :-1], 1)
+        squares = np.einsum("cgi,cgi->cg", self.member.reshape(self.flat), sums)
         squares *= share * share
         squares[small[:, :-1]] = np.inf
-        distances = self.sums.reshape(self.flat)
-        distances *= (-2 * share)[:, :, None]
-        distances += squares[:, :, None]
         small[:, -1] = False
-        lost = small.take(chromosomes + self.base)
-        chromosomes = np.where(lost, distances.argmin(axis=1), chromosomes)
+        row, place = np.nonzero(small.take(chromosomes + self.base))
+        distances = sums[row, :, place]
+        distances *= -2 * share[row]
+        distances += squares[row]
+        chromosomes[row, place] = distances.argmin(axis=1)
         counts = self._counts(chromosomes)
         large = counts[:, :-1].max(axis=1) >= 2 * k
         rows = np.flatnonzero(large)
@@ -175,14 +180,21 @@ class _World:
             chromosomes[rows] = split_large(chromosomes[rows], counts[rows], rank, k)
         return chromosomes
 
-    def _measure(self, chromosomes: Labels) -> Vector:
-        """Squared length of the sum of each group; `sums` has its products with the records."""
-        member = self.member.reshape(self.flat)
-        np.equal(chromosomes[:, None], self.numbers, out=member)
+    def _squares(self, chromosomes: Labels) -> Vector:
+        """Squared length of the sum of each group."""
+        if self.records.shape[3] >= self.records.shape[2]:
+            self._multiply(chromosomes, self.products, self.sums)
+            found: Vector = np.einsum("mpgi,mpgi->mpg", self.member, self.sums)
+        else:
+            self._multiply(chromosomes, self.records, self.totals)
+            found = np.einsum("mpgi,mpgi->mpg", self.totals, self.totals)
+        return found.reshape(self.flat[:2])
+
+    def _multiply(self, chromosomes: Labels, factor: Matrix, out: Matrix) -> None:
+        """Add up rows of a factor by group: the records, or their products with all records."""
+        np.equal(chromosomes[:, None], self.numbers, out=self.member.reshape(self.flat))
         # One product a chromosome: small enough that no number of threads changes its rounding.
-        np.matmul(self.member, self.products, out=self.sums)
-        squares: Vector = (member * self.sums.reshape(self.flat)).sum(axis=2)
-        return squares
+        np.matmul(self.member, factor, out=out)
 
     def _counts(self, chromosomes: Labels) -> Labels:
         """Count the records of each group of each chromosome; spare places come last."""
