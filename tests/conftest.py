@@ -1,8 +1,9 @@
-"""How hard Hypothesis tries (HYPOTHESIS_PROFILE=thorough pytest tests), and short evolutions."""
+"""How hard Hypothesis tries (HYPOTHESIS_PROFILE=thorough pytest tests), short evolutions, methods for one test."""
 
 import os
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from polars_microagg import registry
@@ -22,3 +23,12 @@ settings.register_profile(
 )
 settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=slow)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture
+def toys():
+    """Register methods that are gone after the test."""
+    before = dict(registry.methods())
+    yield registry.method
+    registry._METHODS.clear()
+    registry._METHODS.update(before)

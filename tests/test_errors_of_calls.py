@@ -1,0 +1,211 @@
+"""Calls that are wrong: every message says what was received and the way out."""
+
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg import errors, registry
+from tests.refusals import BLOCKS, PEOPLE, Case, K, every_door, given, lazily, on_a_frame, refused
+
+TYPED = {
+    "k": Case(mg.InvalidParameterError, K.format(1), "age", k=1),
+    "k is data": Case(mg.InvalidParameterError, K.format("<Series>"), "age", k=PEOPLE["age"]),
+    "k is a frame": Case(mg.InvalidParameterError, K.format("<DataFrame>"), "age", k=PEOPLE),
+    "k is an array": Case(
+        mg.InvalidParameterError, K.format("<ndarray>"), "age", k=PEOPLE["age"].to_numpy()
+    ),
+    "choice": Case(
+        mg.InvalidParameterError,
+        "scale='zscor' is not known; it must be one of 'zscore', 'minmax', 'robust', 'none'. Did "
+        "you mean 'zscore'?",
+        "age",
+        options={"scale": "zscor"},
+    ),
+    "choice is data": Case(
+        mg.InvalidParameterError,
+        "center=<Series> is not known; it must be one of 'mean', 'median'. Choose from 'mean', "
+        "'median'.",
+        "age",
+        options={"center": PEOPLE["name"]},
+    ),
+    "option": Case(
+        mg.InvalidParameterError,
+        "mdav has no option 'centre'. Did you mean 'center'?",
+        "age",
+        options={"centre": "mean"},
+    ),
+    "seed": Case(
+        mg.InvalidParameterError,
+        given("seed", -1, "a whole number of at least 0"),
+        "age",
+        options={"seed": -1},
+    ),
+    "refine": Case(
+        mg.InvalidParameterError,
+        given("refine", "'yes'", "True or False"),
+        "age",
+        options={"refine": "yes"},
+    ),
+}
+FRAMES_ONLY = {
+    "no k": Case(
+        mg.InvalidParameterError,
+        "mdav needs k, the smallest group size, and none was given. Add k=5.",
+        "age",
+        k=None,
+    ),
+    "no columns": Case(
+        mg.InvalidParameterError,
+        "No column was given to mask; at least one is needed. Name it, as in ['age', 'income'].",
+        [],
+    ),
+    "columns are data": Case(
+        mg.InvalidParameterError, given("columns", "'Series'", BLOCKS), PEOPLE["name"]
+    ),
+    "column is data": Case(
+        mg.InvalidParameterError, given("columns", "'Series'", BLOCKS), ["age", PEOPLE["income"]]
+    ),
+    "strata are data": Case(
+        mg.InvalidParameterError,
+        given("strata", "<Series>", "a column name or a list of names"),
+        "age",
+        options={"strata": PEOPLE["name"]},
+    ),
+    "order is data": Case(
+        mg.InvalidParameterError,
+        given("order_by", "[<Series>]", "a column name or a list of names"),
+        "age",
+        options={"order_by": [PEOPLE["income"]]},
+    ),
+    "twice": Case(
+        mg.InvalidParameterError,
+        "columns lists 'age' more than once. Name each column once.",
+        ["age", "income", "age"],
+    ),
+    "twice in strata": Case(
+        mg.InvalidParameterError,
+        "strata lists 'name' more than once. Name each column once.",
+        "age",
+        options={"strata": ["name", "name"]},
+    ),
+    "unknown column": Case(
+        mg.InvalidParameterError,
+        "columns names 'incom', which is not a column of the table. Did you mean 'income'?",
+        ["incom"],
+    ),
+    "unknown stratum": Case(
+        mg.InvalidParameterError,
+        "strata names 'x', which is not a column of the table. Choose from 'name', 'income', "
+        "'age', 'born', 'debt', 'rate'.",
+        "age",
+        options={"strata": "x"},
+    ),
+    "unknown order": Case(
+        mg.InvalidParameterError,
+        "order_by names 'AGE', which is not a column of the table. Did you mean 'age'?",
+        "income",
+        options={"order_by": ["AGE"]},
+    ),
+    "overlap": Case(
+        mg.InvalidParameterError,
+        "'age' is masked and is in strata as well; a column has one role. Take it out of the "
+        "masked columns or out of strata.",
+        ["income", "age"],
+        options={"strata": "age"},
+    ),
+}
+
+
+@every_door
+@pytest.mark.parametrize("what", list(TYPED))
+def test_a_wrong_parameter_is_refused_and_what_may_be_data_is_not_shown(door, what):
+    case = TYPED[what]
+    with refused(case.error, case.text):
+        door(case)
+
+
+@pytest.mark.parametrize("door", [on_a_frame, lazily("in-memory"), lazily("streaming")])
+@pytest.mark.parametrize("what", list(FRAMES_ONLY))
+def test_wrong_columns_are_refused(door, what):
+    case = FRAMES_ONLY[what]
+    with refused(case.error, case.text):
+        door(case)
+
+
+@pytest.mark.parametrize("frame", [PEOPLE, PEOPLE.lazy()], ids=type)
+def test_an_unknown_method_is_refused(frame):
+    with refused(
+        mg.UnknownMethodError,
+        "There is no method 'mdva'. Did you mean 'mdav'? mg.methods() lists them all.",
+    ):
+        mg.mask(frame, "age", 2, method="mdva")
+    with refused(
+        mg.UnknownMethodError,
+        "There is no method <Series>. Choose from "
+        + errors._names(registry.methods())
+        + ". mg.methods() lists them all.",
+    ):
+        mg.groups(frame, "age", 2, method=PEOPLE["name"])
+
+
+def test_a_plain_column_where_records_are_grouped_is_refused():
+    with refused(
+        mg.InvalidParameterError,
+        "microagg.mdav groups records by several columns at once and was called on a plain "
+        "column of type Float64: each column would be masked alone and records would not be "
+        'k-anonymous. Write pl.struct("a", "b").microagg.mdav(...).',
+    ):
+        PEOPLE.select(pl.col("income").microagg.mdav(2))
+
+
+@pytest.mark.parametrize(
+    ("option", "instead"),
+    [
+        ("strata", "Write .over(...) after it, or use the frame function."),
+        ("order_by", "Use the frame function, which takes order_by."),
+    ],
+)
+def test_what_an_expression_cannot_honour_is_refused(option, instead):
+    with refused(mg.InvalidParameterError, f"An expression cannot honour {option}. {instead}"):
+        pl.struct("income", "age").microagg.mask(2, **{option: "name"})
+
+
+def test_groups_refuse_a_taken_name_and_several_blocks():
+    with refused(
+        mg.InvalidParameterError,
+        "The table already has a column 'born', which the result needs. Rename that column, or "
+        "give another name.",
+    ):
+        mg.groups(PEOPLE, "age", 2, name="born")
+    with refused(mg.InvalidParameterError, given("name", "<Series>", "a column name")):
+        mg.groups(PEOPLE, "age", 2, name=PEOPLE["name"])
+    with refused(
+        mg.InvalidParameterError,
+        "mdav cannot honour groups of records for more than one block of columns. Ask for the "
+        "groups of one block, or of one column, at a time.",
+    ):
+        mg.groups(PEOPLE, [["age"], ["income"]], 2)
+
+
+@pytest.mark.parametrize("frame", [PEOPLE["income"], PEOPLE["name"].to_list(), PEOPLE.to_dicts()])
+def test_what_is_no_table_is_refused_by_its_type(frame):
+    need = "a polars DataFrame or LazyFrame, or a table that exports Arrow"
+    with refused(mg.InvalidParameterError, given("frame", repr(type(frame).__name__), need)):
+        mg.mdav(frame, "income", 2)
+
+
+def test_a_long_list_is_shown_in_part():
+    names = [f"c{i}" for i in range(12)]
+    shown = ", ".join(f"'c{i}'" for i in range(10))
+    frame = pl.DataFrame(dict.fromkeys(names, 1))
+    with refused(
+        mg.InvalidParameterError,
+        "columns names 'zzzz', which is not a column of the table. Choose from "
+        f"{shown} and 2 more.",
+    ):
+        mg.mdav(frame, "zzzz", 2)
+    with refused(
+        mg.InvalidParameterError,
+        given("strata", f"[{shown}, ...]", "a column name or a list of names"),
+    ):
+        mg.mdav(frame, "c1", 2, strata=[*names, 1])
