@@ -119,14 +119,3 @@ def test_distances_of_whole_tables_of_shares(rng):
     for distances in (variational_distances, ordered_distances):
         assert distances(classes, codes).min() >= 0
         assert distances(classes, codes).max() <= 1
-
-
-@pytest.mark.parametrize("confidential", ["sick", "wage"])
-def test_pycanon_counts_alike(confidential):
-    reason = "pycanon is an oracle, not a dependency"
-    pycanon = pytest.importorskip("pycanon.anonymity", reason=reason)
-    data = TABLE.to_pandas()
-    found = mg.anonymity(TABLE, "age", confidential=confidential).row(0, named=True)
-    assert found["k_min"] == pycanon.k_anonymity(data, ["age"])
-    assert found["l_diversity"] == pycanon.l_diversity(data, ["age"], [confidential])
-    assert found["t_closeness"] == pytest.approx(pycanon.t_closeness(data, ["age"], [confidential]))

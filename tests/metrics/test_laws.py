@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial import cKDTree
 
 from polars_microagg import registry
 from polars_microagg.evaluate import evaluate
@@ -263,13 +264,29 @@ def test_probabilistic_linkage_knows_its_limits():
     assert pld(np.zeros((3, 21)), np.zeros((3, 21))) is None
 
 
-def test_the_tree_of_scipy_links_alike():
-    spatial = pytest.importorskip("scipy.spatial", reason="scipy is an oracle, not a dependency")
+def by_scipy(x, y):
+    """Expected hits by the tree of scipy over distinct masked records, ties shared."""
+    scale = x.std(axis=0)
+    a, b = (t / np.where(scale > 0, scale, 1) for t in (x, y))
+    centroids, labels, sizes = np.unique(b, axis=0, return_inverse=True, return_counts=True)
+    labels = labels.ravel()
+    tree = cKDTree(centroids)
+    least = tree.query(a)[0]
+    tied = [sizes[near].sum() for near in tree.query_ball_point(a, least + 1e-9)]
+    hit = np.linalg.norm(a - centroids[labels], axis=1) <= least + 1e-9
+    return 100 * float(np.mean(hit / np.array(tied)))
+
+
+@pytest.mark.parametrize("k", [1, 3, 50])
+@pytest.mark.parametrize(("n", "p"), [(3000, 1), (3000, 4), (2000, 9)])
+@pytest.mark.parametrize("kind", ["normal", "whole", "skewed"])
+def test_the_tree_of_scipy_links_alike(n, p, k, kind):
     rng = np.random.default_rng(1)
-    x = rng.standard_normal((3000, 4))
-    y = sorted_means(x, 5)
-    mean, sd = x.mean(axis=0), x.std(axis=0)
-    first, labels = distinct(y)
-    nearest = spatial.cKDTree((y[first] - mean) / sd).query((x - mean) / sd)[1]
-    sizes = np.bincount(labels)
-    assert dld(x, y) == pytest.approx(100 * np.mean((nearest == labels) / sizes[labels]))
+    x = rng.standard_normal((n, p))
+    if kind == "whole":
+        # Half whole numbers: many centroids lie exactly as far away as others.
+        x = np.round(2 * x)
+    elif kind == "skewed":
+        x = np.exp(2 * x)
+    y = sorted_means(x, k) if kind != "whole" else np.round(sorted_means(x, k))
+    assert dld(x, y) == pytest.approx(by_scipy(x, y), rel=1e-9)
