@@ -11,10 +11,10 @@ from polars_microagg.partition import Labels, Matrix, Vector
 
 __all__ = ["CentroidTree"]
 
-LEAF = 64
+LEAF = 32
 """Centroids in a leaf, at most."""
 
-ROWS = 128
+ROWS = 64
 """Records that are compared with the same leaves at a time."""
 
 CHUNK = 65_536
@@ -143,17 +143,9 @@ class CentroidTree:
             all_of_them = len(near) == len(self.points)
             block = self.points if all_of_them else self.points[near]
             nearness = lifted[some] @ block.reshape(-1, lifted.shape[1]).T
-            keep = np.flatnonzero(nearness.max(axis=1) <= level[some] + margin[some])
-            self._count(
-                x,
-                own,
-                rows[some[keep]],
-                nearness[keep],
-                near,
-                slack,
-                found,
-                (level - margin)[some[keep]],
-            )
+            hit = nearness.max(axis=1) <= level[some] + margin[some]
+            least = np.where(hit, level[some] - margin[some], np.inf)
+            self._count(x, own, rows[some], nearness, near, slack, found, least)
 
     def _around(self, points: Matrix, radius: float) -> Labels:
         """Leaves that a ball around one of the points can reach."""
@@ -175,7 +167,10 @@ class CentroidTree:
         found: Vector,
         least: Vector,
     ) -> None:
-        """Weigh the centroids at the same distance, on distances computed one way."""
+        """Weigh the centroids at the same distance, on distances computed one way.
+
+        Rows whose least nearness is infinite are passed over.
+        """
         # In one dimension, where looking for what is not zero is many times as fast as in two.
         at, place = np.divmod(np.flatnonzero(nearness >= least[:, None]), nearness.shape[1])
         centroid = self.members[near].ravel()[place]
