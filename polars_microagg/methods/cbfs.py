@@ -12,7 +12,7 @@ from polars_microagg.registry import method
 __all__ = ["cbfs"]
 
 
-@method(cite="Laszlo and Mukherjee (2005)", paper="002", cost="n^2/k")
+@method(cite="Laszlo and Mukherjee (2005)", paper="002", cost="n^2/k", limit=2_000_000)
 def cbfs(x: Matrix, /, *, k: int) -> Partition:
     """Group round the record farthest from the mean of the remaining ones, one group a round.
 

@@ -12,7 +12,7 @@ from polars_microagg.registry import method
 __all__ = ["mdav1"]
 
 
-@method(cite="Lin, Wen, Hsieh and Chang (2010)", paper="002", cost="n^2/k")
+@method(cite="Lin, Wen, Hsieh and Chang (2010)", paper="002", cost="n^2/k", limit=2_000_000)
 def mdav1(x: Matrix, /, *, k: int) -> Partition:
     """Group as MDAV does, and add each record left over to the group nearest to it.
 

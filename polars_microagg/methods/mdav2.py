@@ -13,7 +13,7 @@ from polars_microagg.registry import method
 __all__ = ["mdav2"]
 
 
-@method(cite="Lin, Wen, Hsieh and Chang (2010)", paper="002", cost="n^2/k")
+@method(cite="Lin, Wen, Hsieh and Chang (2010)", paper="002", cost="n^2/k", limit=2_000_000)
 def mdav2(x: Matrix, /, *, k: int) -> Partition:
     """Group as MDAV-1 does, and dissolve groups whose records fit better into others.
 

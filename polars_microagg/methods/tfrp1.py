@@ -13,7 +13,7 @@ from polars_microagg.registry import method
 __all__ = ["tfrp1"]
 
 
-@method(cite="Chang, Li and Huang (2007)", paper="002", cost="n^2/k")
+@method(cite="Chang, Li and Huang (2007)", paper="002", cost="n^2/k", limit=2_000_000)
 def tfrp1(x: Matrix, /, *, k: int) -> Partition:
     """Group round the records farthest from two fixed points, in turns.
 

@@ -13,7 +13,7 @@ from polars_microagg.registry import method
 __all__ = ["tfrp2"]
 
 
-@method(cite="Chang, Li and Huang (2007)", paper="002", cost="n^2/k")
+@method(cite="Chang, Li and Huang (2007)", paper="002", cost="n^2/k", limit=2_000_000)
 def tfrp2(x: Matrix, /, *, k: int) -> Partition:
     """Group as TFRP-1 does, and dissolve groups whose records fit better into others.
 
