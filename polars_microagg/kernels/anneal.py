@@ -22,6 +22,9 @@ START = 4000
 FLOOR = 1e-3
 """The heat of a record is at least this share of the median."""
 
+POWER = 0.75
+"""Power of the local spread that the heat goes by: 0 is the same heat for all records."""
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -36,7 +39,7 @@ class Schedule:
 
 
 def heat(x: Matrix, near: Labels, k: int) -> Vector:
-    """Half the mean squared distance of each record from the k nearest to it.
+    """Weigh half the mean squared distance of each record from the k nearest to it.
 
     Parameters
     ----------
@@ -50,7 +53,8 @@ def heat(x: Matrix, near: Labels, k: int) -> Vector:
     Returns
     -------
     array of shape (n,)
-        The unit of each record's temperature, above 0 unless most are 0.
+        The unit of each record's temperature: h^0.75 times the median of h to the power of 0.25,
+        above 0 unless most h are 0.
 
     Examples
     --------
@@ -62,7 +66,9 @@ def heat(x: Matrix, near: Labels, k: int) -> Vector:
     for column in near[:, :count].T:
         heat += np.square(x - x[column]).sum(axis=1)
     heat /= 2.0 * count
-    return np.maximum(heat, FLOOR * float(np.median(heat)))
+    middle = float(np.median(heat))
+    weighed: Vector = np.maximum(heat, FLOOR * middle) ** POWER * middle ** (1.0 - POWER)
+    return weighed
 
 
 def anneal(

@@ -22,17 +22,11 @@ Tick = Callable[[int], None]
 STEPS = 12_000_000
 """Steps of annealing at effort 1, from some 1000 records up to `LINEAR`."""
 
+LEAST = 40_000
+"""Steps at effort 1 for very few records."""
+
 LINEAR = 4000
 """With more records the steps grow, more slowly than the records."""
-
-WHOLE = 20_000
-"""Up to so many records, neighbours are looked for among all of them."""
-
-LONG = 4
-"""From this effort on the steps are shared by annealings after different laws."""
-
-LAWS = (1.0, 0.5, 0.5)
-"""Powers of a record's warmth that its temperature goes by."""
 
 CUTS = 8
 """How often the borders of the patches are drawn at effort 1."""
@@ -56,7 +50,8 @@ def steps_for(n: int, effort: float) -> int:
     int
         The number of steps; it does not depend on the data or on the machine.
     """
-    steps = min(STEPS, 0.6 * n**2.5) if n <= LINEAR else STEPS * (n / LINEAR) ** 0.7
+    few = max(LEAST, 0.6 * n**2.5)
+    steps = min(STEPS, few) if n <= LINEAR else STEPS * (n / LINEAR) ** 0.7
     return int(effort * steps)
 
 
@@ -84,10 +79,6 @@ class Search:
     seed: int
     tick: Tick
 
-    def _after(self, before: int) -> Tick:
-        """Tell the number of steps after those made before."""
-        return lambda steps: self.tick(before + steps)
-
     def best_of(self, starts: list[Labels]) -> Labels:
         """Improve all starts, anneal the best one, and keep the best of all.
 
@@ -110,17 +101,12 @@ class Search:
             found += [labels, groups.labels]
         steps = steps_for(n, self.effort)
         if steps:
-            start, powers = self._best(found), LAWS if self.effort >= LONG else LAWS[:1]
-            schedule = Schedule(steps // len(powers), 3.0 if k >= 10 else 1.0, 0.03)
+            groups = Groups(self.x, self._best(found), k)
+            hot = (3.0 if k >= 10 else 1.0) * min(2.0, max(1.0, self.effort**0.3))
             rng = np.random.default_rng(self.seed)
-            warmth = heat(self.x, near, k)
-            for turn, power in enumerate(powers):
-                before = turn * schedule.steps
-                groups = Groups(self.x, start, k)
-                law = warmth**power * float(np.median(warmth)) ** (1.0 - power)
-                anneal(groups, near, law, schedule, rng, self._after(before))
-                improve(groups, near)
-                found.append(groups.labels)
+            anneal(groups, near, heat(self.x, near, k), Schedule(steps, hot, 0.03), rng, self.tick)
+            improve(groups, near)
+            found.append(groups.labels)
         return self._best(found)
 
     def across_borders(self, start: Labels) -> Labels:

@@ -10,9 +10,16 @@ from polars_microagg.kernels.exchange import move_records, swap_records
 from polars_microagg.kernels.exchange_whole import create_groups, dissolve_groups, split_groups
 from polars_microagg.kernels.groups import Groups
 from polars_microagg.kernels.ordered import cut
+from polars_microagg.kernels.recut import in_patches
 from polars_microagg.partition import Labels, Matrix, Partition, Vector
 
 __all__ = ["NEAR", "improve", "neighbour_count", "refined", "split_large", "squares_within"]
+
+WHOLE = 20_000
+"""Strata up to this size are searched whole, larger ones in patches of neighbours."""
+
+CUTS = 3
+"""How often the borders of the patches are drawn."""
 
 NEAR = 12
 """Neighbours whose groups a single record may go to."""
@@ -55,14 +62,34 @@ def refined(x: Matrix, labels: Labels, sizes: Labels, k: int) -> tuple[Labels, i
     """
     x = _about_zero(x, sizes)
     start = split_large(x, labels, k)
-    groups = Groups(x, start, k)
-    improve(groups, candidates(x, sizes, neighbour_count(k)))
+    found = np.empty(len(x), dtype=np.intp)
+    large = sizes > WHOLE
+    some = np.repeat(~large, sizes)
+    if some.any():
+        own = Partition.from_labels(start[some]).labels
+        groups = Groups(x[some], own, k)
+        improve(groups, candidates(x[some], sizes[~large], neighbour_count(k)))
+        found[some] = groups.labels
+    ends = np.cumsum(sizes)
+    for end, size in zip(ends[large].tolist(), sizes[large].tolist(), strict=True):
+        part = slice(end - size, end)
+        # Numbers of one stratum are below its end, and those before it below its start.
+        found[part] = _patched(x[part], start[part], k) + end - size
     stratum = np.repeat(np.arange(len(sizes)), sizes)
     before = np.bincount(stratum, squares_within(x, start))
-    after = np.bincount(stratum, squares_within(x, groups.labels))
+    after = np.bincount(stratum, squares_within(x, found))
     keep = (after > before)[stratum]
-    better = Partition.from_labels(np.where(keep, start, groups.labels + len(x)))
+    better = Partition.from_labels(np.where(keep, start, found + len(x)))
     return better.labels, len(better)
+
+
+def _patched(x: Matrix, labels: Labels, k: int) -> Labels:
+    """Improve a grouping of very many records patch by patch."""
+    labels = Partition.from_labels(labels).labels
+    rng = np.random.default_rng(0)
+    for _ in range(CUTS):
+        labels = in_patches(x, labels, k, neighbour_count(k), rng, improve)
+    return labels
 
 
 def _about_zero(x: Matrix, sizes: Labels) -> Matrix:

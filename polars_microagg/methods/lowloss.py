@@ -6,9 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from polars_microagg.kernels.lowest import WHOLE, Search, block_start, steps_for
+from polars_microagg.kernels.lowest import Search, block_start, steps_for
 from polars_microagg.kernels.ordered import cut, labels_along, stable_order
 from polars_microagg.kernels.path import nearest_point_next
+from polars_microagg.kernels.refine import WHOLE
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.vmdav import vmdav
 from polars_microagg.partition import Labels, Matrix, Partition
@@ -60,10 +61,10 @@ def lowloss(
     their members, groups are dissolved, created and split, each where the change of the sum of
     squares is known exactly and negative; of exchanges that touch the same group the best one is
     made. *Annealing* makes such exchanges at random, one that raises the sum of squares by s with
-    probability exp(-s / (t h)), where t falls and h is half the mean squared distance of the
-    record from its k nearest neighbours. With more than 20,000 records it goes on in patches,
-    which are cut along other borders as t falls, so that time and memory are linear in n. Local
-    search follows, and the best grouping seen is kept.
+    probability exp(-s / (t h)), where t falls and h grows with the mean squared distance of the
+    record from its k nearest neighbours, to the power of 3/4. With more than 20,000 records it
+    goes on in patches, which are cut along other borders as t falls, so that time and memory are
+    linear in n. Local search follows, and the best grouping seen is kept.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import polars_microagg as mg
 from polars_microagg import registry
+from polars_microagg.kernels import refine
 from polars_microagg.kernels.candidates import candidates
 from polars_microagg.kernels.exchange import move_records, swap_records
 from polars_microagg.kernels.exchange_whole import (
@@ -289,6 +290,26 @@ def test_each_stratum_is_refined_as_if_alone(parts):
         assert np.array_equal(Partition.from_labels(together[first : first + size]).labels, found)
 
 
+def test_large_strata_are_refined_in_patches(monkeypatch):
+    rng = np.random.default_rng(12)
+    x = rng.normal(size=(2600, 2))
+    sizes = np.array([100, 1500, 40, 960])
+    ends = np.cumsum(sizes)
+    parts = [mdav(x[end - size : end], k=3).labels for end, size in zip(ends, sizes, strict=True)]
+    labels = np.concatenate([part + end for part, end in zip(parts, ends, strict=True)])
+    whole_search, _ = refined(x, labels, sizes, 3)
+    monkeypatch.setattr(refine, "WHOLE", 500)
+    found, groups = refined(x, labels, sizes, 3)
+    assert np.bincount(found).min() >= 3
+    assert np.bincount(found).max() <= 5
+    assert groups == found.max() + 1
+    for end, size in zip(ends, sizes, strict=True):
+        part = slice(end - size, end)
+        assert sse(x[part], found[part]) < sse(x[part], labels[part])
+        assert not set(found[part]) & set(np.delete(found, np.arange(end - size, end)))
+    assert sse(x, found) < 1.03 * sse(x, whole_search)
+
+
 LIMITS = {
     "tarragona": {3: 15.2, 4: 17.9, 5: 20.9, 10: 31.0},
     "census": {3: 5.3, 4: 6.9, 5: 8.15, 10: 12.3},
@@ -314,7 +335,7 @@ def test_every_record_method_is_refined_and_loses_no_more(method):
     rng = np.random.default_rng(6)
     frame = pl.DataFrame(rng.lognormal(size=(120, 2)), schema=["a", "b"])
     plain, better = (
-        mg.mask(frame, ["a", "b"], 4, method=method, refine=refine) for refine in (False, True)
+        mg.mask(frame, ["a", "b"], 4, method=method, refine=better) for better in (False, True)
     )
     assert mg.loss(frame, better) <= mg.loss(frame, plain) * (1 + 1e-12)
     mg.verify(better, ["a", "b"], 4)
