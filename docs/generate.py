@@ -34,7 +34,7 @@ from typing import Any, {typing}
 import polars as pl
 
 from polars_microagg.frames.known import Known
-from polars_microagg.frames.selection import Columns, F, Names
+{plot}from polars_microagg.frames.selection import Columns, F, Names
 '''
 FRAMES = "Frame: TypeAlias = pl.DataFrame | pl.LazyFrame\n"
 
@@ -55,6 +55,10 @@ COMPARED = (
     Argument("seconds", "float | None", "", None),
     signatures.SEED,
 )
+PLOT = f'''@property
+def plot(self) -> MicroaggPlot:
+    """{(inspect.getdoc(MicroaggFrame.plot) or "").partition(chr(10))[0]}"""
+'''
 KEYS = (Argument("by", "Names", "", None), signatures.KEY)
 
 
@@ -100,6 +104,7 @@ def functions_stub() -> str:
                 title="Types of the functions on frames.",
                 collections="Mapping, Sequence",
                 typing="Literal, TypeAlias",
+                plot="",
             ),
             f"__all__ = [\n{exported}]\n",
             FRAMES,
@@ -141,6 +146,7 @@ def namespace_stub() -> str:
             False,
         ),
         on_frame("compare", (columns, *COMPARED), "pl.DataFrame", True),
+        PLOT,
         *(signatures.frame_spec(entry, bound=True).stub(brief=True) for entry in entries),
     ]
     expression = [
@@ -154,6 +160,7 @@ def namespace_stub() -> str:
         title="Types of the namespaces.",
         collections="Sequence",
         typing="Generic, Literal, TypeAlias",
+        plot="from polars_microagg.frames.plot import MicroaggPlot\n",
     )
     return _together(
         [

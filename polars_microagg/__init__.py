@@ -19,6 +19,7 @@ from polars_microagg.frames.compare import compare
 from polars_microagg.frames.functions import *  # noqa: F403
 from polars_microagg.frames.measures import anonymity, methods, verify
 from polars_microagg.frames.namespace import MicroaggExpr, MicroaggFrame
+from polars_microagg.frames.recommend import recommend
 from polars_microagg.progress import progress
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "lower_bound",
     "methods",
     "progress",
+    "recommend",
     "verify",
 ]
 __all__ += _functions.__all__

@@ -20,7 +20,7 @@ from polars_microagg.kernels.distinct import class_sizes
 from polars_microagg.parameters import check_option
 from polars_microagg.partition import Labels, Matrix
 
-__all__ = ["assess", "measure"]
+__all__ = ["assess", "matrices", "measure"]
 
 
 def _matched(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
@@ -65,10 +65,29 @@ def _shared(
     return names
 
 
-def _matrices(
+def matrices(
     original: pl.DataFrame, masked: pl.DataFrame, names: list[str]
 ) -> tuple[Matrix, Matrix]:
-    """Both tables as matrices in the same units."""
+    """Bring both tables into matrices in the same units.
+
+    Parameters
+    ----------
+    original, masked : polars.DataFrame
+        The table before and after, in the same order.
+    names : list of str
+        Columns, of types that can be masked.
+
+    Returns
+    -------
+    tuple of array of shape (n, p)
+        Both, NaN where null.
+
+    Examples
+    --------
+    >>> before, after = matrices(pl.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1.5, 1.5]}), ["a"])
+    >>> before.tolist(), after.tolist()
+    ([[1.0], [2.0]], [[1.5], [1.5]])
+    """
     x, y = (np.empty((original.height, len(names)), order="F") for _ in range(2))
     for j, name in enumerate(names):
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.
@@ -94,7 +113,7 @@ class _Pair:
 
     @cached_property
     def _matrices(self) -> tuple[Matrix, Matrix]:
-        return _matrices(self._before, self._after, self._names)
+        return matrices(self._before, self._after, self._names)
 
     @property
     def original(self) -> Matrix:
@@ -122,7 +141,7 @@ class _Pair:
             return None
         if self._known == self._names:
             return self._matrices
-        return _matrices(self._before, self._after, self._known)
+        return matrices(self._before, self._after, self._known)
 
     @cached_property
     def classes(self) -> list[Labels]:

@@ -10,6 +10,7 @@ import polars as pl
 from polars_microagg import registry
 from polars_microagg.frames import assess, bound, compare, functions, measures
 from polars_microagg.frames.expressions import group_expression, mask_expression
+from polars_microagg.frames.plot import MicroaggPlot
 from polars_microagg.frames.selection import F
 from polars_microagg.frames.signatures import expression_spec, frame_spec
 
@@ -62,6 +63,11 @@ class MicroaggFrame(Generic[F]):
     def compare(self, columns: Any, **options: Any) -> pl.DataFrame:
         """Mask by several methods and measure each; see `polars_microagg.compare`."""
         return compare.compare(self._take(), columns, **options)
+
+    @property
+    def plot(self) -> MicroaggPlot:
+        """Draw charts of what masking does; see `polars_microagg.frames.plot`."""
+        return MicroaggPlot(self._take())
 
 
 class MicroaggExpr:

@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypeAlias
 import polars as pl
 
 from polars_microagg.frames.known import Known
+from polars_microagg.frames.plot import MicroaggPlot
 from polars_microagg.frames.selection import Columns, F, Names
 
 __all__ = ["MicroaggExpr", "MicroaggFrame"]
@@ -114,6 +115,10 @@ class MicroaggFrame(Generic[F]):
         **options: Any,
     ) -> pl.DataFrame:
         """Mask by several methods and measure each; see `polars_microagg.compare`."""
+
+    @property
+    def plot(self) -> MicroaggPlot:
+        """Draw charts of what masking does; see `polars_microagg.frames.plot`."""
 
     def cbfs(
         self,

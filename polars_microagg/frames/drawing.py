@@ -1,0 +1,51 @@
+"""The look of a chart, and altair where it is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["altair", "dressed", "heights", "started"]
+
+QUIET, GRID, INK = "#5a6877", "#dfe5eb", "#1d2733"
+BEFORE, AFTER, MARK, REST = "#b7cbe3", "#0b5cad", "#c2410c", "#8795a5"
+SHADES = ("#f2a97e", "#f9dcca", "#edf1f5", "#cfe1f5", "#8fbce8")
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
+MISSING = "Charts need altair, which is not installed. Run: pip install 'polars_microagg[report]'"
+
+
+def altair() -> Any:
+    """Import altair, when the first chart is drawn."""
+    try:
+        import altair
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(MISSING, name="altair") from None
+    return altair
+
+
+def dressed(layers: list[Any], words: str, width: int, height: int) -> Any:
+    """Give layers their size and look, and words for those who do not see them."""
+    text = {"labelColor": QUIET, "titleColor": QUIET, "labelFontSize": 12, "titleFontSize": 12}
+    lines = {"domainColor": GRID, "tickColor": GRID, "gridColor": GRID}
+    return (
+        altair()
+        .layer(*layers)
+        .properties(width=width, height=height, description=words)
+        .configure(background="white", font=FONT, padding=4)
+        .configure_view(stroke=None)
+        .configure_axis(**text, **lines, titleFontWeight="normal", labelLimit=130, titlePadding=8)
+        .configure_legend(**text, title=None, orient="top", labelLimit=200)
+    )
+
+
+def started(rows: list[dict[str, Any]]) -> Any:
+    """Start a chart; names of columns are values of its data, and never read as code."""
+    alt = altair()
+    return alt.Chart(alt.Data(values=rows))
+
+
+def heights(field: str, title: str, top: float | None = None) -> Any:
+    """Count a field upwards from 0."""
+    alt = altair()
+    axis = alt.Axis(title=title, tickCount=4, domain=False, ticks=False)
+    scale = alt.Scale(domainMin=0, nice=True) if top is None else alt.Scale(domain=[0, top])
+    return alt.Y(f"{field}:Q", axis=axis, scale=scale)
