@@ -106,7 +106,8 @@ def _round(low: float, high: float, *, whole: bool) -> tuple[Vector, list[str]]:
     power = math.floor(math.log10(wide))
     step = float(next(f"{m}e{power}" for m in (1, 2, 5, 10) if m * 10.0**power >= wide * 0.999999))
     step = max(step, 1.0) if whole else step
-    edges: Vector = np.arange(math.floor(low / step), math.floor(high / step) + 2) * step
+    whole_steps = np.arange(math.floor(low / step), math.floor(high / step) + 2)
+    edges: Vector = whole_steps.astype(np.float64) * step
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     if abs(edges).max() >= 1e12 or digits > 6:
         return edges, [f"{edge:.12g}" for edge in edges]

@@ -14,9 +14,10 @@ from polars_microagg.errors import InvalidDataError, InvalidParameterError
 __all__ = ["recommend"]
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    **{"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+    **{"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt},
+    "=": operator.eq,
 }
-PATTERN = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*%?\s*")
+PATTERN = re.compile(r"\s*(\w+)\s*(<=|>=|<|>|=)\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*%?\s*")
 PER_CENT = {"loss", "il", "dld", "pld", "interval_disclosure", "dr"}
 NEEDED = {"method", "k", "loss"}
 
@@ -50,7 +51,7 @@ def recommend(compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10
     compared : polars.DataFrame
         What `compare` returned.
     require : str or list of str, default "dld<=10"
-        What the release must meet: a measure of the table, one of <= < >= >, and a number.
+        What the release must meet: a measure of the table, one of <= < >= > =, and a number.
 
     Returns
     -------
@@ -107,11 +108,13 @@ def _needs(require: object, compared: pl.DataFrame) -> list[_Need]:
     for text in listed:
         found = PATTERN.fullmatch(text) if isinstance(text, str) else None
         if not found:
-            form = "a measure, one of <= < >= >, and a number, such as 'dld<=10'"
+            form = "a measure, one of <= < >= > =, and a number, such as 'dld<=10'"
             raise InvalidParameterError.kind("require", text, form)
         measure, sign, limit = found.groups()
         if measure not in measures:
             raise InvalidParameterError.choice("require", measure, measures)
+        # k is the least size that is asked for, however it is written.
+        sign = ">=" if sign == "=" and measure == "k" else sign
         needs.append(_Need(measure, sign, float(limit)))
     return needs
 

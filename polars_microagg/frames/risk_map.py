@@ -50,7 +50,8 @@ def risk_utility(
     ]
     spots = [(p["x"], p["y"]) for p in points] + ([chosen] if chosen else [])
     (left, right), (low, high) = (_span([spot[i] for spot in spots]) for i in (0, 1))
-    axis = {"tickCount": 5, "domain": False, "ticks": False}
+    shown = "datum.value < 0 ? '' : datum.label"
+    axis = {"tickCount": 5, "domain": False, "ticks": False, "labelExpr": shown}
     x = alt.X("x:Q", axis=alt.Axis(title="information loss, %", **axis))
     y = alt.Y("y:Q", axis=alt.Axis(title="disclosure risk, %", **axis))
     x = x.scale(domain=[left, right], nice=False, zero=False)
@@ -71,16 +72,17 @@ def risk_utility(
     named = []
     for point in best:
         at = (point["x"] - left) / (right - left), (point["y"] - low) / (high - low)
-        if all(abs(at[0] - a) * width > 80 or abs(at[1] - b) * height > 18 for a, b in taken):
+        if all(abs(at[0] - a) * width > 80 or abs(at[1] - b) * height > 22 for a, b in taken):
             named.append(point)
             taken.append(at)
-    look = {"align": "left", "dx": 8, "dy": -9, "fontSize": 12}
+    # Nothing lies below and left of the line.
+    look = {"align": "right", "dx": -8, "dy": 11, "fontSize": 12}
     text = started(named).mark_text(color=INK, **look)
     layers.append(text.encode(x, y, text="text:N"))
     if chosen:
         at = started([{"x": chosen[0], "y": chosen[1], "text": "this release"}])
         ring = at.mark_point(color=MARK, size=260, strokeWidth=3, shape="circle", opacity=1)
-        text = at.mark_text(color=MARK, fontWeight="bold", **(look | {"dx": 12, "dy": -14}))
+        text = at.mark_text(color=MARK, fontWeight="bold", **(look | {"dx": -12, "dy": 14}))
         layers += [ring.encode(x, y), text.encode(x, y, text="text:N")]
     words = "Information loss across, disclosure risk upwards; the line joins the best trade-offs."
     return dressed(layers, words, width, height)
@@ -89,5 +91,5 @@ def risk_utility(
 def _span(values: list[float]) -> tuple[float, float]:
     """Ends of an axis, with room around the values."""
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    room = (high - low) * 0.12 or max(abs(high) * 0.1, 1.0)
-    return max(0.0, low - room), high + 1.6 * room
+    room = (high - low) * 0.15 or max(abs(high) * 0.1, 1.0)
+    return low - room, high + 0.5 * room

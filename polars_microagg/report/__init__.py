@@ -1,1 +1,5 @@
-"""The page of a release for those who decide on it; drawn with altair when it is called."""
+"""The page of a release, for those who decide on it."""
+
+from polars_microagg.report.page import report_html
+
+__all__ = ["report_html"]

@@ -1,0 +1,144 @@
+"""What a report says of a release: measured on the two tables, never taken on trust."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.frames.aggregates import (
+    class_table,
+    correlation_table,
+    linkage_table,
+    loss_table,
+)
+from polars_microagg.frames.assess import assess, matrices
+from polars_microagg.frames.bins import histogram
+from polars_microagg.frames.columns import refuse
+from polars_microagg.frames.measures import classes, keys_of, selected
+from polars_microagg.frames.selection import as_frame
+from polars_microagg.kernels.moments import moments, present
+from polars_microagg.parameters import group_size
+from polars_microagg.report.markup import unlike
+
+__all__ = ["Block", "Facts"]
+
+METRICS = ("loss", "il", "dld", "pld", "interval_disclosure", "dr", "delta_corr")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns that were masked together, and their groups of equal records."""
+
+    names: list[str]
+    sizes: pl.DataFrame
+    groups: int
+    smallest: int | None
+    small_groups: int
+    small_records: int
+    suppressed: int
+
+    @classmethod
+    def of(cls, masked: pl.DataFrame, names: list[str], k: int, strata: Sequence[str]) -> Block:
+        """Count the groups of a masked table."""
+        every = classes(masked, names, strata)
+        sizes = every.filter(~pl.col("empty"))["size"]
+        small = sizes.filter(sizes < k)
+        return cls(
+            names,
+            class_table(masked, names, k, strata),
+            len(sizes),
+            None if sizes.is_empty() else int(sizes.min()),  # type: ignore[arg-type]
+            len(small),
+            int(small.sum()),
+            int(every.filter("empty")["size"].sum()),
+        )
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that is measured for a report."""
+
+    rows: int
+    k: int
+    names: list[str]
+    shown: dict[str, str]
+    strata: list[str]
+    kept: list[str]
+    blocks: list[Block]
+    measures: Mapping[str, Any]
+    shift: float
+    losses: pl.DataFrame
+    correlations: pl.DataFrame
+    linkage: pl.DataFrame
+    histograms: dict[str, pl.DataFrame]
+
+    @classmethod
+    def of(cls, original: Any, masked: Any, columns: Any, k: int, strata: Any) -> Facts:
+        """Measure a release.
+
+        Parameters
+        ----------
+        original, masked : polars.DataFrame or polars.LazyFrame
+            The table before and after, in the same order.
+        columns : str, selector, list, or list of lists
+            Columns that were masked; each block of a list of lists was masked on its own.
+        k : int
+            Smallest group size promised.
+        strata : str or list of str or None
+            Columns that were kept as strata.
+
+        Returns
+        -------
+        Facts
+            Counts and measures.
+        """
+        k = group_size(k)
+        before, after = (as_frame(table).lazy().collect() for table in (original, masked))
+        if before.height != after.height:
+            raise InvalidDataError.rows(before.height, after.height)
+        blocks, keys = selected(before, columns), list(keys_of(after, "strata", strata))
+        names = [name for block in blocks for name in block]
+        for name in names:
+            if name not in after.schema:
+                raise InvalidParameterError.unknown_column("columns", name, after.schema)
+            refuse(name, before.schema[name])
+            refuse(name, after.schema[name])
+        x, y = (moments(table) for table in present(*matrices(before, after, names)))
+        moved = np.abs(y.means - x.means) / np.sqrt(np.where(x.variances > 0, x.variances, 1.0))
+        shown = unlike(dict.fromkeys([*names, *after.columns]))
+        pairs = correlation_table(before, after, names)
+        losses = loss_table(before, after, names)
+        return cls(
+            before.height,
+            k,
+            names,
+            shown,
+            keys,
+            [name for name in after.columns if name not in (*names, *keys)],
+            [Block.of(after, block, k, keys) for block in blocks],
+            assess(before, after, names, metrics=METRICS).row(0, named=True),
+            float(moved.max(initial=0.0)),
+            losses.with_columns(pl.col("column").replace(shown)),
+            pairs.with_columns(pl.col("first", "second").replace(shown)),
+            linkage_table(before, after, names),
+            {n: histogram(before[n].alias("0"), after[n].alias("0"), k) for n in names},
+        )
+
+    @property
+    def smallest(self) -> int | None:
+        """Size of the smallest group of any block."""
+        return min((b.smallest for b in self.blocks if b.smallest is not None), default=None)
+
+    @property
+    def holds(self) -> bool:
+        """Whether no group is smaller than k."""
+        return not any(block.small_groups for block in self.blocks)
+
+    def named(self, names: Sequence[str]) -> list[str]:
+        """Write names of columns as they are shown."""
+        return [self.shown[name] for name in names]
