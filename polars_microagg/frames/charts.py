@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
+from unicodedata import east_asian_width
 
 import polars as pl
 
@@ -23,8 +25,23 @@ __all__ = ["class_sizes", "correlations", "distribution", "linkage", "loss"]
 
 CHANGES = ("0.05 or more weaker", "weaker", "within 0.01", "stronger", "0.05 or more stronger")
 """Changes of a correlation, in the order of their colours."""
+WIDEST = 16
+"""Letters of a name beside a chart."""
 MOST = 12
 """Columns of a picture of correlations, at most."""
+
+
+def _labels(names: list[str]) -> str:
+    """Look a name up by its number, shortened here as Vega cuts characters in half."""
+    # A string that names a function of Vega would be taken for it; none begins with a space.
+    return f"{json.dumps([' ' + _short(name) for name in names])}[datum.value]"
+
+
+def _short(name: str) -> str:
+    """Leave out the end of a name that is wider than its place."""
+    widths = itertools.accumulate(2 if east_asian_width(c) in "WF" else 1 for c in name)
+    fit = sum(width <= WIDEST for width in widths)
+    return name if fit == len(name) else name[: fit - 1] + "\u2026"
 
 
 def distribution(table: pl.DataFrame, name: str, *, width: int = 330, height: int = 150) -> Any:
@@ -146,15 +163,12 @@ def loss(table: pl.DataFrame, *, width: int = 230) -> Any:
     """
     alt = altair()
     table = table.filter(pl.col("loss").is_not_null()).sort("loss", descending=True)
-    rows = [
-        {"column": a, "loss": b, "text": f"{b:.1f} %"}
-        for a, b in table.select("column", "loss").rows()
-    ]
+    names = table["column"].to_list()
+    rows = [{"at": i, "loss": b, "text": f"{b:.1f} %"} for i, b in enumerate(table["loss"])]
     top = max([1.0, *table["loss"]])
-    scale = alt.Scale(domain=[0, top * 1.22])
-    x = alt.X("loss:Q", axis=None, scale=scale)
-    axis = alt.Axis(title=None, ticks=False, domain=False)
-    y = alt.Y("column:N", sort=None, axis=axis)
+    x = alt.X("loss:Q", axis=None, scale=alt.Scale(domain=[0, top * 1.22]))
+    axis = alt.Axis(title=None, ticks=False, domain=False, labelExpr=_labels(names))
+    y = alt.Y("at:O", axis=axis)
     bars = started(rows).mark_bar(color=AFTER, height=14).encode(x, y)
     text = started(rows).mark_text(color=INK, align="left", dx=5, fontSize=12)
     layers = [bars, text.encode(x, y, text="text:N")]
@@ -240,12 +254,14 @@ def correlations(table: pl.DataFrame, *, size: int = 330) -> Any:
         size_of = 0 if abs(change) < 0.01 else 1 if abs(change) < 0.05 else 2
         kind = 2 + (size_of if change > 0 else -size_of)
         text = f"{row['change']:+.2f}" if abs(row["change"]) >= 0.005 else "0"
-        cell = {"first": row["first"], "second": row["second"], "text": text}
+        at = names.index(row["first"]), names.index(row["second"])
+        cell = {"first": at[0], "second": at[1], "text": text}
         rows.append(cell | {"kind": CHANGES[kind]})
-    axis = {"title": None, "ticks": False, "domain": False, "labelLimit": 90}
+    axis = {"title": None, "ticks": False, "domain": False}
+    axis["labelExpr"] = _labels(names)
     across = alt.Axis(**axis, labelAngle=-40 if len(names) > 3 else 0)
-    x = alt.X("second:N", sort=names, axis=across, scale=alt.Scale(padding=0.05))
-    y = alt.Y("first:N", sort=names, axis=alt.Axis(**axis), scale=alt.Scale(padding=0.05))
+    x = alt.X("second:O", axis=across, scale=alt.Scale(padding=0.05))
+    y = alt.Y("first:O", axis=alt.Axis(**axis), scale=alt.Scale(padding=0.05))
     scale = alt.Scale(domain=list(CHANGES), range=list(SHADES))
     cells = started(rows).mark_rect(cornerRadius=3)
     cells = cells.encode(x, y, alt.Color("kind:N", scale=scale, legend=None))

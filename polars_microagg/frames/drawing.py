@@ -32,8 +32,8 @@ def dressed(layers: list[Any], words: str, width: int, height: int) -> Any:
         .properties(width=width, height=height, description=words)
         .configure(background="white", font=FONT, padding=6)
         .configure_view(stroke=None)
-        .configure_axis(**text, **lines, titleFontWeight="normal", labelLimit=130, titlePadding=8)
-        .configure_legend(**text, title=None, orient="top", labelLimit=200)
+        .configure_axis(**text, **lines, titleFontWeight="normal", labelLimit=0, titlePadding=8)
+        .configure_legend(**text, title=None, orient="top", labelLimit=0)
     )
 
 

@@ -49,7 +49,9 @@ def risk_utility(
         for row in rows.select("method", "k", "loss", "dr", "pareto").to_dicts()
     ]
     spots = [(p["x"], p["y"]) for p in points] + ([chosen] if chosen else [])
-    (left, right), (low, high) = (_span([spot[i] for spot in spots]) for i in (0, 1))
+    # Room for words on the left of the first mark and below the last.
+    left, right = _span([spot[0] for spot in spots], 95 / width)
+    low, high = _span([spot[1] for spot in spots], 40 / height)
     shown = "datum.value < 0 ? '' : datum.label"
     axis = {"tickCount": 5, "domain": False, "ticks": False, "labelExpr": shown}
     x = alt.X("x:Q", axis=alt.Axis(title="information loss, %", **axis))
@@ -88,8 +90,8 @@ def risk_utility(
     return dressed(layers, words, width, height)
 
 
-def _span(values: list[float]) -> tuple[float, float]:
-    """Ends of an axis, with room around the values."""
+def _span(values: list[float], share: float) -> tuple[float, float]:
+    """Ends of an axis, with a share of it before the values and a little after them."""
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    room = (high - low) * 0.15 or max(abs(high) * 0.1, 1.0)
-    return low - room, high + 0.5 * room
+    wide = (high - low or abs(high) or 1.0) / (0.94 - share)
+    return low - share * wide, high + 0.06 * wide

@@ -6,7 +6,17 @@ import html
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-__all__ = ["escaped", "listed", "number", "percent", "printable", "section", "table", "unlike"]
+__all__ = [
+    "counted",
+    "escaped",
+    "listed",
+    "number",
+    "percent",
+    "printable",
+    "section",
+    "table",
+    "unlike",
+]
 
 LONGEST = 60
 """Characters of a name that are shown."""
@@ -54,6 +64,17 @@ def escaped(text: object, longest: int = 500) -> str:
     '&lt;b onclick=&quot;x&quot;&gt;'
     """
     return html.escape(printable(text, longest))
+
+
+def counted(value: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "group"), counted(2000, "group")
+    ('1 group', '2,000 groups')
+    """
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
 
 
 def number(value: float | None, digits: int = 0) -> str:

@@ -45,7 +45,7 @@ def svg(chart: Any, words: str, name: str = "") -> str:
         import vl_convert
     except ModuleNotFoundError:
         raise ModuleNotFoundError(MISSING, name="vl_convert") from None
-    spec = chart.to_dict()
+    spec = chart.to_dict(validate=False)
     spec["config"] |= {"aria": False, "background": "transparent"}
     # With no base allowed, nothing is fetched whatever the chart asks for.
     drawn = vl_convert.vegalite_to_svg(json.dumps(spec), allowed_base_urls=[])

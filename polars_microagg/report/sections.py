@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_microagg.frames import charts, risk_map
 from polars_microagg.report.facts import Block, Facts
-from polars_microagg.report.markup import escaped, listed, number, percent, section, table
+from polars_microagg.report.markup import counted, escaped, listed, number, percent, section, table
 from polars_microagg.report.picture import beside, figure, svg
 
 __all__ = ["changes", "choices", "distributions", "groups", "intruders", "settings_rows"]
@@ -88,29 +88,24 @@ def groups(facts: Facts) -> str:
     shown = facts.blocks[:4]
     figures = [_sizes(facts, block, i, many=len(facts.blocks) > 1) for i, block in enumerate(shown)]
     rest = len(facts.blocks) - len(shown)
-    more = f"<p>{rest} more sets of columns were counted and are not drawn.</p>" if rest else ""
+    more = f"<p>{counted(rest, 'more set')} of columns: counted, and not drawn.</p>" if rest else ""
     body = f'<div class="grid">{"".join(figures)}</div>' if len(figures) > 1 else figures[0]
     return section("groups", "How many records are alike", body, more)
 
 
 def _sizes(facts: Facts, block: Block, i: int, *, many: bool) -> str:
     names = listed([escaped(name) for name in facts.named(block.names)])
-    mean = facts.rows - block.suppressed
-    alike = number(mean / block.groups, 1) if block.groups else "\u2013"
+    some = facts.rows - block.suppressed
+    alike = f", of {number(some / block.groups, 1)} on average" if block.groups else ""
     below = (
-        f"<b>{number(block.small_records)}</b> are in groups below {facts.k}."
+        f"<b>{counted(block.small_records, 'record')}</b> in groups below {facts.k}."
         if block.small_groups
         else f"None is in a group below {facts.k}."
     )
-    hidden = (
-        f" {number(block.suppressed)} records have no value left in these columns."
-        if block.suppressed
-        else ""
-    )
-    caption = (
-        f"{number(mean)} records are in {number(block.groups)} groups of {alike} on average. "
-        f"{below}{hidden}"
-    )
+    hidden = counted(block.suppressed, "record")
+    hidden = f" {hidden} without any value in these columns." if block.suppressed else ""
+    groups = counted(block.groups, "group")
+    caption = f"{counted(some, 'record')} in {groups}{alike}. {below}{hidden}"
     words = (
         f"Records by the size of their group, from {number(block.smallest)} upwards; "
         f"k = {facts.k} is marked."
@@ -120,8 +115,7 @@ def _sizes(facts: Facts, block: Block, i: int, *, many: bool) -> str:
         for row in block.sizes.to_dicts()
     ]
     numbers = table("Groups by size", ["Records alike", "Groups", "Records"], lines)
-    width = 330 if many else 480
-    drawn = svg(charts.class_sizes(block.sizes, facts.k, width=width), words, f"sizes{i}")
+    drawn = svg(charts.class_sizes(block.sizes, facts.k), words, f"sizes{i}")
     if not many:
         return beside(drawn, caption, numbers)
     return figure(drawn, caption, numbers, f"<code>{names}</code>")
@@ -148,8 +142,7 @@ def intruders(facts: Facts) -> str:
         f"{facts.k}. A blind guess is right in {percent(guess)} of cases. What else an intruder "
         "knows, such as kept columns, is not in these numbers."
     )
-    width = 480 if len(known) > 3 else 360
-    drawn = svg(charts.linkage(known, facts.k, width=width), words, "linkage")
+    drawn = svg(charts.linkage(known, facts.k), words, "linkage")
     return section("intruders", "Can a known person be found?", beside(drawn, caption, numbers))
 
 

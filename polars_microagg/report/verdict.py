@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polars_microagg.report.facts import Facts
-from polars_microagg.report.markup import escaped, listed, number, percent
+from polars_microagg.report.markup import counted, escaped, listed, number, percent
 
 __all__ = ["Verdict", "requirements", "tiles"]
 
@@ -51,7 +51,7 @@ class Verdict:
         if len(facts.blocks) > 1:
             return cls("care", "Nobody stands alone, one set of columns at a time", _blocks(facts))
         if warned:
-            many = "a warning" if warned == 1 else f"{warned} warnings"
+            many = "a warning" if warned == 1 else counted(warned, "warning")
             return cls("care", f"Nobody stands alone, but read {many} first", _alike(facts))
         return cls("good", "Nobody stands alone in the masked columns", _alike(facts))
 
@@ -59,10 +59,9 @@ class Verdict:
 def _small(facts: Facts) -> str:
     records = sum(block.small_records for block in facts.blocks)
     groups = sum(block.small_groups for block in facts.blocks)
-    are = "record is" if records == 1 else "records are"
-    size = "one group" if groups == 1 else f"{number(groups)} groups"
+    are = "is" if records == 1 else "are"
     return (
-        f"{number(records)} {are} in {size} of fewer than {facts.k} alike "
+        f"{counted(records, 'record')} {are} in {counted(groups, 'group')} of fewer than {facts.k} alike "
         f"(the smallest group has {number(facts.smallest)}). Who is in such a group may be "
         "recognised. Mask these columns together, with this number, and check again."
     )

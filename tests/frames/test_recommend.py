@@ -1,0 +1,99 @@
+"""One line of a comparison: the least loss that meets what is required."""
+
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+
+TABLE = pl.DataFrame(
+    {
+        "method": ["mdav", "mdav", "lowloss", "lowloss", "pcp", "md"],
+        "k": [3, 5, 3, 5, 5, 3],
+        "loss": [9.0, 14.0, 8.0, 12.0, 12.0, None],
+        "dld": [15.0, 8.0, 18.0, 9.5, 10.0, None],
+        "dr": [30.0, 20.0, 31.0, 22.0, None, None],
+        "pareto": [True, True, True, True, None, None],
+        "note": [None, None, None, None, None, "too many records"],
+    }
+)
+
+
+def picked(*require, table=TABLE):
+    row = mg.recommend(table, require=list(require)).row(0, named=True)
+    return row["method"], row["k"], row["met"]
+
+
+@pytest.mark.parametrize(
+    ("require", "expected"),
+    [
+        (["dld<=10"], ("lowloss", 5, True)),
+        (["dld<9.5"], ("mdav", 5, True)),
+        (["dld <= 15 %"], ("mdav", 3, True)),
+        (["dld<=100"], ("lowloss", 3, True)),
+        (["dld<=100", "k>=5"], ("lowloss", 5, True)),
+        (["dld<=100", "k=5"], ("lowloss", 5, True)),
+        (["k>3", "dld>9.5"], ("pcp", 5, True)),
+        (["dr<=21"], ("mdav", 5, True)),  # what was not measured is not met
+        (["dld<=10", "loss<=10"], ("lowloss", 5, False)),  # 20 % above one limit is the nearest
+        (["dld<=6"], ("mdav", 5, False)),
+    ],
+)
+def test_the_line_that_is_picked(require, expected):
+    assert picked(*require) == expected
+
+
+def test_the_reason_says_all():
+    found = mg.recommend(TABLE)
+    assert found["reason"].item() == (
+        "Lowest loss with dld <= 10 %: lowloss, k=5 (loss 12 %, dld 9.5 %). 3 of 5 lines meet this."
+    )
+    assert found.columns == [*TABLE.columns, "met", "reason"]
+    assert found.drop("met", "reason").equals(TABLE[[3]])
+
+
+def test_it_says_when_none_is_good_enough():
+    found = mg.recommend(TABLE, require="dld<=6").row(0, named=True)
+    assert found["reason"].startswith("None of 5 lines has dld <= 6 %. Nearest: mdav, k=5 ")
+    assert "do not release this" in found["reason"]
+
+
+def test_equal_losses_go_to_the_larger_k():
+    table = TABLE.with_columns(loss=pl.lit(7.0), dld=pl.lit(1.0))
+    assert picked("dld<=10", table=table)[:2] == ("mdav", 5)
+
+
+def test_it_takes_what_compare_returns():
+    people = pl.DataFrame({"age": [23, 25, 31, 47, 52, 58], "pay": [21, 24, 30, 52, 61, 55]})
+    compared = mg.compare(people, ["age", "pay"], methods=["mdav", "fixed_size"], ks=[2, 3])
+    found = mg.recommend(compared, require="k_prime>=3").row(0, named=True)
+    best = compared.filter(k=3).sort("loss").row(0, named=True)
+    assert (found["method"], found["k"], found["met"]) == (best["method"], 3, True)
+
+
+@pytest.mark.parametrize(
+    ("require", "message"),
+    [
+        ("dld", "'dld<=10'"),
+        ("dld<=ten", "'dld<=10'"),
+        ("dld<=10; import os", "'dld<=10'"),
+        ("dldd<=10", "Did you mean 'dld'"),
+        ("method<=10", "must be one of"),
+        ([], "or a list"),
+        ([3], "'dld<=10'"),
+        (None, "or a list"),
+    ],
+)
+def test_a_wrong_requirement_is_named(require, message):
+    with pytest.raises(mg.InvalidParameterError, match=message):
+        mg.recommend(TABLE, require=require)
+
+
+@pytest.mark.parametrize("table", [pl.DataFrame({"a": [1]}), None, TABLE.lazy()])
+def test_a_wrong_table_is_named(table):
+    with pytest.raises(mg.InvalidParameterError, match="compare returned"):
+        mg.recommend(table)
+
+
+def test_a_table_without_a_measured_line_is_named():
+    with pytest.raises(mg.InvalidDataError, match="Read their notes"):
+        mg.recommend(TABLE.filter(method="md"))

@@ -1,0 +1,227 @@
+"""The page of a release: what it says, and that it needs and gives away nothing."""
+
+import functools
+import itertools
+import re
+
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.report import report_html
+from tests.report.release import COLUMNS, Page, compared, leaks, outside, tables
+
+pytest.importorskip("altair", reason="needs altair: pip install '.[test]'")
+pytest.importorskip("vl_convert", reason="needs vl-convert-python: pip install '.[test]'")
+
+
+@functools.cache
+def page():
+    """The page that most tests look at."""
+    told = {"seed": 0, "output": {"sha256": "0123"}}
+    return page_of(compared=compared(), settings={"method": "mdav"}, manifest=told)
+
+
+def page_of(**options):
+    original, masked = tables()
+    given = {"k": 5, "strata": "region"} | options
+    return report_html(original, masked, given.pop("columns", COLUMNS), **given)
+
+
+def test_it_needs_nothing_from_outside():
+    assert outside(page()) == []
+    assert not re.search(r"https?:|//\w", page())
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "<script>1</script>",
+        "<img src=x>",
+        '<a href="http://a.b">',
+        '<p onclick="x">',
+        "<style>@import 'x'</style>",
+        '<rect fill="url(http://a.b)">',
+        "<iframe></iframe>",
+    ],
+)
+def test_the_search_for_what_is_outside_bites(bad):
+    assert outside(page().replace("</main>", f"{bad}</main>"))
+
+
+def test_no_original_value_is_on_it():
+    original, _ = tables()
+    assert leaks(page(), original, COLUMNS) == set()
+    for value in (
+        original["income"][3],
+        f"{original['income'][3]:,}",
+        f"{original['debt'][7]:.1f}",
+    ):
+        assert leaks(page().replace("</main>", f"<p>{value}.</p></main>"), original, COLUMNS)
+
+
+def test_no_original_value_is_on_the_page_of_an_unmasked_table():
+    original, _ = tables()
+    found = report_html(original, original, COLUMNS, k=5)
+    assert "Do not release this table" in found
+    assert leaks(found, original, COLUMNS) == set()
+
+
+def test_a_screen_reader_finds_its_way():
+    read = Page(page())
+    assert read.open == []
+    assert read.crossed == []
+    assert read.all("html")[0]["lang"] == "en"
+    for landmark in ("header", "main", "footer", "h1", "title"):
+        assert len(read.all(landmark)) == 1
+    levels = [int(tag[1]) for tag, _, _ in read.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
+    ids = [a["id"] for _, a, _ in read.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    assert all(a["aria-labelledby"] in ids for a in read.all("section"))
+    assert all(a["href"].removeprefix("#") in ids for a in read.all("a"))
+    assert all(a["scope"] in ("row", "col") for a in read.all("th"))
+    assert len(read.all("caption")) == len(read.all("table"))
+    drawings = read.all("svg")
+    assert len(drawings) == 1 + 2 + len(COLUMNS) + 4
+    assert all(a["role"] == "img" and len(a["aria-label"]) > 10 for a in drawings)
+
+
+def test_every_colour_of_a_chart_has_one_for_the_dark():
+    read = Page(page())
+    drawn = {
+        (name, attributes[name])
+        for tag, attributes, within in read.elements
+        for name in ("fill", "stroke")
+        if "svg" in within and attributes.get(name, "none") not in ("none", "transparent")
+    }
+    themed = set(re.findall(r'\.chart \[(fill|stroke)="(#\w+)"\]', read.styles))
+    assert len(drawn) > 8
+    assert drawn <= themed
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_text_stands_out(mode):
+    both = re.findall(r":root \{(.*?)\}", Page(page()).styles, re.DOTALL)
+    colours = dict(re.findall(r"--([\w-]+): (#\w+)", both[mode == "dark"]))
+    pairs = [(a, b) for a in ("ink", "quiet", "link") for b in ("card", "page")]
+    pairs += [("ink", b) for b in colours if re.match(r"shade|.*-soft", b)]
+    for front, back in [*pairs, ("mark", "card")]:
+        low, high = sorted(luminance(colours[c]) for c in (front, back))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)
+
+
+def headline(page):
+    return re.search(r"<h1>(.*?)</h1>", page)[1]
+
+
+def unmet(met):
+    told = {"requirement": "dld<=1", "found": 4.25, "met": met}
+    return {"verdict": {"requirements": [{"requirement": "k>=5", "found": 5, "met": True}, told]}}
+
+
+@pytest.mark.parametrize(
+    ("options", "title", "words"),
+    [
+        (
+            {},
+            "Nobody stands alone in the masked columns",
+            "at least 4 others within each <b>region</b>",
+        ),
+        ({"k": 7}, "Do not release this table", "groups of fewer than 7 alike"),
+        ({"warnings": ["x"]}, "Nobody stands alone, but read a warning first", "<li>x</li>"),
+        ({"warnings": ["x", "y"]}, "Nobody stands alone, but read 2 warnings first", "<li>y</li>"),
+        (
+            {"manifest": unmet(True)},
+            "Nobody stands alone in the masked columns",
+            "What was required",
+        ),
+        (
+            {"manifest": unmet(False)},
+            "Do not release this table",
+            "not met: <b>dld&lt;=1</b> (found 4.25)",
+        ),
+        (
+            {"columns": [["income", "wealth"], ["debt"]]},
+            "Nobody stands alone, one set of columns at a time",
+            "Across the sets",
+        ),
+    ],
+)
+def test_the_verdict(options, title, words):
+    found = page_of(**options)
+    assert headline(found) == title
+    assert words in found
+    assert found.index("<h1>") < found.index("<h2")
+
+
+def test_the_verdict_counts_what_is_too_small():
+    original = pl.DataFrame({"a": [1, 2, 3, 4, 5, 6, 7]})
+    masked = pl.DataFrame({"a": [1, 1, 1, 4, 4, 6, 9]})
+    found = report_html(original, masked, "a", k=3)
+    assert "4 records are in 3 groups of fewer than 3 alike (the smallest group has 1)" in found
+
+
+def test_suppressed_records_are_counted_apart():
+    original = pl.DataFrame({"a": [1, 2, 3, 4, 5, 90], "s": ["x"] * 5 + ["y"]})
+    masked = mg.mdav(original, "a", k=2, strata="s", small_strata="null")
+    found = report_html(original, masked, "a", k=2, strata="s")
+    assert headline(found) == "Nobody stands alone in the masked columns"
+    assert (
+        "5 records in 2 groups, of 2.5 on average. None is in a group below 2. 1 record without any value"
+        in found
+    )
+
+
+def test_the_numbers_are_those_of_assess():
+    original, masked = tables()
+    found = mg.assess(original, masked, COLUMNS, metrics=["loss", "dld"]).row(0, named=True)
+    text = Page(page()).text
+    assert f"{100 - found['loss']:.1f} %" in text
+    assert f"{found['dld']:.1f} %" in text
+    pairs = mg.assess(original, masked, COLUMNS, metrics=["dld"], known=2)["dld"].item()
+    assert f"{pairs:.1f} %" in text
+
+
+def test_lazy_tables_give_the_same_page_and_empty_ones_a_page():
+    original, masked = tables()
+    told = {"seed": 0, "output": {"sha256": "0123"}}
+    given = {"compared": compared(), "settings": {"method": "mdav"}, "manifest": told}
+    lazy = report_html(original.lazy(), masked.lazy(), COLUMNS, k=5, strata="region", **given)
+    assert lazy == page()
+    empty = report_html(original.clear(), masked.clear(), COLUMNS, k=5)
+    assert headline(empty) == "There is nothing to release"
+
+
+def test_constant_null_and_extreme_columns_are_reported():
+    original = pl.DataFrame(
+        {"a": [7] * 12, "b": [1, None] * 6, "c": [1e300, -1e300] * 6, "d": [2**62, 5] * 6}
+    )
+    found = report_html(original, original, list("abcd"), k=3)
+    assert outside(found) == []
+    assert headline(found) == "Nobody stands alone in the masked columns"
+    assert "nan" not in Page(found).text
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"masked": lambda t: t.head(3)}, mg.InvalidDataError, "240 rows and masked has 3"),
+        ({"masked": lambda t: t.drop("debt")}, mg.InvalidParameterError, "'debt'"),
+        ({"columns": ["ward"]}, mg.MicroaggError, "'ward' is of type String"),
+        ({"k": 1}, mg.InvalidParameterError, "k=1"),
+        ({"strata": "rigion"}, mg.InvalidParameterError, "Did you mean 'region'"),
+    ],
+)
+def test_what_does_not_fit_is_named(change, error, message):
+    original, masked = tables()
+    masked = change.pop("masked", lambda t: t)(masked)
+    with pytest.raises(error, match=message):
+        report_html(original, masked, change.pop("columns", COLUMNS), **({"k": 5} | change))
