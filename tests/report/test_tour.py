@@ -1,0 +1,43 @@
+"""The tour runs from its first cell to its last, and its page can be opened."""
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.report.release import Page, outside
+
+ROOT = Path(__file__).parents[2]
+
+pytest.importorskip("altair", reason="needs altair: pip install '.[test]'")
+pytest.importorskip("vl_convert", reason="needs vl-convert-python: pip install '.[test]'")
+
+
+def test_the_tour(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", ROOT / "examples" / "tour.py", tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "POLARS_MAX_THREADS": "2"},
+    )
+    assert "The table is not 5-anonymous on 'age', 'income', 'weight', 'stay'" in done.stdout
+    assert "Lowest loss with dld <= 10 %: lowloss, k=10" in done.stdout
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert outside(page) == []
+    assert "Nobody stands alone in the masked columns" in Page(page).text
+    assert {file.name for file in tmp_path.iterdir()} == {"report.html", "distributions.json"}
+
+
+def test_the_tour_is_cells_that_say_what_they_do():
+    text = (ROOT / "examples" / "tour.py").read_text(encoding="utf-8")
+    cells = text.split("# %%")[1:]
+    assert len(cells) >= 12
+    assert all(
+        a.startswith(" [markdown]") != b.startswith(" [markdown]")
+        for a, b in itertools.pairwise(cells)
+    )
+    assert len(text.split()) < 700, "five minutes"
