@@ -8,11 +8,12 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg import registry
 from polars_microagg._version import __version__
 from polars_microagg.frames.selection import Columns, Names
 from polars_microagg.report import sections
 from polars_microagg.report.facts import Facts
-from polars_microagg.report.markup import escaped, listed, section, table
+from polars_microagg.report.markup import counted, escaped, listed, section, table
 from polars_microagg.report.verdict import Verdict, requirements, tiles
 
 __all__ = ["report_html"]
@@ -201,11 +202,14 @@ def _settings(
     asked = {key: value for key, value in (settings or {}).items() if key not in roles}
     rows = sections.settings_rows({**roles, **asked})
     parts = [table("Settings", ["Setting", "Value"], rows)]
-    measured = {"polars_microagg": __version__, "records": facts.rows}
-    measured |= {name: "-" if v is None else f"{v:.4g}" for name, v in facts.measures.items()}
-    parts.append(
-        table("Measured for this page", ["Measure", "Value"], sections.settings_rows(measured))
-    )
+    known = registry.metrics()
+    measured = [
+        [name, "-" if value is None else f"{value:.4g}", escaped(known[name].summary)]
+        for name, value in facts.measures.items()
+    ]
+    head = ["Measure", "Value", "What it is"]
+    about = f"Measured for this page, on {counted(facts.rows, 'record')}"
+    parts.append(table(about, head, measured))
     if manifest:
         told = table("Manifest", ["Key", "Value"], sections.settings_rows(manifest))
         parts.append(f"<details><summary>The record of the release</summary>{told}</details>")
