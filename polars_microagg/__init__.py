@@ -9,6 +9,9 @@ from polars_microagg.errors import (
     MissingValuesError,
     NotAnonymousError,
     NotNumericError,
+    NotPublishedError,
+    OutputError,
+    RequirementError,
     TooFewRecordsError,
     UnknownMethodError,
 )
@@ -21,6 +24,7 @@ from polars_microagg.frames.measures import anonymity, methods, verify
 from polars_microagg.frames.namespace import MicroaggExpr, MicroaggFrame
 from polars_microagg.frames.recommend import recommend
 from polars_microagg.progress import progress
+from polars_microagg.publish import publish
 
 __all__ = [
     "BrokenPromiseError",
@@ -32,6 +36,9 @@ __all__ = [
     "MissingValuesError",
     "NotAnonymousError",
     "NotNumericError",
+    "NotPublishedError",
+    "OutputError",
+    "RequirementError",
     "TooFewRecordsError",
     "UnknownMethodError",
     "__version__",
@@ -42,6 +49,7 @@ __all__ = [
     "methods",
     "progress",
     "recommend",
+    "publish",
     "verify",
 ]
 __all__ += _functions.__all__

@@ -10,6 +10,9 @@
         MissingValuesError
         NotNumericError
         NotAnonymousError       verify: a class is smaller than k
+      NotPublishedError         publish: no file was put in place
+        RequirementError        a requirement is not met
+        OutputError             the file cannot be written
       BrokenPromiseError        our bug; nothing was released
 
 A message names columns, counts and parameters and never a data value of a record. It is a
@@ -33,6 +36,9 @@ __all__ = [
     "MissingValuesError",
     "NotAnonymousError",
     "NotNumericError",
+    "NotPublishedError",
+    "OutputError",
+    "RequirementError",
     "TooFewRecordsError",
     "UnknownMethodError",
 ]
@@ -200,6 +206,11 @@ class InvalidDataError(MicroaggError):
             "Name columns that identify a row in both tables."
         )
 
+    @classmethod
+    def unreadable(cls, what: object, why: str) -> Self:
+        """Refuse a file, a table or a stream that cannot be read."""
+        return cls(f"{str(what)!r} cannot be read: {why}")
+
 
 class TooFewRecordsError(InvalidDataError):
     """Fewer than k records."""
@@ -272,6 +283,31 @@ class NotAnonymousError(InvalidDataError):
             f"{records} record(s) in all are smaller than k={k} (the smallest has {smallest}). "
             "Mask these columns together with this k before releasing the table."
         )
+
+
+class NotPublishedError(MicroaggError):
+    """No file was put in place; what was there before is still there."""
+
+
+class RequirementError(NotPublishedError):
+    """A requirement on the release is not met."""
+
+    @classmethod
+    def unmet(cls, unmet: Iterable[str]) -> Self:
+        """Say what was required and what was found."""
+        return cls(
+            f"The release does not meet {' and '.join(unmet)}. Nothing was published. Choose another "
+            "method or k, or require what can be reached: compare shows what each method reaches."
+        )
+
+
+class OutputError(NotPublishedError):
+    """The file cannot be written."""
+
+    @classmethod
+    def of(cls, what: object, why: str) -> Self:
+        """Say what cannot be written and why."""
+        return cls(f"{str(what)!r} cannot be written: {why} Nothing was published.")
 
 
 class BrokenPromiseError(MicroaggError):

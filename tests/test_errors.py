@@ -17,6 +17,9 @@ TREE = {
     "MissingValuesError": "InvalidDataError",
     "NotNumericError": "InvalidDataError",
     "NotAnonymousError": "InvalidDataError",
+    "NotPublishedError": "MicroaggError",
+    "RequirementError": "NotPublishedError",
+    "OutputError": "NotPublishedError",
     "BrokenPromiseError": "MicroaggError",
 }
 

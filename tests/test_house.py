@@ -33,8 +33,9 @@ INSIDE = {
     ".evaluate",
     "numpy",
 }
+PUBLISHING = {f".publish_{part}" for part in ("csv", "files", "require", "stage", "swap", "tables")}
 ROOMS = {
-    "__init__": {"._version", ".errors", ".frames", ".progress"},
+    "__init__": {"._version", ".errors", ".frames", ".progress", ".publish"},
     "_version": set(),
     "errors": set(),
     "partition": {"numpy"},
@@ -49,6 +50,15 @@ ROOMS = {
     "frames": {*INSIDE, ".frames", "polars", "altair"},
     "report": {*INSIDE, "._version", ".frames", ".report", "polars", "vl_convert"},
     "duckdb": {*INSIDE, ".frames", ".duckdb", "duckdb", "pyarrow"},
+    "publish_swap": {".errors"},
+    "publish_csv": {".errors", "polars", "pyarrow"},
+    "publish_tables": {".errors", ".publish_files", ".publish_swap", "duckdb", "polars"},
+    "publish_require": {".errors", ".registry"},
+    "publish_files": {".errors", *PUBLISHING, "polars"},
+    "publish_stage": {".errors", ".frames", *PUBLISHING, "polars"},
+    "advice": {".frames", ".partition", ".publish_csv", "numpy", "polars"},
+    "manifest": {*INSIDE, "._version", ".frames", "polars"},
+    "publish": {*INSIDE, ".frames", ".advice", ".manifest", *PUBLISHING, "polars"},
 }
 """What each room may import: rooms of the package start with a dot."""
 

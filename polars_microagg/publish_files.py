@@ -1,0 +1,226 @@
+"""Where tables are read from and written to: files by their ending, DuckDB tables, a stream."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Self
+
+import polars as pl
+
+from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
+from polars_microagg.publish_csv import read_csv
+from polars_microagg.publish_swap import said
+
+__all__ = ["FORMATS", "Place", "parsed", "rows_digest", "serialised", "write"]
+
+FORMATS = {
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    ".csv": "csv",
+    **dict.fromkeys((".arrow", ".ipc", ".feather"), "arrow"),
+    ".arrows": "stream",
+    **dict.fromkeys((".ndjson", ".jsonl"), "ndjson"),
+}
+"""Formats by the ending of a file."""
+
+TABLE = re.compile(r"(?P<file>.*\.(?:duckdb|ddb|db))::(?P<table>.+)", re.DOTALL | re.IGNORECASE)
+
+READERS: dict[str, Callable[[Any], pl.DataFrame]] = {
+    "parquet": lambda file: pl.read_parquet(file, glob=False, hive_partitioning=False),
+    "csv": read_csv,
+    "arrow": pl.read_ipc,
+    "stream": pl.read_ipc_stream,
+    "ndjson": lambda file: pl.read_ndjson(file, infer_schema_length=None),
+}
+
+BROKEN: tuple[type[BaseException], ...] = (
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+    *(OSError, ValueError, EOFError, UnicodeError),
+)
+"""What a file raises that is not in the format of its ending."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file, a table of a DuckDB file, or standard input and output."""
+
+    path: Path
+    format: str
+    table: str = ""
+
+    @classmethod
+    def of(cls, text: str | os.PathLike[str]) -> Self:
+        """Read a place as it is written on the command line.
+
+        Parameters
+        ----------
+        text : str or path
+            A path whose ending tells the format, ``file.duckdb::table``, or ``-``.
+
+        Returns
+        -------
+        Place
+            Not opened yet.
+
+        Raises
+        ------
+        InvalidParameterError
+            The ending is of no known format.
+
+        Examples
+        --------
+        >>> Place.of("salaries.CSV").format, Place.of("register.duckdb::people").table
+        ('csv', 'people')
+        """
+        text = os.fspath(text)
+        if text == "-":
+            return cls(Path("-"), "stream")
+        if found := TABLE.fullmatch(text):
+            return cls(Path(found["file"]), "duckdb", found["table"])
+        path = Path(text)
+        if path.suffix.lower() not in FORMATS:
+            if path.is_dir():
+                raise InvalidDataError.unreadable(path, "it is a folder. Name a file in it.")
+            raise InvalidParameterError.choice(
+                "the ending of " + repr(text), path.suffix, [*FORMATS, ".duckdb::table"]
+            )
+        return cls(path, FORMATS[path.suffix.lower()])
+
+    def __str__(self) -> str:
+        """Write the place as on the command line."""
+        return f"{self.path}::{self.table}" if self.table else str(self.path)
+
+    @property
+    def piped(self) -> bool:
+        """Whether this is standard input or output."""
+        return str(self.path) == "-"
+
+    @property
+    def record(self) -> Path | None:
+        """Where the manifest of this place is; a stream has none of its own."""
+        if self.piped:
+            return None
+        name = self.path.name
+        if self.table:
+            plain = re.sub(r"[^\w-]", "_", self.table)[:60]
+            mark = hashlib.sha256(os.fsencode(self.table)).hexdigest()[:8]
+            name += f".{plain}" if plain == self.table else f".{plain}-{mark}"
+        return self.path.parent / f"{name}.manifest.json"
+
+    def read(self) -> pl.DataFrame:
+        """Read the whole table.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns of CSV files are text; `publish_csv.typed` reads numbers and dates from them.
+
+        Raises
+        ------
+        InvalidDataError
+            It is missing, broken or empty.
+        """
+        if self.table:
+            from polars_microagg.publish_tables import read_table
+
+            return read_table(self.path, self.table)
+        try:
+            if self.piped:
+                return parsed(io.BytesIO(sys.stdin.buffer.read()), "stream", "standard input")
+            if self.path.is_dir():
+                raise InvalidDataError.unreadable(self.path, "it is a folder. Name a file in it.")
+            with self.path.open("rb") as file:
+                return parsed(file, self.format, self.path)
+        except InvalidDataError:
+            raise
+        except FileNotFoundError:
+            why = "there is no such file. Check the name and the folder."
+            raise InvalidDataError.unreadable(self.path, why) from None
+        except (OSError, ValueError) as error:
+            raise InvalidDataError.unreadable(self.path, said(error)) from None
+
+    def mac(self, key: bytes, rows: pl.DataFrame) -> dict[str, str]:
+        """Hash what was read with a key: the bytes of a file, the rows of anything else."""
+        if self.table or self.piped:
+            return {"of": "rows", "hmac_sha256": hmac.digest(key, serialised(rows), "sha256").hex()}
+        with self.path.open("rb") as file:
+            found = hmac.new(key, digestmod="sha256")
+            while piece := file.read(1 << 20):
+                found.update(piece)
+        return {"of": "file", "hmac_sha256": found.hexdigest()}
+
+
+def parsed(file: IO[bytes], form: str, what: object) -> pl.DataFrame:
+    """Read an open file; its parser's own words may hold data, so none of them are passed on."""
+    if not file.seek(0, os.SEEK_END):
+        raise InvalidDataError.unreadable(what, "it is empty. Write a table to it first.")
+    file.seek(0)
+    try:
+        frame = READERS[form](file)
+    except InvalidDataError as error:
+        raise InvalidDataError.unreadable(what, str(error)) from None
+    except BROKEN:
+        name = {"arrow": "Arrow IPC", "stream": "Arrow IPC stream"}.get(form, form.capitalize())
+        why = f"it is not a whole {name} file. Write it again, or give it the ending of its format."
+        raise InvalidDataError.unreadable(what, why) from None
+    if not frame.width:
+        raise InvalidDataError.unreadable(what, "it has no columns. Write a table to it first.")
+    return frame
+
+
+def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None:
+    """Write a table to an open file.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table.
+    file : binary file
+        Where.
+    form : str
+        One of the values of `FORMATS`.
+    what : object
+        Name of the file for messages.
+
+    Raises
+    ------
+    OutputError
+        The format cannot hold a column, or the device is full.
+    """
+    try:
+        if form == "parquet":
+            frame.write_parquet(file)
+        elif form == "csv":
+            frame.write_csv(file)
+        elif form == "arrow":
+            frame.write_ipc(file, compression="zstd")
+        elif form == "stream":
+            frame.write_ipc_stream(file)
+        else:
+            frame.write_ndjson(file)
+        file.flush()
+    except OSError as error:
+        raise OutputError.of(what, said(error)) from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        types = ", ".join(sorted({str(t.base_type()) for t in frame.schema.values()}))
+        why = f"{form} cannot hold all of {types}. Write Parquet, or cast those columns first."
+        raise OutputError.of(what, why) from None
+
+
+def serialised(frame: pl.DataFrame) -> bytes:
+    """Rows as one uncompressed Arrow stream, the same for the same values."""
+    buffer = io.BytesIO()
+    frame.rechunk().write_ipc_stream(buffer, compression="uncompressed")
+    return buffer.getvalue()
+
+
+def rows_digest(frame: pl.DataFrame) -> str:
+    """Hash the rows of a table."""
+    return hashlib.sha256(serialised(frame)).hexdigest()

@@ -1,0 +1,242 @@
+"""A file and its record put in place of the old ones; no instant shows a pair that disagrees."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import importlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Self
+
+from polars_microagg.errors import OutputError
+
+__all__ = ["Swap", "checked", "put", "said", "sha256_of"]
+
+# Windows has no locks on folders; two writers of one target are told apart by nothing there.
+_fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
+
+UNSYNCED = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
+"""Errors of file systems that do not know how to settle a folder."""
+
+
+def said(error: Exception) -> str:
+    """Say an error of the system without the path, which may be long, and without its data."""
+    number = getattr(error, "errno", None)
+    text = os.strerror(number) if number else "it is not a valid path or file"
+    return f"{text}."
+
+
+def sha256_of(path: Path) -> str:
+    """Hash a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def checked(path: Path) -> None:
+    """Refuse a target that no file can be put in place of."""
+    try:
+        mode = path.lstat().st_mode
+        folder = path.is_dir()
+    except FileNotFoundError:
+        mode, folder = stat.S_IFREG, False
+    except (OSError, ValueError) as error:
+        raise OutputError.of(path, said(error)) from None
+    if folder:
+        raise OutputError.of(path, "it is a folder. Name a file in it.")
+    if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
+        raise OutputError.of(path, "it is a device or a pipe. Name a file, or - for the output.")
+    if not path.parent.is_dir():
+        raise OutputError.of(path, "its folder does not exist. Make the folder first.")
+
+
+@contextmanager
+def _locked(*folders: Path) -> Iterator[None]:
+    """Let one writer at a time change names in these folders."""
+    with ExitStack() as held:
+        for folder in sorted({folder.resolve() for folder in folders}) if _fcntl else ():
+            descriptor = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            with suppress(OSError):
+                _fcntl.flock(descriptor, _fcntl.LOCK_EX)
+        yield
+
+
+def _settle(folder: Path) -> None:
+    """Make the names in a folder survive a power cut."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in UNSYNCED:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+class Swap:
+    """A temporary file that takes the place of a target, together with the target's record.
+
+    A record says what is in its target, so a moment at which an old record stands beside a new
+    target, or the reverse, would be a lie. The old record is set aside first, then the target is
+    replaced, then the new record is put in place: whoever looks in between, or after a crash, finds
+    a target without a record. The next writer finds the records that were left aside, and puts
+    back the one that fits.
+
+    Parameters
+    ----------
+    target : Path
+        What is to be replaced.
+    record : Path
+        Its record, in this folder or another.
+    """
+
+    def __init__(self, target: Path, record: Path) -> None:
+        self.target, self.record = target, record
+        mark = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]
+        self._stem = f".microagg-{mark}"
+        self._next = record.parent / f"{self._stem}.next"
+        self._last = record.parent / f"{self._stem}.last"
+        self._done = False
+
+    def __enter__(self) -> Self:
+        """Make the temporary file, and clear away what a killed writer left."""
+        checked(self.target)
+        checked(self.record)
+        try:
+            with _locked(self.target.parent, self.record.parent):
+                self.recover(lambda: sha256_of(self.target))
+                self._sweep()
+                self.path = self.target.parent / f"{self._stem}-{secrets.token_hex(4)}.part"
+                opened = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+                self.file: IO[bytes] = os.fdopen(opened, "w+b")
+                if _fcntl:
+                    with suppress(OSError):
+                        _fcntl.flock(opened, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+        except OSError as error:
+            raise OutputError.of(self.target, said(error)) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the temporary file unless it has become the target."""
+        with suppress(OSError):
+            self.file.close()
+        if not self._done:
+            with suppress(OSError):
+                self.path.unlink()
+
+    def recover(self, digest: Callable[[], str]) -> None:
+        """Put back the record that was set aside and fits the target, and clear away the others."""
+        aside = [path for path in (self._next, self._last) if path.is_file()]
+        if not aside:
+            return
+        if not self.record.exists():
+            with suppress(FileNotFoundError):
+                found = digest()
+                fits = [path for path in aside if _told(path) == found]
+                if fits:
+                    fits[0].replace(self.record)
+        for path in aside:
+            path.unlink(missing_ok=True)
+        _settle(self.record.parent)
+
+    def _sweep(self) -> None:
+        """Remove temporary files that no living writer holds."""
+        for path in self.target.parent.iterdir():
+            if not (path.name.startswith(f"{self._stem}-") and path.name.endswith(".part")):
+                continue
+            with suppress(OSError), path.open("rb") as file:
+                if _fcntl:
+                    _fcntl.flock(file, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+                path.unlink()
+
+    def commit(self, record: bytes) -> None:
+        """Put the temporary file and its record in place.
+
+        Parameters
+        ----------
+        record : bytes
+            What the new record says.
+
+        Raises
+        ------
+        OutputError
+            The old file is still there.
+        """
+        try:
+            self.file.flush()
+            os.fsync(self.file.fileno())
+            with suppress(FileNotFoundError):
+                self.path.chmod(stat.S_IMODE(self.target.stat().st_mode))
+            with _locked(self.target.parent, self.record.parent):
+                self.put(record, self._rename, lambda: sha256_of(self.target))
+        except OSError as error:
+            raise OutputError.of(self.target, said(error)) from None
+
+    def _rename(self) -> None:
+        self.path.replace(self.target)
+        self._done = True
+        _settle(self.target.parent)
+
+    def put(self, record: bytes, replace: Callable[[], None], digest: Callable[[], str]) -> None:
+        """Set the old record aside, replace the target, and put the new record in place."""
+        try:
+            with self._next.open("wb") as file:
+                file.write(record)
+                file.flush()
+                os.fsync(file.fileno())
+            with suppress(FileNotFoundError):
+                self.record.replace(self._last)
+            _settle(self.record.parent)
+            replace()
+            self._next.replace(self.record)
+            self._last.unlink(missing_ok=True)
+            _settle(self.record.parent)
+        except BaseException:
+            self.recover(digest)
+            raise
+
+
+def _told(record: Path) -> object:
+    """The hash of the target that a record tells; None if it was not written to its end."""
+    try:
+        return json.loads(record.read_bytes())["output"]["sha256"]
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def put(path: Path, content: bytes) -> None:
+    """Put one file without a record in place, whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Where; an old file stays until the new one is whole.
+    content : bytes
+        What.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written.
+    """
+    checked(path)
+    part = path.parent / f".microagg-{secrets.token_hex(8)}.part"
+    try:
+        with part.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        _settle(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise OutputError.of(path, said(error)) from None

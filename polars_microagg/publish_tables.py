@@ -1,0 +1,132 @@
+"""Tables of DuckDB files, read and replaced in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+
+from polars_microagg.errors import InvalidDataError, OutputError
+from polars_microagg.publish_files import rows_digest
+from polars_microagg.publish_swap import Swap, checked
+
+__all__ = ["TableSwap", "read_table"]
+
+NEW = "__microagg_new__"
+CLOSED: dict[str, Any] = {"enable_external_access": "false"}
+"""No statement on the file may read or write another."""
+
+
+def _quoted(name: str) -> str:
+    """Write any name as an identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _rows(con: Any, name: str) -> pl.DataFrame:
+    frame: pl.DataFrame = con.sql(f"FROM main.{_quoted(name)}").pl()
+    return frame
+
+
+def read_table(path: Path, table: str) -> pl.DataFrame:
+    """Read a table of a DuckDB file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    table : str
+        Name of a table or view of its schema main.
+
+    Returns
+    -------
+    polars.DataFrame
+        All rows.
+
+    Raises
+    ------
+    InvalidDataError
+        The file or the table cannot be read.
+    """
+    import duckdb
+
+    what = f"{path}::{table}"
+    if not path.is_file():
+        raise InvalidDataError.unreadable(what, "there is no such file. Check the name.")
+    try:
+        with duckdb.connect(str(path), read_only=True, config=CLOSED) as con:
+            return _rows(con, table)
+    except duckdb.CatalogException:
+        why = "the file has no such table. List its tables with SHOW TABLES in DuckDB."
+        raise InvalidDataError.unreadable(what, why) from None
+    except duckdb.Error:
+        why = (
+            "it is no DuckDB file, it is open in another process, or a type has no equal in Arrow."
+        )
+        raise InvalidDataError.unreadable(what, f"{why} Write the table to Parquet.") from None
+
+
+class TableSwap(Swap):
+    """A table that takes the place of another in one transaction, together with its record."""
+
+    def __init__(self, path: Path, table: str, record: Path) -> None:
+        super().__init__(record, record)
+        self._path, self._table = path, table
+
+    def __enter__(self) -> Self:
+        """Open the file, and put back a record that a killed writer set aside."""
+        import duckdb
+
+        checked(self._path)
+        checked(self.record)
+        self._failed: tuple[type[Exception], ...] = (duckdb.Error, OSError)
+        self._attempt(self._open)
+        return self
+
+    def _open(self) -> None:
+        import duckdb
+
+        self._con = duckdb.connect(str(self._path), config=CLOSED)
+        self.recover(self._digest)
+        self._con.execute("BEGIN")
+
+    def _attempt(self, step: Callable[[], object]) -> None:
+        try:
+            step()
+        except self._failed:
+            why = "DuckDB refused; is the file open elsewhere, read-only, or its device full?"
+            raise OutputError.of(f"{self._path}::{self._table}", why) from None
+
+    def __exit__(self, *_: object) -> None:
+        """Undo what was not committed."""
+        with suppress(*self._failed):
+            self._con.close()
+
+    def _digest(self) -> str:
+        with suppress(*self._failed):
+            self._con.execute("ROLLBACK")
+        try:
+            return rows_digest(_rows(self._con, self._table))
+        except self._failed:
+            raise FileNotFoundError from None
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Write the new rows beside the old ones."""
+        self._con.register("__microagg_frame__", frame.to_arrow())
+        self._attempt(lambda: self._con.execute(f"CREATE TABLE {NEW} AS FROM __microagg_frame__"))
+
+    def reread(self) -> pl.DataFrame:
+        """Read the new rows."""
+        return _rows(self._con, NEW)
+
+    def commit(self, record: bytes) -> None:
+        """Put the new rows and their record in place of the old ones."""
+
+        def replace() -> None:
+            self._con.execute(f"DROP TABLE IF EXISTS {_quoted(self._table)}")
+            self._con.execute(f"ALTER TABLE {NEW} RENAME TO {_quoted(self._table)}")
+            self._con.execute("COMMIT")
+
+        self._attempt(lambda: self.put(record, replace, self._digest))
