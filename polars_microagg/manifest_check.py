@@ -107,7 +107,9 @@ def _hash(told: Mapping[str, Any], place: Place, frame: pl.DataFrame) -> tuple[b
         return False, "The manifest is that of a file, and this is none."
     found = rows_digest(frame) if of == "rows" else sha256_of(place.path)
     holds = hmac.compare_digest(found, str(told["output"]["sha256"]))
-    return holds, f"The {of} " + ("has" if holds else "does not have") + " the hash of the manifest."
+    return holds, f"The {of} " + (
+        "has" if holds else "does not have"
+    ) + " the hash of the manifest."
 
 
 def _shape(told: Mapping[str, Any], frame: pl.DataFrame) -> tuple[bool, str]:

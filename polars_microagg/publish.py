@@ -216,8 +216,13 @@ def release(
     record: Path | None = None,
     overwrite: bool = False,
     stages: Callable[[str], object] = str,
+    before: Callable[[dict[str, Any], pl.DataFrame], object] | None = None,
 ) -> tuple[dict[str, Any], pl.DataFrame]:
-    """Mask, write, read again, judge and put in place; the manifest and the masked table."""
+    """Mask, write, read again, judge and put in place; the manifest and the masked table.
+
+    What `stages` is told is the name of each step; `before` is given both results while the
+    release still waits, and what it raises stops it.
+    """
     started = datetime.now(UTC)
     blocks, strata = job.blocks(original), job.strata(original)
     names = [name for block in blocks for name in block]
@@ -272,6 +277,8 @@ def release(
             "input": _source(job, source, original),
             "output": staged.described(masked),
         }
+        if before is not None:
+            before(told, restored)
         stages("publishing")
         staged.commit(dumped(told))
     return told, restored

@@ -112,7 +112,11 @@ class Staged:
     def described(self, frame: pl.DataFrame) -> dict[str, Any]:
         """Say what the release is, with its hash."""
         if self._place.table:
-            told: dict[str, Any] = {"of": "rows", "sha256": rows_digest(self._swap.reread()), "bytes": None}
+            told: dict[str, Any] = {
+                "of": "rows",
+                "sha256": rows_digest(self._swap.reread()),
+                "bytes": None,
+            }
         elif self._place.piped:
             content = self._buffer.getvalue()
             digest = hashlib.sha256(content).hexdigest()

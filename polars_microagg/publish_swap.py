@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 
 from polars_microagg.errors import OutputError
 
-__all__ = ["Swap", "checked", "put", "said", "sha256_of"]
+__all__ = ["Swap", "checked", "put", "said", "sha256_of", "waiting"]
 
 # Windows has no locks on folders; two writers of one target are told apart by nothing there.
 _fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -227,6 +227,13 @@ def put(path: Path, content: bytes) -> None:
     OutputError
         The file cannot be written.
     """
+    with waiting(path, content) as finish:
+        finish()
+
+
+@contextmanager
+def waiting(path: Path, content: bytes) -> Iterator[Callable[[], None]]:
+    """Write a file that takes its place when the function that is yielded is called."""
     checked(path)
     part = path.parent / f".microagg-{secrets.token_hex(8)}.part"
     try:
@@ -234,9 +241,14 @@ def put(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
-        _settle(path.parent)
+        yield lambda: _take(part, path)
     except OSError as error:
+        raise OutputError.of(path, said(error)) from None
+    finally:
         with suppress(OSError):
             part.unlink()
-        raise OutputError.of(path, said(error)) from None
+
+
+def _take(part: Path, path: Path) -> None:
+    part.replace(path)
+    _settle(path.parent)

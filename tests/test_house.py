@@ -58,6 +58,20 @@ ROOMS = {
     "publish_stage": {".errors", ".frames", *PUBLISHING, "polars"},
     "advice": {".frames", ".partition", ".publish_csv", "numpy", "polars"},
     "manifest": {*INSIDE, "._version", ".frames", "polars"},
+    "manifest_check": {".errors", ".frames", ".manifest", *PUBLISHING, "polars"},
+    "cli": {
+        *(
+            ".",
+            "._version",
+            ".cli",
+            ".advice",
+            ".errors",
+            ".frames",
+            ".manifest",
+            ".manifest_check",
+        ),
+        *(".parameters", ".progress", ".publish", ".registry", *PUBLISHING, "numpy", "polars"),
+    },
     "publish": {*INSIDE, ".frames", ".advice", ".manifest", *PUBLISHING, "polars"},
 }
 """What each room may import: rooms of the package start with a dot."""

@@ -1,0 +1,1 @@
+"""The command line `microagg`, written from the register of methods."""

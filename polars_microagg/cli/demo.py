@@ -1,0 +1,89 @@
+"""`microagg demo`: a made-up table, masked and published before your eyes."""
+
+from __future__ import annotations
+
+import io
+import os
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.cli import protect
+from polars_microagg.cli.page import has_page
+from polars_microagg.cli.parser import Parser, example
+from polars_microagg.cli.say import show, table
+from polars_microagg.errors import OutputError
+from polars_microagg.publish_files import Place
+from polars_microagg.publish_swap import checked, put
+
+__all__ = ["EXAMPLES", "add", "patients", "run"]
+
+EXAMPLES = example("microagg demo", "microagg demo folder --overwrite")
+
+ROWS = 240
+SHOWN = ("loss", "dld", "k_min", "k_prime")
+
+
+def add(parser: Parser) -> None:
+    """Describe the options."""
+    parser.add_argument("folder", nargs="?", default="microagg-demo", metavar="FOLDER")
+    parser.add_argument("--overwrite", action="store_true", help="replace the files of a demo")
+
+
+def patients() -> pl.DataFrame:
+    """Make the same patients every time; none of them lives."""
+    rng = np.random.default_rng(7)
+    age = np.clip(rng.normal(48, 19, ROWS), 0, 95).round()
+    income = rng.lognormal(10.2, 0.5, ROWS).round(-2) * (age >= 16)
+    weight = np.minimum(3.5 + 4.2 * age, 74) * rng.lognormal(0, 0.15, ROWS)
+    return pl.DataFrame(
+        {
+            "patient": [f"P{number:04d}" for number in rng.permutation(ROWS)],
+            "region": pl.Series(["North", "South"]).gather(rng.integers(0, 2, ROWS)),
+            "age": pl.Series(age).cast(pl.Int64),
+            "income": pl.Series(income).cast(pl.Int64),
+            "weight": pl.Series(weight.round(1)),
+        }
+    )
+
+
+def run(given: Namespace) -> int:
+    """Write a table, protect it, and show both."""
+    folder = Path(given.folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError):
+        raise OutputError.of(folder, "the folder cannot be made. Name another.") from None
+    before, after = folder / "patients.csv", folder / "patients_masked.csv"
+    page = [folder / "report.html"] if has_page() else []
+    for path in (before, after, *page):
+        if os.path.lexists(path) and not given.overwrite:
+            raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
+        checked(path)
+    buffer = io.BytesIO()
+    patients().write_csv(buffer)
+    put(before, buffer.getvalue())
+    arguments = [str(before), "-o", str(after), "--columns", "age,income,weight", "--k", "5"]
+    arguments += ["--strata", "region", "--drop", "patient", "--require", "dld<=15"]
+    arguments += [word for path in page for word in ("--report", str(path))]
+    shown = " ".join(f"'{word}'" if set(word) & set("<> ") else word for word in arguments)
+    show(f"$ microagg protect {shown}\n")
+    parser = Parser(prog="microagg protect")
+    protect.add(parser)
+    told = protect.protect(parser.parse_args([*arguments, "--overwrite"]))
+    for what, path in (("Before", before), ("After", after)):
+        frame = Place.of(path).read().head(6)
+        show(f"{what}:\n{table(frame.rows(), head=frame.columns)}\n")
+    found = told["measures"]
+    show(
+        f"Every record is shared by at least {found['k_min']} patients of its region. "
+        f"{found['loss']:.1f} % of the information\nis lost, and an intruder who knows age, income "
+        f"and weight links {found['dld']:.1f} % of the patients."
+    )
+    if not page:
+        show("For a report as well: pip install 'polars_microagg[report]'")
+    show(f"\nIn {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
+    show(f"Check the release: microagg verify {after}")
+    return 0

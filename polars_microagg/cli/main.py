@@ -1,0 +1,164 @@
+"""The program `microagg`: one command, one sentence if it fails, one exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from polars_microagg._version import __version__
+from polars_microagg.cli import complete, demo, init, measure, methods, protect, report, verify
+from polars_microagg.cli.exits import BUG, INTERRUPTED, code_of
+from polars_microagg.cli.parser import Parser, example
+from polars_microagg.cli.say import as_flags, show_json, tell
+from polars_microagg.errors import MicroaggError
+
+__all__ = ["COMMANDS", "main", "parsers", "run"]
+
+Command = tuple[str, str, Callable[[Parser], None], Callable[[Namespace], int]]
+
+COMMANDS: dict[str, Command] = {
+    "protect": ("mask a table and publish it", protect.EXAMPLES, protect.add, protect.run),
+    "risk": ("measure a release", measure.RISK, measure.add_risk, measure.risk),
+    "compare": ("find the method", measure.COMPARE, measure.add_compare, measure.compare),
+    "report": ("write the page of a release", report.EXAMPLES, report.add, report.run),
+    "verify": ("check a release", verify.EXAMPLES, verify.add, verify.run),
+    "methods": ("list the methods", methods.EXAMPLES, methods.add, methods.run),
+    "demo": ("see it at work", demo.EXAMPLES, demo.add, demo.run),
+    "init": ("write a configuration", init.EXAMPLES, init.add, init.run),
+    "completion": (
+        "complete commands with the tab key",
+        complete.EXAMPLES,
+        complete.add,
+        lambda given: complete.run(given, dict(parsers())),
+    ),
+}
+
+CODES = (
+    "exit codes: 0 done, 1 error of the program, 2 wrong usage, 3 wrong input, 4 privacy not "
+    "reached\n            (nothing published), 5 output failed (nothing published), 130 interrupted"
+)
+
+
+def parsers() -> dict[str, Parser]:
+    """The parser of each command."""
+    made = {}
+    for name, (what, examples, add, _) in COMMANDS.items():
+        made[name] = Parser(
+            prog=f"microagg {name}", description=f"{what[:1].upper()}{what[1:]}.", epilog=examples
+        )
+        add(made[name])
+    return made
+
+
+def _front() -> Parser:
+    width = max(map(len, COMMANDS)) + 2
+    listed = "\n".join(f"  {name.ljust(width)}{what}" for name, (what, *_) in COMMANDS.items())
+    front = Parser(
+        prog="microagg",
+        description="k-anonymous tables whose numbers stay usable.\n\ncommands:\n" + listed,
+        epilog=f"{example('microagg demo', 'microagg protect --help')}\n\n{CODES}",
+        usage="microagg COMMAND ...",
+    )
+    front.add_argument("--version", action="version", version=__version__)
+    front.add_argument("command", metavar="COMMAND", choices=list(COMMANDS), help="one of these")
+    return front
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the name of the program; that of this process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+
+    Examples
+    --------
+    >>> main(["methods", "pcp"])
+    pcp: Project onto the first principal component and group along it at least cost.
+    ...
+    0
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _dispatch(given)
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else BUG
+    except MicroaggError as error:
+        return _failed(as_flags(str(error)), code_of(type(error).__name__), given)
+    except KeyboardInterrupt:
+        return _failed("Interrupted. Nothing was published.", INTERRUPTED, given)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _failed("Nobody read the output to its end.", 5, given)
+    except MemoryError:
+        return _failed("There is not enough memory. Nothing was published.", BUG, given)
+    except Exception as error:  # the text of an error that is not ours may hold data
+        what = f"{type(error).__name__}{_where(error)}"
+        said = f"This is a bug of polars_microagg ({what}): please report it."
+        return _failed(f"{said} Nothing was published.", BUG, given)
+
+
+def _where(error: Exception) -> str:
+    """Name the line that raised, and nothing of what it held."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return (
+        ""
+        if at is None
+        else f" at line {at.tb_lineno} of {Path(at.tb_frame.f_code.co_filename).name}"
+    )
+
+
+def _dispatch(given: list[str]) -> int:
+    if not given:
+        _front().print_help(sys.stderr)
+        return 2
+    if given[0] not in COMMANDS:
+        _front().parse_args(given[:1])
+    parser = parsers()[given[0]]
+    known, left = parser.parse_known_args(given[1:])
+    if left:
+        parser.unknown(left)
+    return COMMANDS[given[0]][3](known)
+
+
+def _failed(said: str, code: int, given: Sequence[str]) -> int:
+    tell(said)
+    if "--json" in given and "-" not in given:
+        show_json({"error": said, "exit_code": code})
+    return code
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def run() -> NoReturn:
+    """Run the command of this process, and leave with its code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    code = main()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = code or 5
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    run()

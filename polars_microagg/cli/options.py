@@ -1,0 +1,214 @@
+"""Options of the command line, read from the register, and their values read from text."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.parameters import CHOICES, COMMON
+from polars_microagg.registry import Option, methods
+
+__all__ = ["Flag", "flags", "names_in", "number", "own_options", "split", "value_of"]
+
+WORDS = {"true": True, "yes": True, "false": False, "no": False}
+
+OTHERS = (
+    "columns",
+    "k",
+    "method",
+    "strata",
+    "keep",
+    "drop",
+    "order_by",
+    "require",
+    "output",
+    "overwrite",
+)
+"""Options of protect that no method has."""
+
+
+class Flag:
+    """One option that some methods have, under one name."""
+
+    def __init__(self, name: str, found: Mapping[str, Option]) -> None:
+        self.name, self.found = name, found
+
+    @property
+    def switch(self) -> bool:
+        """Whether it is on or off."""
+        return all(option.kind is bool for option in self.found.values())
+
+    @property
+    def help(self) -> str:
+        """Which methods have it, and what each of them takes."""
+        said: dict[str, list[str]] = {}
+        for method, option in self.found.items():
+            said.setdefault(_takes(option), []).append(method)
+        return "; ".join(f"{', '.join(names)}: {takes}" for takes, names in said.items())
+
+
+def _takes(option: Option) -> str:
+    parts = [str(choice) for choice in option.choices]
+    if option.axis:
+        parts.append("a masked column")
+    if option.kind is bool:
+        parts.append("on or off")
+    elif option.kind is not None and not option.choices:
+        kind = "a whole number" if option.kind is int else "a number"
+        parts.append(f"{kind} {option.range}" if option.range else kind)
+    if option.several:
+        parts.append("several with commas")
+    if option.keys:
+        parts.append(f"name=number of {', '.join(option.keys)}")
+    return f"{', '.join(parts)} (default {_word(option.default)})"
+
+
+def _word(value: object) -> str:
+    for constant, word in ((True, "on"), (False, "off"), (None, "none")):
+        if value is constant:
+            return word
+    return str(value)
+
+
+@cache
+def own_options() -> dict[str, Flag]:
+    """Options of the methods by name."""
+    found: dict[str, dict[str, Option]] = {}
+    for method in methods().values():
+        for name, option in method.options.items():
+            found.setdefault(name, {})[method.name] = option
+    return {name: Flag(name, options) for name, options in sorted(found.items())}
+
+
+@cache
+def flags() -> frozenset[str]:
+    """Names of all options of protect, written with dashes."""
+    return frozenset(name.replace("_", "-") for name in (*OTHERS, *COMMON, *own_options()))
+
+
+def number(text: str) -> Any:
+    """Read a number; what is none stays text, and is refused with its name where it is used.
+
+    Examples
+    --------
+    >>> number("5"), number("0.5"), number("five")
+    (5, 0.5, 'five')
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def value_of(name: str, text: str, method: str) -> Any:
+    """Read the value of an option of a method.
+
+    Parameters
+    ----------
+    name : str
+        The option, as in Python.
+    text : str
+        As it was typed.
+    method : str
+        The method.
+
+    Returns
+    -------
+    object
+        As Python would have been given it; what cannot be read stays text.
+
+    Examples
+    --------
+    >>> value_of("gamma", "0.5", "vmdav"), value_of("refine", "true", "mdav")
+    (0.5, True)
+    """
+    if name in CHOICES:
+        return text
+    if name == "refine":
+        return WORDS.get(text.lower(), text)
+    found = methods()[method].options.get(name) if method in methods() else None
+    return number(text) if found is None else _read(found, text)
+
+
+def _read(option: Option, text: str) -> Any:
+    if option.keys and "=" in text:
+        pairs = [item.partition("=") for item in split(text)]
+        return {key.strip(): number(value) for key, _, value in pairs}
+    if option.several and "," in text:
+        return [_read_one(option, item) for item in split(text)]
+    return _read_one(option, text)
+
+
+def _read_one(option: Option, text: str) -> Any:
+    for choice in option.choices:
+        if text == str(choice):
+            return choice
+    if option.kind is bool:
+        return WORDS.get(text.lower(), text)
+    if option.kind is float:
+        found = number(text)
+        return float(found) if isinstance(found, int) else found
+    return number(text) if option.kind is int else text
+
+
+def split(text: str) -> list[str]:
+    """Split at commas; a part with a comma in it is written in double quotes.
+
+    Examples
+    --------
+    >>> split('age,"income, net"')
+    ['age', 'income, net']
+    """
+    try:
+        return next(csv.reader([text], skipinitialspace=True, strict=True), [""])
+    except csv.Error:
+        need = "names with commas between them, each whole one in double quotes or none"
+        raise InvalidParameterError.kind("a list", text, need) from None
+
+
+def names_in(option: str, given: Any, table: Sequence[str]) -> list[str]:
+    """Find the columns that an option names.
+
+    Parameters
+    ----------
+    option : str
+        Name of the option.
+    given : str, or list of str
+        As typed, or as read from a configuration: a column of just this name, or names with
+        commas between them.
+    table : sequence of str
+        Columns of the table.
+
+    Returns
+    -------
+    list of str
+        Names, in that order.
+
+    Raises
+    ------
+    InvalidDataError
+        The table has no such column.
+    """
+    if given is not None and not _text(given):
+        need = "a column name or a list of names"
+        raise InvalidParameterError.kind(option, given, need)
+    listed = [given] if isinstance(given, str) else list(given or ())
+    names = [n for item in listed for n in ([item] if item in table else split(item))]
+    for name in names:
+        if name not in table:
+            said = InvalidParameterError.unknown_column(f"--{option}", name, table)
+            raise InvalidDataError(str(said))
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise InvalidParameterError.duplicate(f"--{option}", repeated)
+    return names
+
+
+def _text(given: Any) -> bool:
+    return isinstance(given, str) or (
+        isinstance(given, Iterable) and all(isinstance(item, str) for item in given)
+    )

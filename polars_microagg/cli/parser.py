@@ -1,0 +1,70 @@
+"""A parser of arguments that answers with sentences."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from polars_microagg.errors import InvalidParameterError
+
+__all__ = ["Parser", "example", "options_of"]
+
+
+class Parser(argparse.ArgumentParser):
+    """Arguments of one command; what is wrong raises a sentence."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and the way out."""
+        raise InvalidParameterError(f"{self._sentence(message)} See {self.prog} --help.")
+
+    def _sentence(self, message: str) -> str:
+        if found := re.fullmatch(
+            r"argument (?P<name>.*?): expected (one|at least one) argument", message
+        ):
+            return f"{found['name']} needs a value, and none was given."
+        if found := re.search(
+            r"invalid choice: (?P<got>.*) \(choose from (?P<known>.*)\)", message
+        ):
+            known = re.findall(r"[\w-]+", found["known"])
+            got = found["got"].strip("'\"")
+            what = "command" if message.startswith("argument COMMAND") else "choice"
+            return f"{self.prog} has no {what} {got!r}. {_hint(got, known)}"
+        if found := re.fullmatch(r"the following arguments are required: (?P<names>.*)", message):
+            return f"{self.prog} needs {found['names']}, and none was given."
+        return message[:1].upper() + message[1:] + "."
+
+    def unknown(self, left: Sequence[str]) -> NoReturn:
+        """Say which argument is not known, and which it may have been meant for."""
+        name = left[0].partition("=")[0]
+        if name.startswith("-"):
+            known = [o for o in options_of(self) if o.startswith("--")]
+            said = f"{self.prog} has no option {name!r}. {_hint(name.replace('_', '-'), known)}"
+        else:
+            said = (
+                f"{self.prog} was given {name!r} without an option before it. Names of columns go "
+                "with commas between them into --columns, --strata, --keep or --drop."
+            )
+        raise InvalidParameterError(f"{said} See {self.prog} --help.")
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    if close := get_close_matches(name, known, n=1):
+        return f"Did you mean {close[0]!r}?"
+    return f"There are {', '.join(known)}."
+
+
+def options_of(parser: argparse.ArgumentParser) -> list[str]:
+    """All options of a parser as they are typed."""
+    return [text for action in parser._actions for text in action.option_strings]
+
+
+def example(*lines: str) -> str:
+    """The end of a help text: commands that can be typed as they are."""
+    return "examples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -1,0 +1,222 @@
+"""`microagg protect`: from a raw table to a release that can be defended."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.cli import dry
+from polars_microagg.cli.bar import Bar
+from polars_microagg.cli.exits import code_of
+from polars_microagg.cli.options import names_in, own_options
+from polars_microagg.cli.page import page, require_page
+from polars_microagg.cli.parser import Parser, example
+from polars_microagg.cli.say import as_flags, show, show_json, tell
+from polars_microagg.cli.settings import Roles, hash_key, roles, settings, table_of
+from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError
+from polars_microagg.frames.measures import classes
+from polars_microagg.parameters import CHOICES, COMMON
+from polars_microagg.progress import progress
+from polars_microagg.publish import Job, release
+from polars_microagg.publish_files import Place
+from polars_microagg.publish_swap import waiting
+from polars_microagg.registry import methods
+
+__all__ = ["EXAMPLES", "add", "job", "protect", "publish", "run"]
+
+EXAMPLES = example(
+    "microagg protect patients.parquet -o masked.parquet --columns age,income --k 5 \\",
+    "    --strata region --drop name --require 'dld<=10' --require 'loss<=15'",
+    "microagg protect patients.csv -o masked.csv --config job.toml --overwrite",
+    "microagg protect register.duckdb::people -o - --config job.toml > masked.arrows",
+)
+
+
+def add(parser: Parser) -> None:
+    """Describe the options; those of the methods come from the register."""
+    parser.usage = "microagg protect IN -o OUT --columns A,B --k K [options]"
+    parser.add_argument("input", nargs="?", metavar="IN", help="a file, file.duckdb::table, or -")
+    parser.add_argument("-o", "--output", metavar="OUT", help="a file, file.duckdb::table, or -")
+    parser.add_argument("--config", metavar="TOML", help="settings; microagg init writes one")
+    part = parser.add_argument_group("roles", "Every column has one; commas between names.")
+    part.add_argument("--columns", action="append", metavar="A,B", help="masked together")
+    part.add_argument("--strata", action="append", metavar="C", help="kept; no group mixes them")
+    part.add_argument("--keep", action="append", metavar="D", help="released as they are")
+    part.add_argument("--drop", action="append", metavar="E", help="not released")
+    part = parser.add_argument_group("masking")
+    part.add_argument("-k", "--k", metavar="K", help="smallest group size, at least 2")
+    part.add_argument("--method", metavar="NAME", help="mdav by default; microagg methods")
+    for name, choices in CHOICES.items():
+        part.add_argument(_flag(name), metavar="|".join(choices), help=f"default {choices[0]}")
+    part.add_argument("--refine", action="store_const", const="true", help="search on afterwards")
+    part.add_argument("--seed", metavar="N", help=f"default {COMMON['seed']}")
+    part.add_argument("--order-by", action="append", metavar="F", help="fixes the order of records")
+    part = parser.add_argument_group("options of single methods")
+    for name, flag in own_options().items():
+        if flag.switch:
+            part.add_argument(_flag(name), action="store_const", const="true", help=flag.help)
+            part.add_argument(
+                _flag(f"no-{name}"), dest=name, action="store_const", const="false", help="off"
+            )
+        else:
+            part.add_argument(_flag(name), metavar="VALUE", help=flag.help.replace("%", "%%"))
+    part = parser.add_argument_group("publishing")
+    part.add_argument("--require", action="append", metavar="'dld<=10'", help="or publish nothing")
+    part.add_argument("--manifest", metavar="JSON", help="OUT.manifest.json by default")
+    part.add_argument("--report", metavar="HTML", help="write the report as well")
+    part.add_argument("--hash-key-file", metavar="KEY", help="hash the input with this key")
+    part.add_argument("--overwrite", action="store_const", const=True, help="replace OUT")
+    part.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
+    part.add_argument("--json", action="store_true", help="the manifest on standard output")
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def run(given: Namespace) -> int:
+    """Do it, or say what would be done."""
+    told = protect(given)
+    if given.json and told:
+        show_json(told)
+    if given.dry_run and told["problems"]:
+        return code_of(told["problems"][0]["error"])
+    return 0
+
+
+def protect(given: Namespace) -> dict[str, Any]:
+    """Do it; the manifest, or of a dry run what would be done."""
+    asked = settings(given)
+    for name, place in (("input", "IN"), ("output", "-o OUT")):
+        if not asked.get(name) and not (name == "output" and given.dry_run):
+            raise InvalidParameterError(f"protect needs {place}, and none was given.")
+    source, target = Place.of(asked["input"]), Place.of(asked.get("output", "-"))
+    if given.json and target.piped and not given.dry_run:
+        raise InvalidParameterError(
+            "--json and -o - both write to standard output. Give -o a file, or name the manifest."
+        )
+    if not source.piped and _same(source, target):
+        raise InvalidParameterError(
+            f"{str(source)!r} is both IN and OUT, and the original would be lost. Name another OUT."
+        )
+    job(asked, Roles([["a"]], [], [], []))
+    if asked.get("report"):
+        require_page()
+    frame = source.read()
+    role = roles(asked, frame.columns)
+    frame = table_of(frame, role.mask, source.format)
+    asked["order_by"] = names_in("order-by", asked.get("order_by"), frame.columns) or None
+    made = job(asked, role)
+    if given.dry_run:
+        found = dry.preview(made, frame, role)
+        if not given.json:
+            _show(found, sys.stderr if asked.get("output") == "-" else None)
+        return found
+    return publish(made, frame, role, source, target, asked)
+
+
+def job(asked: dict[str, Any], role: Roles) -> Job:
+    """Check all that can be checked before the table is read."""
+    known = set().union(*(entry.options for entry in methods().values())) | set(COMMON)
+    options = {name: value for name, value in asked.items() if name in known}
+    if role.stratum:
+        options["strata"] = role.stratum
+    if asked.get("order_by"):
+        options["order_by"] = asked["order_by"]
+    if asked.get("k") is None:
+        raise InvalidParameterError.missing_k("protect")
+    blocks = role.blocks if len(role.blocks) > 1 else role.mask
+    return Job.of(
+        blocks,
+        asked["k"],
+        asked.get("method", "mdav"),
+        options,
+        require=asked.get("require", ()),
+        dropped=role.drop,
+        hash_key=hash_key(asked.get("hash_key_file")),
+    )
+
+
+def _same(source: Place, target: Place) -> bool:
+    if source.piped or target.piped or source.table != target.table:
+        return False
+    try:
+        return source.path.samefile(target.path)
+    except (OSError, ValueError):
+        return False
+
+
+def _show(found: dict[str, Any], file: Any) -> None:
+    show(dry.said(found), file)
+    for sentence in found["warnings"]:
+        tell(f"Warning: {as_flags(sentence)}")
+    for problem in found["problems"]:
+        tell(as_flags(problem["says"]))
+
+
+def publish(
+    made: Job,
+    frame: pl.DataFrame,
+    role: Roles,
+    source: Place,
+    target: Place,
+    asked: dict[str, Any],
+) -> dict[str, Any]:
+    """Mask and publish, with a bar, a report and a last line."""
+    bar = Bar(_weights(frame, role.stratum))
+    manifest = Path(asked["manifest"]) if asked.get("manifest") else None
+    with ExitStack() as held:
+        held.callback(bar.clear)
+        finish: list[Any] = []
+
+        def before(told: dict[str, Any], masked: pl.DataFrame) -> None:
+            if asked.get("report"):
+                path = Path(asked["report"])
+                if os.path.lexists(path) and not asked.get("overwrite"):
+                    raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
+                html = page(frame, masked, role.blocks, made.k, role.stratum, told)
+                finish.append(held.enter_context(waiting(path, html)))
+
+        held.enter_context(progress(bar if bar.on else None))
+        told, _ = release(
+            made,
+            frame,
+            target,
+            source=source,
+            record=manifest,
+            overwrite=bool(asked.get("overwrite")),
+            stages=bar.stage,
+            before=before,
+        )
+        for rename in finish:
+            rename()
+    for sentence in told["warnings"]:
+        tell(f"Warning: {as_flags(sentence)}")
+    tell(_last_line(told, target, manifest or target.record))
+    return told
+
+
+def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:
+    try:
+        return [float(n) for n in classes(frame, strata)["size"]] if strata else [1.0]
+    except MicroaggError:
+        return [1.0]
+
+
+def _last_line(told: dict[str, Any], target: Place, manifest: Path | None) -> str:
+    found, k = told["measures"], told["k"]
+    parts = [f"{told['rows']['out']:,} records", f"k={k['found']}"]
+    parts += [
+        f"{name} {found[name]:.2f} %"
+        for name in ("loss", "dld")
+        if isinstance(found.get(name), float)
+    ]
+    where = "" if manifest is None else f" Its manifest is {manifest}."
+    return f"Published {target}: {', '.join(parts)}.{where}"

@@ -1,0 +1,70 @@
+"""`microagg report`: the page of a release, for those who decide on it."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from pathlib import Path
+
+from polars_microagg.cli.options import names_in
+from polars_microagg.cli.page import page, require_page
+from polars_microagg.cli.parser import Parser, example
+from polars_microagg.cli.say import tell
+from polars_microagg.cli.settings import table_of
+from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
+from polars_microagg.manifest import read_manifest
+from polars_microagg.manifest_check import check
+from polars_microagg.publish_files import Place
+from polars_microagg.publish_swap import put
+
+__all__ = ["EXAMPLES", "add", "run"]
+
+EXAMPLES = example(
+    "microagg report masked.parquet --original patients.parquet -o report.html",
+    "microagg report masked.csv --original patients.csv --manifest audit.json -o report.html",
+)
+
+
+def add(parser: Parser) -> None:
+    """Describe the options."""
+    parser.add_argument("input", metavar="OUT", help="the release")
+    parser.add_argument("--original", metavar="IN", help="the table before")
+    parser.add_argument("--manifest", metavar="JSON", help="OUT.manifest.json by default")
+    parser.add_argument("-o", "--output", metavar="HTML", help="OUT.report.html by default")
+    parser.add_argument("--overwrite", action="store_true", help="replace HTML")
+
+
+def run(given: Namespace) -> int:
+    """Check the release against its manifest, and write the page."""
+    place = Place.of(given.input)
+    if not given.original:
+        raise InvalidParameterError(
+            "report needs --original, the table before: it is compared with the release, and none "
+            "of its records is shown."
+        )
+    record = Path(given.manifest) if given.manifest else place.record
+    if record is None:
+        raise InvalidParameterError("A stream has no manifest beside it. Name it with --manifest.")
+    path = Path(given.output or f"{place.path}.report.html")
+    if os.path.lexists(path) and not given.overwrite:
+        raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
+    require_page()
+    told = read_manifest(record)
+    if wrong := [finding for finding in check(place, record) if not finding.holds]:
+        raise InvalidDataError(f"The release is not what its manifest says: {wrong[0].says}")
+    source, masked = Place.of(given.original), place.read()
+    original = source.read()
+    blocks, strata = told["config"]["columns"], told["roles"]["stratum"]
+    names = [name for block in blocks for name in block]
+    names_in("original", [*names, *strata], original.columns)
+    html = page(
+        table_of(original, names, source.format),
+        table_of(masked, names, place.format),
+        blocks,
+        told["k"]["asked"],
+        strata,
+        told,
+    )
+    put(path, html)
+    tell(f"Wrote {path}.")
+    return 0

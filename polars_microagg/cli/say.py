@@ -1,0 +1,99 @@
+"""What the command line says: sentences to standard error, tables and JSON to standard output."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, Any
+
+from polars_microagg.cli.options import flags
+from polars_microagg.manifest import dumped
+
+__all__ = ["as_flags", "plain", "show", "show_json", "table", "tell"]
+
+ASSIGNED = re.compile(r"\b([a-z_]+)=(?:'([\w.-]+)'|\"([\w.-]+)\"|([\w.-]+))(?!\w*\()")
+
+
+def plain(text: object) -> str:
+    """Write any text so that a terminal does nothing but show it."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+
+
+def as_flags(text: str) -> str:
+    """Say a parameter of Python as the option it is here.
+
+    Examples
+    --------
+    >>> as_flags("Lower k, or use small_strata='null'.")
+    'Lower k, or use --small-strata null.'
+    """
+
+    def flag(found: re.Match[str]) -> str:
+        name, *values = found.groups()
+        if name not in known:
+            return found[0]
+        value = next(value for value in values if value)
+        end = "." if value.endswith(".") else ""
+        value = value.removesuffix(".")
+        return (f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value}")) + end
+
+    known = {name.replace("-", "_") for name in flags()} - {"k"}
+    return ASSIGNED.sub(flag, text).replace("mg.methods()", "microagg methods")
+
+
+def tell(text: str) -> None:
+    """Say a sentence on standard error."""
+    try:
+        sys.stderr.write(plain(text) + "\n")
+        sys.stderr.flush()
+    except OSError:
+        return
+
+
+def show(text: str, file: IO[str] | None = None) -> None:
+    """Write a line of the result."""
+    (file or sys.stdout).write(f"{text}\n")
+
+
+def show_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
+    """Write the result as JSON."""
+    if isinstance(value, Mapping):
+        sys.stdout.write(dumped(value).decode())
+    else:
+        sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def table(rows: Iterable[Sequence[object]], head: Sequence[str] = ()) -> str:
+    """Lay rows out in columns; numbers to the right.
+
+    Examples
+    --------
+    >>> print(table([("age", 12), ("income", 7)], head=("column", "distinct")))
+    column  distinct
+    age           12
+    income         7
+    """
+    given = [list(row) for row in rows]
+    cells = [[_cell(item) for item in row] for row in ([list(head)] if head else []) + given]
+    if not cells:
+        return ""
+    right = [all(isinstance(row[j], int | float) for row in given) for j in range(len(cells[0]))]
+    widths = [max(len(row[j]) for row in cells) for j in range(len(cells[0]))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, right, strict=True)
+        )
+        for row in cells
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cell(item: object) -> str:
+    if item is None:
+        return "-"
+    if isinstance(item, bool):
+        return "yes" if item else "no"
+    return f"{item:.4g}" if isinstance(item, float) else plain(item)

@@ -1,0 +1,181 @@
+"""What is asked of `protect`: options over a configuration file, and a role for every column."""
+
+from __future__ import annotations
+
+import tomllib
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.cli.options import names_in, number, own_options, value_of
+from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.parameters import COMMON
+from polars_microagg.publish_csv import typed
+
+__all__ = ["KEYS", "Roles", "hash_key", "roles", "settings", "table_of"]
+
+KEYS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("input", "output", "manifest", "hash_key_file", "report"), (str,)),
+    **dict.fromkeys(("columns", "strata", "keep", "drop", "order_by", "require"), (str, list)),
+    "k": (int,),
+    "method": (str,),
+    "overwrite": (bool,),
+}
+"""Keys of a configuration besides the options of the methods."""
+
+
+def _known() -> list[str]:
+    return [*KEYS, *COMMON, *own_options()]
+
+
+def settings(given: Namespace) -> dict[str, Any]:
+    """Bring options and the configuration together; an option wins over its key.
+
+    Parameters
+    ----------
+    given : Namespace
+        Options as typed; those that were not are None.
+
+    Returns
+    -------
+    dict
+        Settings by the names they have in Python.
+
+    Raises
+    ------
+    InvalidParameterError
+        A key is unknown or of another type.
+    InvalidDataError
+        The configuration cannot be read.
+    """
+    found = {} if given.config is None else _read(Path(given.config))
+    typed_ = {name: value for name, value in vars(given).items() if value is not None}
+    method = str(typed_.get("method", found.get("method", "mdav")))
+    for name, value in typed_.items():
+        if name in KEYS or name in COMMON or name in own_options():
+            raw = isinstance(value, str) and name not in KEYS
+            found[name] = value_of(name, value, method) if raw else value
+    if isinstance(found.get("k"), str):
+        found["k"] = number(found["k"])
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        why = "there is no such file. Write one with microagg init."
+        raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None
+    except tomllib.TOMLDecodeError as error:
+        where = str(error).rpartition("(")[2].rstrip(")")
+        why = f"it is not TOML ({where}). Text and names go in double quotes."
+        raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None
+    except (OSError, ValueError):
+        why = "it is no text file."
+        raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None
+    for name, value in found.items():
+        if name not in _known():
+            raise InvalidParameterError.choice("a key of the configuration", name, _known())
+        kinds = KEYS.get(name)
+        if kinds and (
+            not isinstance(value, kinds) or (isinstance(value, bool) and kinds == (int,))
+        ):
+            need = " or ".join(
+                {str: "text", list: "a list", int: "a whole number", bool: "true or false"}[kind]
+                for kind in kinds
+            )
+            raise InvalidParameterError.kind(name, value, need)
+    return found
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What becomes of each column."""
+
+    blocks: list[list[str]]
+    stratum: list[str]
+    keep: list[str]
+    drop: list[str]
+
+    @property
+    def mask(self) -> list[str]:
+        """Columns that are masked."""
+        return [name for block in self.blocks for name in block]
+
+    def of(self, name: str) -> str:
+        """The role of a column."""
+        named = {"mask": self.mask, "stratum": self.stratum, "keep": self.keep, "drop": self.drop}
+        return next((role for role, names in named.items() if name in names), "none")
+
+
+def roles(asked: Mapping[str, Any], table: Sequence[str]) -> Roles:
+    """Give every column its one role.
+
+    Parameters
+    ----------
+    asked : mapping
+        Settings.
+    table : sequence of str
+        Columns of the table.
+
+    Returns
+    -------
+    Roles
+        Every column in one of them.
+
+    Raises
+    ------
+    InvalidDataError
+        A column that is named is not there.
+    InvalidParameterError
+        A column has no role, or two.
+    """
+    given = asked.get("columns")
+    listed: list[Any] = [given]
+    if isinstance(given, list) and given and all(isinstance(item, list) for item in given):
+        listed = given
+    blocks = [names_in("columns", item, table) for item in listed]
+    named = {name: names_in(name, asked.get(name), table) for name in ("strata", "keep", "drop")}
+    found = Roles(blocks, named["strata"], named["keep"], named["drop"])
+    if not found.mask:
+        raise InvalidParameterError(
+            "No column was given to mask. Name them with --columns, as in --columns age,income, or "
+            "let microagg init guess."
+        )
+    every = [*found.mask, *found.stratum, *found.keep, *found.drop]
+    if twice := sorted({name for name in every if every.count(name) > 1}):
+        raise InvalidParameterError(
+            f"{_listed(twice)} has more than one role. Name it once, in --columns, --strata, --keep "
+            "or --drop."
+        )
+    if none := [name for name in table if name not in every]:
+        raise InvalidParameterError(
+            f"{_listed(none)} has no role, and nothing is passed through by default. Add it to "
+            "--columns, --strata, --keep or --drop."
+        )
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return ("Column " if len(names) == 1 else "Each of ") + ", ".join(map(repr, names[:10])) + more
+
+
+def table_of(frame: pl.DataFrame, names: Sequence[str], form: str) -> pl.DataFrame:
+    """Read numbers and dates from the text of a CSV file, in the columns that are masked."""
+    return typed(frame, names) if form == "csv" else frame
+
+
+def hash_key(path: str | None) -> bytes | None:
+    """Read the key of the hash of the input."""
+    if path is None:
+        return None
+    try:
+        return Path(path).read_bytes().strip()
+    except (OSError, ValueError):
+        why = "there is no such file. Make one with openssl rand -hex 32."
+        raise InvalidDataError.unreadable(path, why) from None

@@ -1,0 +1,79 @@
+"""`microagg verify`: whether a release is what its manifest says, and k-anonymous."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from polars_microagg.cli.options import names_in, number
+from polars_microagg.cli.parser import Parser, example
+from polars_microagg.cli.say import plain, show, show_json, table
+from polars_microagg.cli.settings import hash_key
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.measures import verify
+from polars_microagg.manifest_check import check
+from polars_microagg.publish_files import Place
+
+__all__ = ["EXAMPLES", "add", "run"]
+
+EXAMPLES = example(
+    "microagg verify masked.parquet",
+    "microagg verify masked.parquet --manifest audit.json --original patients.parquet \\",
+    "    --hash-key-file key.txt",
+    "microagg verify other.csv --columns age,income --k 5",
+)
+
+
+def add(parser: Parser) -> None:
+    """Describe the options."""
+    parser.add_argument("input", metavar="OUT", help="the release")
+    parser.add_argument("--manifest", metavar="JSON", help="OUT.manifest.json by default")
+    parser.add_argument("--original", metavar="IN", help="take the measures again")
+    parser.add_argument("--hash-key-file", metavar="KEY", help="check the hash of the original")
+    parser.add_argument("--columns", action="append", metavar="A,B", help="without a manifest")
+    parser.add_argument("--strata", action="append", metavar="C", help="without a manifest")
+    parser.add_argument("-k", "--k", metavar="K", help="without a manifest")
+    parser.add_argument("--json", action="store_true", help="JSON on standard output")
+
+
+def run(given: Namespace) -> int:
+    """Check it; 4 if something does not hold."""
+    place = Place.of(given.input)
+    if given.columns is not None or given.k is not None:
+        return _without(given, place)
+    if given.hash_key_file and not given.original:
+        raise InvalidParameterError(
+            "--hash-key-file is for the hash of the original, and no original was given. Add "
+            "--original."
+        )
+    findings = check(
+        place,
+        Path(given.manifest) if given.manifest else None,
+        original=Place.of(given.original) if given.original else None,
+        hash_key=hash_key(given.hash_key_file),
+    )
+    holds = all(finding.holds for finding in findings)
+    if given.json:
+        checks = [{"check": f.what, "holds": f.holds, "says": f.says} for f in findings]
+        show_json({"holds": holds, "checks": checks})
+    else:
+        show(table([("ok" if f.holds else "WRONG", f.what, f.says) for f in findings]))
+        told = "is what its manifest says." if holds else "is not what its manifest says."
+        show(f"{plain(place)} {told}")
+    return 0 if holds else 4
+
+
+def _without(given: Namespace, place: Place) -> int:
+    if given.columns is None or given.k is None or given.manifest:
+        raise InvalidParameterError(
+            "verify needs --columns and --k together, or the manifest that has both."
+        )
+    frame = place.read()
+    names = names_in("columns", given.columns, frame.columns)
+    strata = names_in("strata", given.strata, frame.columns)
+    verify(frame, names, number(given.k), strata=strata or None)
+    if given.json:
+        show_json({"holds": True, "checks": []})
+    else:
+        show(f"{plain(place)} is {given.k}-anonymous on these columns.")
+    return 0
