@@ -10,7 +10,7 @@ from polars_microagg.cli.say import show
 from polars_microagg.parameters import CHOICES
 from polars_microagg.registry import methods
 
-__all__ = ["EXAMPLES", "SHELLS", "add", "script"]
+__all__ = ["EXAMPLES", "SHELLS", "add", "run", "script"]
 
 SHELLS = ("bash", "zsh", "fish")
 EXAMPLES = example(

@@ -18,7 +18,7 @@ from polars_microagg.publish_csv import typed
 from polars_microagg.publish_files import Place
 from polars_microagg.publish_swap import put
 
-__all__ = ["EXAMPLES", "add", "guess", "run"]
+__all__ = ["EXAMPLES", "add", "configuration", "guess", "quoted", "run"]
 
 EXAMPLES = example(
     "microagg init patients.parquet -o job.toml",

@@ -84,9 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Examples
     --------
-    >>> main(["methods", "pcp"])
-    pcp: Project onto the first principal component and group along it at least cost.
-    ...
+    >>> main(["methods", "mdav"])
+    mdav: Group round the record farthest from the mean, then round the one farthest from it.
+    After Domingo-Ferrer and Torra (2005). Group sizes k..2k-1; time grows with n like n^2/k.
     0
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
