@@ -4,9 +4,10 @@ Usage: python benchmarks/kills.py [--points 200] [--rows 40000] [--writer protec
 
 A third of the points are lines of all the code that publishes, a third lines of that which puts
 files in place, spread evenly over those that run; the others are instants, spread evenly over the
-time that the work takes, so that some fall into native code. Only kills that landed count. What is left is a good file if it is, byte for byte, the old one
-or the new one; a manifest lies if its hash is not that of the file beside it. `plain` writes the
-same table with write_parquet and then its manifest, and must be caught.
+time that the work takes, so that some fall into native code. Only kills that landed count. What is
+left is a good file if it is, byte for byte, the old one or the new one; a manifest lies if its hash
+is not that of the file beside it. `plain` writes the same table with write_parquet and then its
+manifest, and must be caught.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from polars_microagg.cli.main import main
 
 # The process that forks never lets polars work, as threads do not survive a fork.
 TRACED = (("publish", "manifest"), ("publish_swap",))
-ARGUMENTS = "--columns a,b,c --k 5 --method fixed_size --keep d --overwrite".split()
+ARGUMENTS = ["--columns=a,b,c", "--k=5", "--method=fixed_size", "--keep=d", "--overwrite"]
 
 
 def table(rows: int, seed: int) -> pl.DataFrame:
@@ -86,7 +87,7 @@ def tracing(
     """Run work, and die at one line of the code that publishes; without a line, count them."""
     seen = 0
 
-    def line(frame: object, event: str, argument: object) -> object:
+    def line(_frame: object, event: str, _argument: object) -> object:
         nonlocal seen
         if event == "line":
             seen += 1
@@ -94,7 +95,7 @@ def tracing(
                 os.kill(os.getpid(), signal.SIGKILL)
         return line
 
-    def call(frame: object, event: str, argument: object) -> object:
+    def call(frame: object, _event: str, _argument: object) -> object:
         name = Path(frame.f_code.co_filename).name  # type: ignore[attr-defined]
         return line if name.startswith(files) else None
 
@@ -162,10 +163,8 @@ class Harness:
             files, point = tries.pop(0)
             self.reset()
             work = lambda: self.writer(self.trial)  # noqa: E731
-            if files:
-                code = forked(lambda: tracing(work, files, int(point)))  # noqa: B023
-            else:
-                code = forked(work, point)
+            dying = lambda: tracing(work, files, int(point))  # noqa: B023, E731
+            code = forked(dying) if files else forked(work, point)
             if code != -signal.SIGKILL:
                 counts["missed"] += 1
                 tries.append((files, point * 0.9))

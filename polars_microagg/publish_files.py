@@ -17,7 +17,7 @@ import polars as pl
 
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
 from polars_microagg.publish_csv import read_csv
-from polars_microagg.publish_swap import said
+from polars_microagg.publish_swap import of_system, said
 
 __all__ = ["FORMATS", "Place", "parsed", "rows_digest", "serialised", "write"]
 
@@ -208,7 +208,9 @@ def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None
         file.flush()
     except OSError as error:
         raise OutputError.of(what, said(error)) from None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if of_system(error):
+            raise OutputError.of(what, said(error)) from None
         types = ", ".join(sorted({str(t.base_type()) for t in frame.schema.values()}))
         why = f"{form} cannot hold all of {types}. Write Parquet, or cast those columns first."
         raise OutputError.of(what, why) from None

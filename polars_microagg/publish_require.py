@@ -50,7 +50,7 @@ class Requirement:
         name, sign, number = found.groups()
         known = (*COUNTS, *registry.assessed())
         if name not in known:
-            raise InvalidParameterError.choice("the measure of require", name, known)
+            raise InvalidParameterError.choice("measure", name, known)
         try:
             bound = float(number)
         except ValueError:

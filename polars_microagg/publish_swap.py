@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from typing import IO, Any, Self
 
 from polars_microagg.errors import OutputError
 
-__all__ = ["Swap", "checked", "put", "said", "sha256_of", "waiting"]
+__all__ = ["Swap", "checked", "of_system", "put", "said", "sha256_of", "waiting"]
 
 # Windows has no locks on folders; two writers of one target are told apart by nothing there.
 _fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -25,11 +26,19 @@ UNSYNCED = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 """Errors of file systems that do not know how to settle a folder."""
 
 
-def said(error: Exception) -> str:
+def said(error: BaseException) -> str:
     """Say an error of the system without the path, which may be long, and without its data."""
-    number = getattr(error, "errno", None)
-    text = os.strerror(number) if number else "it is not a valid path or file"
-    return f"{text}."
+    number = of_system(error)
+    return f"{os.strerror(number)}." if number else "it is not a valid path or file."
+
+
+def of_system(error: BaseException) -> int | None:
+    """The number of an error of the system, which polars keeps in the text of its own."""
+    number: int | None = getattr(error, "errno", None)
+    if number:
+        return number
+    found = re.search(r"os error (\d+)", str(error))
+    return int(found[1]) if found else None
 
 
 def sha256_of(path: Path) -> str:

@@ -145,9 +145,19 @@ def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def _hush() -> None:
+    """Keep standard error for sentences: native code would write traces of broken files to it."""
+    try:
+        sys.stderr = os.fdopen(os.dup(2), "w", buffering=1, encoding=sys.stderr.encoding)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    except (OSError, AttributeError):
+        return
+
+
 def run() -> NoReturn:
     """Run the command of this process, and leave with its code."""
     signal.signal(signal.SIGTERM, _interrupt)
+    _hush()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -1,0 +1,52 @@
+"""A small register, and the command line called in this process."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import pytest
+
+from polars_microagg.cli.main import main
+
+SECRET = "Zelda-Secret"
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="session")
+def people():
+    rng = np.random.default_rng(5)
+    n = 60
+    return pl.DataFrame(
+        {
+            "name": [f"{SECRET}-{i}" for i in range(n)],
+            "region": ["N", "S"] * (n // 2),
+            "age": rng.integers(18, 90, n),
+            "income": rng.lognormal(10, 0.5, n).round(2) + 987000,
+        }
+    )
+
+
+@pytest.fixture
+def source(people, tmp_path):
+    people.write_parquet(tmp_path / "in.parquet")
+    return tmp_path / "in.parquet"
+
+
+@pytest.fixture
+def microagg(capsys):
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        found = capsys.readouterr()
+        return Done(code, found.out, found.err)
+
+    return call
+
+
+ROLES = ["--columns", "age,income", "--strata", "region", "--drop", "name", "--k", "5"]

@@ -1,0 +1,278 @@
+"""What goes wrong: one exit code, one sentence, the old file or none, and no trace or value."""
+
+import os
+import resource
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import polars as pl
+import pytest
+
+
+from .conftest import ROLES, SECRET
+
+OLD = b"what was there before"
+
+
+def frame(path, table):
+    table.write_parquet(path)
+
+
+def ragged(path, table):
+    path.write_text("age,income,region,name\n31,5,N,x\n47,6\n")
+
+
+def longer(path, table):
+    path.write_text("age,income,region,name\n31,5,N,x\n47,6,N,y,z\n")
+
+
+def with_nan(path, table):
+    frame(
+        path,
+        table.with_columns(
+            pl.when(pl.col("age") > 80).then(float("nan")).otherwise("income").alias("income")
+        ),
+    )
+
+
+def with_null(path, table):
+    frame(
+        path,
+        table.with_columns(
+            pl.when(pl.col("age") > 80).then(None).otherwise("income").alias("income")
+        ),
+    )
+
+
+def rare(path, table):
+    rows = pl.int_range(pl.len())
+    frame(path, table.with_columns(region=pl.when(rows < 3).then(pl.lit("E")).otherwise("region")))
+
+
+CASES = {
+    "corrupt parquet": ("in.parquet", lambda p, t: p.write_bytes(b"PAR1" + bytes(100) + b"PAR1"), 3, "not a whole Parquet"),
+    "cut parquet": ("in.parquet", lambda p, t: (frame(p, t), p.write_bytes(p.read_bytes()[:-20])), 3, "not a whole Parquet"),
+    "short csv line": ("in.csv", ragged, 3, "does not have the 4 cells of the header"),
+    "long csv line": ("in.csv", longer, 3, "does not have the 4 cells of the header"),
+    "csv not utf-8": ("in.csv", lambda p, t: p.write_bytes(b"age,income\n\xff\xfe,2\n"), 3, "cannot be read"),
+    "csv names twice": ("in.csv", lambda p, t: p.write_text("age,age\n1,2\n"), 3, "names a column twice"),
+    "broken ndjson": ("in.ndjson", lambda p, t: p.write_text('{"age":\n'), 3, "not a whole Ndjson"),
+    "broken arrow": ("in.arrow", lambda p, t: p.write_bytes(b"ARROW1" + bytes(50)), 3, "not a whole Arrow IPC"),
+    "broken duckdb": ("in.duckdb::t", lambda p, t: (p.parent / "in.duckdb").write_bytes(b"x" * 5000), 3, "no DuckDB file"),
+    "no duckdb file": ("in.duckdb::t", lambda p, t: None, 3, "no such file"),
+    "empty file": ("in.parquet", lambda p, t: p.write_bytes(b""), 3, "it is empty"),
+    "empty csv": ("in.csv", lambda p, t: p.write_bytes(b""), 3, "it is empty"),
+    "folder": ("in.parquet", lambda p, t: p.mkdir(), 3, "it is a folder"),
+    "no such file": ("in.parquet", lambda p, t: None, 3, "there is no such file"),
+    "missing column": ("in.parquet", lambda p, t: frame(p, t.rename({"age": "agee"})), 3, "Did you mean 'agee'"),
+    "text column": ("in.parquet", lambda p, t: frame(p, t.with_columns(age=pl.lit("x"))), 3, "'age' is of type String"),
+    "nan": ("in.parquet", with_nan, 3, "NaN or infinite value"),
+    "null": ("in.parquet", with_null, 3, "Use --nulls impute"),
+    "small stratum": ("in.parquet", rare, 4, r"1 of 3 strata have fewer than k=5 records \(the smallest has 3\)"),
+    "too few rows": ("in.parquet", lambda p, t: frame(p, t.head(2)), 4, "fewer than k=5"),
+    "no rows": ("in.parquet", lambda p, t: frame(p, t.clear()), 4, "needs at least 5 records"),
+}  # fmt: skip
+
+
+def sound(done, code, text, folder, before):
+    """One sentence, no value, no trace, and the folder as it was."""
+    import re
+
+    assert done.code == code, done.err
+    assert re.search(text, done.err), done.err
+    assert done.err.count("\n") == 1
+    assert "Traceback" not in done.err
+    assert SECRET not in done.err
+    assert "987" not in done.err
+    assert not done.out
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def state(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new", "overwrite"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_wrong_input_publishes_nothing(case, there, people, tmp_path, microagg):
+    name, prepare, code, text = CASES[case]
+    prepare(tmp_path / name, people)
+    if there:
+        (tmp_path / "out.parquet").write_bytes(OLD)
+        (tmp_path / "out.parquet.manifest.json").write_bytes(OLD)
+    before = state(tmp_path)
+    done = microagg(
+        "protect", tmp_path / name, "-o", tmp_path / "out.parquet", *ROLES, "--overwrite"
+    )
+    sound(done, code, text, tmp_path, before)
+
+
+def test_a_requirement_that_is_not_met_publishes_nothing(source, tmp_path, microagg):
+    before = state(tmp_path)
+    arguments = ["protect", source, "-o", tmp_path / "out.parquet", *ROLES]
+    done = microagg(*arguments, "--require", "dld<=100", "--require", "loss<=0.5")
+    sound(done, 4, r"does not meet loss<=0.5 \(found [\d.]+\)", tmp_path, before)
+    assert microagg(*arguments, "--require", "dld<=100").code == 0
+
+
+def test_what_is_there_is_replaced_only_when_allowed(source, tmp_path, microagg):
+    target = tmp_path / "out.parquet"
+    target.write_bytes(OLD)
+    before = state(tmp_path)
+    arguments = ["protect", source, "-o", target, *ROLES]
+    sound(microagg(*arguments), 5, "there already. Allow it with --overwrite", tmp_path, before)
+    assert microagg(*arguments, "--overwrite").code == 0
+    assert pl.read_parquet(target).columns == ["region", "age", "income"]
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("folder.parquet", "it is a folder"),
+        ("absent/out.parquet", "its folder does not exist"),
+        ("pipe.parquet", "it is a device or a pipe"),
+        ("n" * 300 + ".parquet", "cannot be written: File name too long"),
+        ("zero\0byte.parquet", "not a valid path"),
+    ],
+)
+def test_a_target_that_cannot_be(target, text, source, tmp_path, microagg):
+    (tmp_path / "folder.parquet").mkdir()
+    os.mkfifo(tmp_path / "pipe.parquet")
+    before = state(tmp_path)
+    done = microagg("protect", source, "-o", tmp_path / target, *ROLES, "--overwrite")
+    sound(done, 5, text, tmp_path, before)
+
+
+@contextmanager
+def mounted(folder, options):
+    """A file system of its own, where this may be made."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    try:
+        made = subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        made = False
+    if not made:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def big(tmp_path, people):
+    wide = pl.concat([people] * 300).with_columns(
+        name=pl.int_range(pl.len()).hash().cast(pl.String)
+    )
+    wide.write_parquet(tmp_path / "in.parquet")
+    return [
+        "protect",
+        tmp_path / "in.parquet",
+        *ROLES[:4],
+        "--keep",
+        "name",
+        "--k",
+        "5",
+        "--method",
+        "fixed_size",
+    ]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow", "ndjson"])
+def test_a_full_disk(ending, tmp_path, people, microagg):
+    full = tmp_path / "full"
+    with mounted(full, "size=64k"):
+        (full / f"out.{ending}").write_bytes(OLD)
+        before = state(full)
+        done = microagg(*big(tmp_path, people), "-o", full / f"out.{ending}", "--overwrite")
+        sound(
+            done,
+            5,
+            "cannot be written: No space left on device. Nothing was published",
+            full,
+            before,
+        )
+
+
+def test_a_file_that_may_not_grow(tmp_path, people, microagg):
+    folder = tmp_path / "limited"
+    folder.mkdir()
+    (folder / "out.parquet").write_bytes(OLD)
+    before = state(folder)
+    arguments = big(tmp_path, people)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        done = microagg(*arguments, "-o", folder / "out.parquet", "--overwrite")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    sound(done, 5, "cannot be written: File too large. Nothing was published", folder, before)
+
+
+def test_a_folder_that_is_read_only(tmp_path, source, microagg):
+    folder = tmp_path / "fixed"
+    if os.geteuid():
+        folder.mkdir()
+        folder.chmod(0o555)
+        sound(
+            microagg("protect", source, "-o", folder / "out.parquet", *ROLES),
+            5,
+            "Permission denied",
+            folder,
+            {},
+        )
+        return
+    with mounted(folder, "ro"):
+        done = microagg("protect", source, "-o", folder / "out.parquet", *ROLES)
+        sound(
+            done, 5, "cannot be written: Read-only file system. Nothing was published", folder, {}
+        )
+
+
+def test_a_broken_file_leaves_one_line_even_of_native_code(tmp_path, people):
+    """Rust would write a trace of its own to standard error."""
+    path = tmp_path / "in.arrow"
+    people.write_ipc(path)
+    raw = bytearray(path.read_bytes())
+    codes = set()
+    for at in range(60, len(raw) - 60, len(raw) // 6):
+        path.write_bytes(raw[:at] + bytes([255 - raw[at]] * 8) + raw[at + 8 :])
+        code = "from polars_microagg.cli.main import run; run()"
+        command = [
+            sys.executable,
+            "-c",
+            code,
+            "protect",
+            path,
+            "-o",
+            tmp_path / "o.parquet",
+            *ROLES,
+            "--overwrite",
+        ]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        codes.add(done.returncode)
+        assert "panicked" not in done.stderr
+        assert "backtrace" not in done.stderr
+        assert len(done.stderr.splitlines()) <= 3
+    assert codes <= {0, 3}
+
+
+def test_a_bug_shows_its_line_and_no_data(source, tmp_path, microagg, monkeypatch):
+    def broken(*_, **__):
+        raise KeyError(SECRET)
+
+    monkeypatch.setattr(sys.modules["polars_microagg.publish"], "assess", broken)
+    before = state(tmp_path)
+    done = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES)
+    sound(done, 1, r"KeyError at line \d+ of test_failures.py", tmp_path, before)
+
+
+def test_an_interrupt_leaves_nothing(source, tmp_path, microagg, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["polars_microagg.publish"], "assess", interrupted)
+    before = state(tmp_path)
+    done = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES)
+    sound(done, 130, "Interrupted. Nothing was published", tmp_path, before)

@@ -1,0 +1,360 @@
+"""Publishing: what is on disk is what was promised, or nothing is."""
+
+import datetime as dt
+import hashlib
+import hmac
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.manifest import read_manifest
+from polars_microagg.manifest_check import check
+from polars_microagg.publish_files import Place
+from polars_microagg.publish_swap import Swap
+
+ROOT = Path(__file__).parents[2]
+N = 90
+RNG = np.random.default_rng(11)
+PEOPLE = pl.DataFrame(
+    {
+        "id": [f"00{i}" for i in range(N)],
+        "age": RNG.integers(18, 90, N),
+        "income": RNG.lognormal(10, 0.7, N).round(2),
+        "born": [dt.date(1950, 1, 1) + dt.timedelta(days=int(d)) for d in RNG.integers(0, 9999, N)],
+        "paid": pl.Series(RNG.integers(0, 10**6, N)).cast(pl.Decimal(12, 2)),
+        "region": RNG.choice(["N", "S", None], N).tolist(),
+    }
+)
+MASKED = ["age", "income", "born", "paid"]
+ENDINGS = ["out.parquet", "out.csv", "out.arrow", "out.arrows", "out.ndjson", "out.duckdb::t"]
+
+
+def publish(path, frame=PEOPLE, **options):
+    return mg.publish(frame, path, MASKED, 5, strata="region", **options)
+
+
+def holds(place, **options):
+    return {finding.what: finding.holds for finding in check(place, **options)}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_what_is_on_disk_is_what_a_mask_gives(name, tmp_path):
+    told = publish(f"{tmp_path}/{name}", PEOPLE.lazy())
+    place = Place.of(f"{tmp_path}/{name}")
+    found, expected = place.read(), mg.mdav(PEOPLE, MASKED, 5, strata="region")
+    if name.endswith("csv"):
+        assert found["id"].to_list() == expected["id"].to_list()  # leading zeros are kept
+        assert [float(v) for v in found["income"]] == expected["income"].to_list()
+    elif name.endswith("ndjson"):
+        assert found["income"].to_list() == expected["income"].to_list()
+    else:
+        assert found.equals(expected)
+    assert told == read_manifest(place.record)
+    assert all(holds(place).values())
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {place.path.name, place.record.name}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_the_measures_are_those_of_the_file(name, tmp_path):
+    told = publish(f"{tmp_path}/{name}")
+    masked = mg.mdav(PEOPLE, MASKED, 5, strata="region")
+    expected = mg.assess(PEOPLE, masked, MASKED).row(0, named=True)
+    assert told["measures"] == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    sizes = masked.group_by([*MASKED, "region"]).len()["len"]
+    assert told["k"]["found"] == sizes.min() >= 5
+    assert told["k"]["classes"][0]["classes"] == len(sizes)
+    assert told["rows"] == {"in": N, "out": N, "suppressed": 0}
+
+
+def test_a_manifest_says_how_it_was_made(tmp_path):
+    told = publish(
+        tmp_path / "out.parquet", method="vmdav", gamma=0.3, require=["k=5", "dld <= 90"]
+    )
+    assert told["config"]["method"] == "vmdav"
+    assert told["config"]["gamma"] == 0.3
+    assert told["config"]["nulls"] == "raise"  # a default that holds is written as well
+    assert told["roles"] == {"mask": MASKED, "stratum": ["region"], "keep": ["id"], "drop": []}
+    assert [r["requirement"] for r in told["verdict"]["requirements"]] == ["k>=5", "dld<=90"]
+    assert told["attack"]["known"] == MASKED
+    plain = json.dumps(told["config"], sort_keys=True, separators=(",", ":")).encode()
+    assert told["config_sha256"] == hashlib.sha256(plain).hexdigest()
+    content = (tmp_path / "out.parquet").read_bytes()
+    assert told["output"]["sha256"] == hashlib.sha256(content).hexdigest()
+    assert told["output"]["bytes"] == len(content)
+    text = (tmp_path / "out.parquet.manifest.json").read_text()
+    assert not [value for value in PEOPLE["income"].to_list() if str(value) in text]
+
+
+def test_the_input_has_a_hash_only_with_a_key(tmp_path):
+    assert publish(tmp_path / "a.parquet")["input"] == {"of": None, "hmac_sha256": None}
+    key = b"k" * 16
+    first = publish(tmp_path / "b.parquet", hash_key=key)["input"]
+    other = publish(tmp_path / "c.parquet", hash_key=b"x" * 16)["input"]
+    assert first["of"] == "rows"
+    assert first["hmac_sha256"] != other["hmac_sha256"]
+    with pytest.raises(mg.InvalidParameterError, match="at least 16 bytes"):
+        publish(tmp_path / "d.parquet", hash_key=b"short")
+
+
+def test_the_hash_of_a_file_is_that_of_any_other_tool(tmp_path):
+    PEOPLE.write_parquet(tmp_path / "in.parquet")
+    place, key = Place.of(tmp_path / "in.parquet"), b"k" * 20
+    expected = hmac.new(key, (tmp_path / "in.parquet").read_bytes(), "sha256").hexdigest()
+    assert place.mac(key, PEOPLE) == {"of": "file", "hmac_sha256": expected}
+
+
+def test_a_masked_table_is_published_without_a_method(tmp_path):
+    masked = mg.mdav(PEOPLE, MASKED, 5, strata="region")
+    told = mg.publish(
+        masked, tmp_path / "o.parquet", MASKED, 5, method=None, strata="region", original=PEOPLE
+    )
+    assert told["measures"]["loss"] > 0
+    again = mg.publish(masked, tmp_path / "p.parquet", MASKED, 5, method=None, strata="region")
+    assert again["measures"] == {}
+    assert again["config"]["method"] is None
+    with pytest.raises(mg.NotAnonymousError, match="not 5-anonymous"):
+        mg.publish(PEOPLE, tmp_path / "q.parquet", MASKED, 5, method=None, strata="region")
+    with pytest.raises(mg.RequirementError, match="found no value"):
+        mg.publish(
+            masked,
+            tmp_path / "q.parquet",
+            MASKED,
+            5,
+            method=None,
+            strata="region",
+            require="dld<=10",
+        )
+    assert not (tmp_path / "q.parquet").exists()
+
+
+def test_k_is_counted_on_the_file_and_not_on_the_frame(tmp_path, monkeypatch):
+    """A writer that changes one value on its way to the disk is found out."""
+    from polars_microagg import publish_stage
+
+    original = publish_stage.write
+
+    def faulty(frame, file, form, what):
+        changed = frame.with_columns(
+            age=pl.when(pl.int_range(pl.len()) == 7).then(1).otherwise("age")
+        )
+        original(changed, file, form, what)
+
+    monkeypatch.setattr(publish_stage, "write", faulty)
+    with pytest.raises(mg.OutputError, match="what was read back is not what was written"):
+        publish(tmp_path / "out.parquet")
+    with pytest.raises(mg.NotAnonymousError, match="1 record"):
+        publish(tmp_path / "out.csv")
+    assert not list(tmp_path.iterdir())
+
+
+# --- Checking again ------------------------------------------------------------------------------
+
+TAMPER = {
+    "configuration": lambda told: told["config"].update(k=3),
+    "hash": lambda told: told["output"].update(sha256="0" * 64),
+    "shape": lambda told: told["rows"].update(out=91),
+    "roles": lambda told: told["roles"]["keep"].clear(),
+    "k": lambda told: told["k"].update(found=7),
+    "requirements": lambda told: told["measures"].update(dld=95.0),
+    "measures": lambda told: told["measures"].update(loss=told["measures"]["loss"] * 1.001),
+    "input": lambda told: told["input"].update(hmac_sha256="0" * 64),
+}
+
+
+@pytest.mark.parametrize("what", TAMPER)
+def test_a_manifest_that_was_changed_is_found_out(what, tmp_path):
+    key, place = b"k" * 16, Place.of(tmp_path / "out.parquet")
+    source = Place.of(tmp_path / "in.duckdb::people")
+    mg.publish(PEOPLE, tmp_path / "in.duckdb::people", ["age"], 2, method="mdav")
+    before = source.read()
+    publish(place.path, before, hash_key=key, require="dld<=90")
+    options = {"original": source, "hash_key": key}
+    assert holds(place, **options) == dict.fromkeys(TAMPER, True)
+    told = json.loads(place.record.read_bytes())
+    TAMPER[what](told)
+    place.record.write_text(json.dumps(told))
+    assert not holds(place, **options)[what]
+
+
+def test_a_release_that_was_changed_is_found_out(tmp_path):
+    place = Place.of(tmp_path / "out.parquet")
+    publish(place.path)
+    changed = place.read().with_columns(
+        age=pl.when(pl.int_range(pl.len()) == 7).then(1).otherwise("age")
+    )
+    changed.write_parquet(place.path)
+    found = holds(place)
+    assert not found["hash"]
+    assert not found["k"]
+
+
+@pytest.mark.parametrize(
+    "told", ["", "[]", "{}", '{"schema": "polars_microagg/manifest"}', "null", "[" * 100_000]
+)
+def test_what_is_no_manifest_is_refused(told, tmp_path):
+    (tmp_path / "m.json").write_text(told)
+    with pytest.raises(mg.InvalidDataError, match="cannot be read"):
+        read_manifest(tmp_path / "m.json")
+
+
+def test_a_manifest_of_other_parts_does_not_hold(tmp_path):
+    place = Place.of(tmp_path / "out.parquet")
+    told = publish(place.path)
+    for key in ("config", "roles", "rows", "k", "verdict", "output"):
+        place.record.write_text(json.dumps({**told, key: {}}))
+        assert not all(holds(place).values())
+
+
+# --- Instants ------------------------------------------------------------------------------------
+
+
+def test_kills_leave_the_old_pair_or_the_new_one():
+    """The harness at few points; `python benchmarks/kills.py` kills at 200."""
+    command = [
+        sys.executable,
+        ROOT / "benchmarks" / "kills.py",
+        "--points",
+        "12",
+        "--rows",
+        "2000",
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    protect, plain = map(json.loads, done.stdout.splitlines())
+    assert protect["landed"] == 12
+    assert set(protect) & {"file half", "file lost", "manifest half", "manifest disagrees"} == set()
+    assert protect["afterwards"] == ["in.parquet", "out.parquet", "out.parquet.manifest.json"]
+    assert plain["landed"] == 12
+
+
+def pair(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest(), read_manifest(Place.of(path).record)[
+        "output"
+    ]["sha256"]
+
+
+@pytest.mark.parametrize("at", ["before", "after"])
+def test_a_record_that_was_left_aside_is_put_back(at, tmp_path):
+    """What a kill between two renames leaves: the target, and no record beside it."""
+    path = tmp_path / "out.parquet"
+    publish(path)
+    record = Place.of(path).record
+    swap = Swap(path, record)
+    old = record.read_bytes()
+    record.replace(swap._last)
+    if at == "after":
+        swap._next.write_bytes(old)
+        swap._last.write_bytes(old.replace(b'"sha256": "', b'"sha256": "0'))
+    with pytest.raises(mg.OutputError, match="it is there already"):
+        publish(path, overwrite=False)
+    assert record.read_bytes() == old
+    assert {p.name for p in tmp_path.iterdir()} == {path.name, record.name}
+
+
+def test_a_record_that_was_cut_is_not_put_back(tmp_path):
+    path = tmp_path / "out.parquet"
+    publish(path)
+    record = Place.of(path).record
+    Swap(path, record)._next.write_bytes(record.read_bytes()[:-40])
+    record.unlink()
+    with pytest.raises(mg.OutputError, match="it is there already"):
+        publish(path, overwrite=False)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("step", ["settle", "target", "record"])
+def test_a_failure_between_the_renames_leaves_a_pair(step, tmp_path, monkeypatch):
+    path = tmp_path / "out.parquet"
+    publish(path)
+    old = pair(path)
+    replace = Path.replace
+
+    def failing(self, target):
+        if Path(target) == (
+            path if step == "target" else Place.of(path).record
+        ) and not self.name.endswith(".last"):
+            raise OSError(5, "Input/output error")
+        return replace(self, target)
+
+    if step == "settle":
+        monkeypatch.setattr(
+            "polars_microagg.publish_swap._settle",
+            lambda folder: (_ for _ in ()).throw(OSError(5, "")),
+        )
+    else:
+        monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(mg.OutputError, match="Input/output error"):
+        publish(path, PEOPLE.head(40))
+    monkeypatch.undo()
+    record = Place.of(path).record
+    if step == "record":  # the release is there, and no record lies
+        assert not record.exists() or pair(path)[0] == pair(path)[1]
+    elif record.exists():
+        assert pair(path) == old
+    with pytest.raises(mg.OutputError, match="it is there already"):
+        publish(path, overwrite=False)
+    assert pair(path)[0] == pair(path)[1]
+
+
+def test_two_writers_of_one_target_leave_one_pair(tmp_path):
+    path = tmp_path / "out.parquet"
+    failed = []
+
+    def work(rows):
+        for _ in range(4):
+            try:
+                publish(path, PEOPLE.head(rows))
+            except Exception as error:
+                failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(rows,)) for rows in (60, 70, 80, 90)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert pair(path)[0] == pair(path)[1]
+    assert all(holds(Place.of(path)).values())
+    assert {p.name for p in tmp_path.iterdir()} == {path.name, f"{path.name}.manifest.json"}
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path):
+    elsewhere = tmp_path / "elsewhere.parquet"
+    elsewhere.write_bytes(b"another's")
+    (tmp_path / "out.parquet").symlink_to(elsewhere)
+    publish(tmp_path / "out.parquet")
+    assert elsewhere.read_bytes() == b"another's"
+    assert not (tmp_path / "out.parquet").is_symlink()
+
+
+def test_the_mode_of_the_old_file_stays(tmp_path):
+    path = tmp_path / "out.parquet"
+    publish(path)
+    path.chmod(0o640)
+    publish(path)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_table_of_duckdb_is_replaced_beside_others(tmp_path):
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as con:
+        con.execute("CREATE TABLE other AS SELECT 42 AS x; CREATE TABLE t AS SELECT 1 AS y")
+    publish(f"{tmp_path}/a.duckdb::t")
+    with pytest.raises(mg.TooFewRecordsError, match="fewer than k=5"):
+        publish(f"{tmp_path}/a.duckdb::t", PEOPLE.head(7))
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as con:
+        assert con.sql("FROM other").fetchall() == [(42,)]
+        assert con.sql("SELECT count(*) FROM t").fetchall() == [(N,)]
+        assert len(con.sql("SHOW TABLES").fetchall()) == 2
+    assert all(holds(Place.of(f"{tmp_path}/a.duckdb::t")).values())
+    assert os.listdir(tmp_path)
