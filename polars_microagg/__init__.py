@@ -23,6 +23,7 @@ from polars_microagg.frames.functions import *  # noqa: F403
 from polars_microagg.frames.measures import anonymity, methods, verify
 from polars_microagg.frames.namespace import MicroaggExpr, MicroaggFrame
 from polars_microagg.frames.recommend import recommend
+from polars_microagg.leaves import Leaves, fit_leaves
 from polars_microagg.progress import progress
 from polars_microagg.publish import publish
 
@@ -30,6 +31,7 @@ __all__ = [
     "BrokenPromiseError",
     "InvalidDataError",
     "InvalidParameterError",
+    "Leaves",
     "MicroaggError",
     "MicroaggExpr",
     "MicroaggFrame",
@@ -45,6 +47,7 @@ __all__ = [
     "anonymity",
     "assess",
     "compare",
+    "fit_leaves",
     "lower_bound",
     "methods",
     "progress",

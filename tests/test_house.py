@@ -35,7 +35,7 @@ INSIDE = {
 }
 PUBLISHING = {f".publish_{part}" for part in ("csv", "files", "require", "stage", "swap", "tables")}
 ROOMS = {
-    "__init__": {"._version", ".errors", ".frames", ".progress", ".publish"},
+    "__init__": {"._version", ".errors", ".frames", ".leaves", ".progress", ".publish"},
     "_version": set(),
     "errors": set(),
     "partition": {"numpy"},
@@ -73,6 +73,7 @@ ROOMS = {
         *(".parameters", ".progress", ".publish", ".registry", *PUBLISHING, "numpy", "polars"),
     },
     "publish": {*INSIDE, ".frames", ".advice", ".manifest", *PUBLISHING, "polars"},
+    "leaves": {*INSIDE, ".frames", ".leaves", "polars", "pyarrow"},
 }
 """What each room may import: rooms of the package start with a dot."""
 

@@ -1,0 +1,120 @@
+"""Ways to cut records in two, and which of them costs the least loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polars_microagg.kernels.refine import squares_within
+from polars_microagg.leaves.merge import merge_small
+from polars_microagg.leaves.tree import Cut, Tree, grow
+from polars_microagg.partition import Matrix, Vector
+from polars_microagg.registry import methods
+
+__all__ = ["CUTS", "grown", "loss_of", "with_distance"]
+
+TAIL = 0.05
+"""Share of the records, those farthest from the centre, that "tail" sets apart first."""
+
+LEAST = 0.25
+"""Share of a capacity that "gain" leaves on either side of a cut."""
+
+
+def with_distance(x: Matrix, centre: Vector, weights: Vector) -> Matrix:
+    """Add the squared distance from the centre as a last column.
+
+    Values are added up column by column, so that a record has the same distance in any company.
+
+    Examples
+    --------
+    >>> with_distance(np.array([[1.0, 5.0]]), np.array([3.0, 4.0]), np.array([1.0, 2.0]))
+    array([[1., 5., 8.]])
+    """
+    distance = np.zeros(len(x))
+    with np.errstate(over="ignore"):
+        for column, middle, weight in zip(x.T, centre, weights, strict=True):
+            away = (column - middle) * weight
+            distance += away * away
+    return np.column_stack([x, distance])
+
+
+def _between(ranked: Vector, at: int) -> float | None:
+    """Threshold next to a position where the value changes, None in a constant column."""
+    changes = np.flatnonzero(ranked[1:] != ranked[:-1])
+    if not changes.size:
+        return None
+    return float(ranked[changes[np.abs(changes + 1 - at).argmin()]])
+
+
+def _median(weights: Vector) -> Cut:
+    """Cut in the middle of the column where records spread most."""
+
+    def cut(x: Matrix) -> tuple[int, float] | None:
+        spread = (x[:, : len(weights)] * weights).var(axis=0)
+        for j in np.argsort(-spread, kind="stable").tolist():
+            threshold = _between(np.sort(x[:, j]), len(x) // 2)
+            if threshold is not None:
+                return j, threshold
+        return None
+
+    return cut
+
+
+def _gain(weights: Vector, capacity: float) -> Cut:
+    """Cut where the sum of squares about the two means is lowest."""
+    middle = _median(weights)
+
+    def cut(x: Matrix) -> tuple[int, float] | None:
+        n = len(x)
+        least = max(1, min(int(LEAST * capacity), n // 2))
+        best, chosen = 0.0, None
+        scaled = x[:, : len(weights)] * weights
+        scaled = scaled - scaled.mean(axis=0)
+        low = np.arange(least, n - least + 1)
+        for j in range(len(weights)):
+            order = np.argsort(x[:, j], kind="stable")
+            ranked = x[order, j]
+            sums = np.cumsum(scaled[order], axis=0)[low - 1]
+            gains = np.square(sums).sum(axis=1) * (n / (low * (n - low)))
+            gains[ranked[low - 1] == ranked[np.minimum(low, n - 1)]] = 0.0
+            at = int(gains.argmax())
+            if gains[at] > best:
+                best, chosen = float(gains[at]), (j, float(ranked[low[at] - 1]))
+        return chosen or middle(x)
+
+    return cut
+
+
+def _tail(x: Matrix) -> tuple[int, float] | None:
+    """Set the farthest records apart."""
+    threshold = _between(np.sort(x[:, -1]), round((1.0 - TAIL) * len(x)))
+    if threshold is None or not np.isfinite(threshold):
+        return None
+    return x.shape[1] - 1, threshold
+
+
+CUTS = ("median", "gain", "tail+median", "tail+gain")
+"""In the middle, where most is gained, and each after the farthest records were set apart."""
+
+
+def grown(values: Matrix, weights: Vector, capacity: float, how: str) -> Tree:
+    """Grow a tree by one kind of cut; `values` have the distance as their last column."""
+    cut = _gain(weights, capacity) if how.endswith("gain") else _median(weights)
+    return grow(values, capacity, cut, _tail if how.startswith("tail") else None)
+
+
+def loss_of(tree: Tree, values: Matrix, weights: Vector, k: int) -> float:
+    """Loss of MDAV within the leaves of a tree, in per cent of the sum of squares."""
+    leaf = tree.assign(values)
+    for small, target in merge_small(tree, np.bincount(leaf, minlength=len(tree)), k).items():
+        leaf[leaf == small] = target
+    x = np.asfortranarray(values[:, : len(weights)] * weights)
+    x -= x.mean(axis=0)
+    labels = np.empty(len(x), dtype=np.intp)
+    groups, mdav = 0, methods()["mdav"]
+    for rows in np.split(np.argsort(leaf, kind="stable"), np.cumsum(np.bincount(leaf))[:-1]):
+        if rows.size:
+            own = mdav.function(np.asfortranarray(x[rows]), k=k).labels
+            labels[rows] = own + groups
+            groups += int(own.max()) + 1
+    total = float(np.square(x).sum())
+    return 100.0 * float(squares_within(x, labels).sum()) / total if total else 0.0

@@ -1,0 +1,234 @@
+"""Fit leaves to a table or to a sample of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
+from polars_microagg.frames.columns import refuse, require, unit
+from polars_microagg.frames.measures import selected
+from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
+from polars_microagg.kernels.scale import scaled
+from polars_microagg.leaves.cuts import CUTS, grown, loss_of, with_distance
+from polars_microagg.leaves.leaves import Leaves
+from polars_microagg.leaves.masking import LARGE, fingerprints, matrix_of
+from polars_microagg.parameters import whole_number
+from polars_microagg.partition import Matrix, Vector
+from polars_microagg.plan import Plan
+
+__all__ = ["fit_leaves", "leaf_plan", "leaf_size", "names_in", "sample_size", "sampled"]
+
+RECORDS = "the number of records of the whole table, at least those of the sample"
+
+SIZE = 5000
+"""Records of a leaf: about the most that MDAV groups without taking longer for each."""
+
+SAMPLE = 1 << 17
+"""Records that leaves are fitted to, at least."""
+
+EACH = 16
+"""Sampled records a leaf, at least."""
+
+TRIAL = 40_000
+"""Sampled records on which cuts are compared."""
+
+HONOURED = {
+    "nulls": ("raise", "Drop rows with nulls, fill them, or mask the table whole."),
+    "small_strata": ("raise", "Leaves know no strata. Leave it out."),
+    "strata": (None, "Fit the leaves of each stratum to a table of its own."),
+    "order_by": (None, "Leave it out: the order of rows does not count."),
+}
+"""Options of other doors: the only value that leaves can honour, and the way out."""
+
+
+def fit_leaves(
+    sample_or_frame: Any,
+    columns: Columns,
+    k: int,
+    *,
+    records: int | None = None,
+    size: int | None = None,
+    cut: str = "best",
+    method: str = "mdav",
+    scale: str = "zscore",
+    seed: int = 0,
+    **options: Any,
+) -> Leaves:
+    """Decide where to cut a table into leaves that are masked each on its own.
+
+    Parameters
+    ----------
+    sample_or_frame : polars.DataFrame or polars.LazyFrame
+        The table, or a sample of its records.
+    columns : str, selector or list
+        What is masked, and where the table is cut.
+    k : int
+        Smallest group size, at least 2.
+    records : int, optional
+        Number of records of the whole table if this is a sample.
+    size : int, optional
+        Records of a leaf, at least 2k; 5000 by default, or what the method can take.
+    cut : {"best", "median", "gain", "tail+median", "tail+gain"}, default "best"
+        Where nodes are cut: in the middle of the column that spreads most; where the sum of
+        squares falls most; or thus after the farthest twentieth was set apart. By default all
+        are tried on the sample and the one with the lowest measured loss is taken.
+    method : str, default "mdav"
+        Name of a method that groups records.
+    scale : {"zscore", "minmax", "robust", "none"}
+        How columns are scaled for distances, the same in all leaves.
+    seed : int, default 0
+        Seed of methods that draw at random.
+    **options : Any
+        ``center``, ``dtype``, ``refine`` and the options of the method.
+
+    Returns
+    -------
+    Leaves
+        If the whole table was given, leaves with fewer than k records are merged already; after
+        a sample, give the counts of the whole table to ``merge``.
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter is wrong, or one that leaves cannot honour.
+    InvalidDataError
+        Nulls, NaN or infinities, a type without centroid, or fewer than k records.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_microagg as mg
+    >>> people = pl.DataFrame({"age": range(100), "income": range(1000, 900, -1)})
+    >>> leaves = mg.fit_leaves(people, ["age", "income"], k=5, size=40)
+    >>> parts = people.group_by(leaves.assign(people))
+    >>> masked = pl.concat(leaves.protect(part) for _, part in parts)
+    >>> mg.verify(masked, ["age", "income"], k=5)
+    """
+    options = _plain({**options, "scale": scale, "seed": seed})
+    plan = leaf_plan(method, k, options)
+    if cut not in ("best", *CUTS):
+        raise InvalidParameterError.choice("cut", cut, ("best", *CUTS))
+    size = leaf_size(size, plan)
+    frame = as_frame(sample_or_frame)
+    names = names_in(frame, columns, plan)
+    frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    for name in names:
+        require(frame[name], name, "raise")
+    whole = records is None
+    n = frame.height if records is None else whole_number("records", records, RECORDS, frame.height)
+    if n < plan.k:
+        raise TooFewRecordsError.of(n, plan.k)
+    sample = _in_order(
+        (sampled(frame, sample_size(n, size) / n) if whole else frame).select(
+            by_name(name) for name in names
+        )
+    )
+    x = matrix_of(sample, names)
+    weights, centre = _scaling(sample, x, scale)
+    values = with_distance(x, centre, weights)
+    trial = values[:TRIAL]
+    # A table that is tried whole is cut as it will be cut; a part of it into some leaves at least.
+    tried = size if len(trial) == n else min(size, len(trial) // 4)
+    losses = (
+        {how: _loss(trial, weights, tried, how, plan.k) for how in CUTS} if cut == "best" else {}
+    )
+    how = min(losses, key=losses.__getitem__) if losses else cut
+    tree = grown(values, weights, max(size * len(x) / n, 1.0), how)
+    scaling = tuple(weights.tolist()), tuple(centre.tolist())
+    leaves = Leaves(names, plan.k, method, options, size, *scaling, tree, how, losses)
+    if not whole:
+        return leaves
+    return leaves.merge(np.bincount(leaves.assign(frame).to_numpy(), minlength=len(tree)))
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    """Turn numbers of numpy into those of Python, which JSON can hold."""
+    return {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
+
+
+def leaf_plan(method: str, k: int, options: dict[str, Any]) -> Plan:
+    """Check a call, and that leaves can honour it."""
+    for name, (value, instead) in HONOURED.items():
+        if (given := options.pop(name, value)) != value:
+            raise InvalidParameterError.cannot("fit_leaves", f"{name}={given!r}", instead)
+    plan = Plan.make(method, k, **options)
+    if plan.groups_cells:
+        what = "leaves, as it mixes values of several columns"
+        raise InvalidParameterError.cannot(method, what, "Mask the table whole.")
+    return plan
+
+
+def leaf_size(size: object, plan: Plan) -> int:
+    """Check the size of leaves, or choose it."""
+    most = plan.method.limit and plan.method.limit // LARGE
+    if size is None:
+        return max(min(SIZE, most or SIZE), 2 * plan.k)
+    need = f"a whole number of at least 2k={2 * plan.k}"
+    number = whole_number("size", size, need, 2 * plan.k)
+    if most and number > most:
+        need = f"at most {most}, as {plan.method.name} takes at most {plan.method.limit} records"
+        raise InvalidParameterError.kind("size", number, need)
+    return number
+
+
+def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) -> tuple[str, ...]:
+    """Names of the columns of a table that are masked."""
+    blocks = selected(frame, columns)
+    if len(blocks) > 1:
+        need = "one list of columns; mask each of several lists in a call of its own"
+        raise InvalidParameterError.kind("columns", f"{len(blocks)} lists", need)
+    refuse_repeated(blocks[0])
+    schema = frame.collect_schema()
+    for name in blocks[0]:
+        refuse(name, schema[name])
+    if plan.method.columnwise and len(blocks[0]) > 1:
+        what = "leaves of several columns, as it groups values and not records"
+        raise InvalidParameterError.cannot(plan.method.name, what, "Mask one column at a time.")
+    plan.bind(blocks)
+    return tuple(blocks[0])
+
+
+def sample_size(records: int, size: int) -> int:
+    """How many records to fit the leaves of so many to."""
+    return max(SAMPLE, EACH * -(-records // size))
+
+
+def sampled(frame: pl.DataFrame, share: float) -> pl.DataFrame:
+    """Keep a share of the records, the same ones in whatever company they come.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Some records, with all their columns.
+    share : float
+        How many to keep.
+
+    Returns
+    -------
+    polars.DataFrame
+        The records whose hash is low; equal records stay or go together.
+    """
+    return frame if share >= 1 else frame.filter(fingerprints(frame) < int(share * 2**64))
+
+
+def _in_order(sample: pl.DataFrame) -> pl.DataFrame:
+    """Sort by hash, so that neither the first records nor sums depend on how it was read."""
+    return sample.sort(fingerprints(sample))
+
+
+def _loss(values: Matrix, weights: Vector, size: int, how: str, k: int) -> float:
+    return loss_of(grown(values, weights, max(size, 2 * k), how), values, weights, k)
+
+
+def _scaling(frame: pl.DataFrame, x: Matrix, scale: str) -> tuple[Vector, Vector]:
+    """Weight of each column in distances, and the mean of each."""
+    factors = np.array([unit(dtype) for dtype in frame.schema.dtypes()])
+    ready = scaled(x, scale, factors, np.array([len(x)]))
+    # Halves, as the span of a column may be more than a number can hold.
+    low, high = x.min(axis=0) / 2, x.max(axis=0) / 2
+    weights = np.ones(x.shape[1])
+    some = high > low
+    weights[some] = np.ptp(ready[:, some], axis=0) / 2 / (high - low)[some]
+    return weights, (x / len(x)).sum(axis=0)

@@ -1,0 +1,261 @@
+"""Leaves: how a table is split, as a small object that can be stored and sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
+from polars_microagg.frames.columns import require
+from polars_microagg.frames.selection import as_frame, resolve
+from polars_microagg.leaves.cuts import with_distance
+from polars_microagg.leaves.masking import LeafPlan, fingerprints, mask_leaves, matrix_of
+from polars_microagg.leaves.merge import merge_small
+from polars_microagg.leaves.tree import Tree
+from polars_microagg.partition import Labels
+from polars_microagg.plan import Plan
+
+__all__ = ["Leaves"]
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaves:
+    """A table split by the values of its records into leaves that are masked each on its own.
+
+    Made by `fit_leaves`. Leaves can be pickled and written as JSON. They hold a few values of
+    the table, those where it is cut, and are no more to be released than the table itself.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_microagg as mg
+    >>> people = pl.DataFrame({"age": range(100), "income": range(1000, 900, -1)})
+    >>> leaves = mg.fit_leaves(people, ["age", "income"], k=5, size=40)
+    >>> leaves
+    Leaves(4 of about 40 records, mdav, k=5, cut by median)
+    >>> leaves.assign(people).value_counts(sort=True)["count"].to_list()
+    [25, 25, 25, 25]
+    """
+
+    columns: tuple[str, ...]
+    k: int
+    method: str
+    options: Mapping[str, Any]
+    size: int
+    weights: tuple[float, ...]
+    centre: tuple[float, ...]
+    tree: Tree
+    cut: str
+    losses: Mapping[str, float] = field(default_factory=dict)
+    merged: Mapping[int, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Count the leaves that are not merged into others."""
+        return len(self.tree) - len(self.merged)
+
+    def __repr__(self) -> str:
+        """Say what it is without a value of a record."""
+        about = f"{len(self)} of about {self.size} records, {self.method}, k={self.k}"
+        return f"Leaves({about}, cut by {self.cut})"
+
+    @cached_property
+    def plan(self) -> Plan:
+        """How one leaf is masked."""
+        weights = np.array(self.weights)
+        return LeafPlan.of(self.method, self.k, self.columns, weights, **self.options)
+
+    @cached_property
+    def _into(self) -> npt.NDArray[np.uint32]:
+        into = np.arange(len(self.tree), dtype=np.uint32)
+        for leaf, target in self.merged.items():
+            into[leaf] = target
+        return into
+
+    def assign(self, frame: Any) -> pl.Series:
+        """Find the leaf of each record.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame, or a table that exports Arrow
+            Some records or all. Equal values are in the same leaf whatever they came with.
+
+        Returns
+        -------
+        polars.Series
+            UInt32, named "leaf".
+
+        Raises
+        ------
+        InvalidDataError
+            Nulls, NaN or infinities.
+        """
+        frame = self._selected(as_frame(frame))
+        for name in self.columns:
+            require(frame[name], name, "raise")
+        values = matrix_of(frame, self.columns)
+        return pl.Series("leaf", self._into[self._leaves_of(values)])
+
+    def expr(self) -> pl.Expr:
+        """Write `assign` as an expression for a LazyFrame, which may call it batch by batch.
+
+        Returns
+        -------
+        polars.Expr
+            UInt32, named "leaf".
+        """
+        return (
+            pl.struct(self.columns)
+            .map_batches(
+                _Assigning(self),
+                return_dtype=pl.UInt32(),
+                is_elementwise=True,
+                returns_scalar=False,
+            )
+            .alias("leaf")
+        )
+
+    def _leaves_of(self, values: npt.NDArray[np.float64]) -> Labels:
+        """Leaf of each row before any are merged."""
+        if (self.tree.columns == len(self.columns)).any():
+            values = with_distance(values, np.array(self.centre), np.array(self.weights))
+        return self.tree.assign(values)
+
+    def merge(self, counts: Any) -> Self:
+        """Join leaves of fewer than k records to their neighbours.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            Records of the whole table in each leaf, those without any included.
+
+        Returns
+        -------
+        Leaves
+            The same leaves, those with too few merged.
+
+        Raises
+        ------
+        TooFewRecordsError
+            There are fewer than k records in all.
+        """
+        counts = np.asarray(counts, dtype=np.intp)
+        if len(counts) != len(self.tree):
+            need = f"one count for each of the {len(self.tree)} leaves"
+            raise InvalidParameterError.kind("counts", f"{len(counts)} counts", need)
+        if 0 < counts.sum() < self.k:
+            raise TooFewRecordsError.of(int(counts.sum()), self.k)
+        # Counts of merged leaves are those of the leaf they went to.
+        return replace(self, merged=dict(self.merged) | merge_small(self.tree, counts, self.k))
+
+    def protect(self, table: Any) -> Any:
+        """Mask the records of one leaf.
+
+        Parameters
+        ----------
+        table : polars.DataFrame or pyarrow.Table
+            All records of one leaf, with any other columns, in any order.
+
+        Returns
+        -------
+        polars.DataFrame or pyarrow.Table
+            The same table with its columns masked: other columns, types and the order of rows
+            are kept.
+
+        Raises
+        ------
+        InvalidDataError
+            Nulls, NaN or infinities, a type without centroid, or fewer than k records.
+        BrokenPromiseError
+            A class of masked records is smaller than k; nothing is released.
+
+        Notes
+        -----
+        Equal distances go to the record whose values are lower, and among records equal in all
+        masked columns to the one whose other columns have the lower hash. The order of rows thus
+        does not count, only what is in them.
+        """
+        frame = as_frame(table)
+        chosen = self._selected(frame)
+        leaves = np.zeros(frame.height, dtype=np.intp)
+        ties = fingerprints(frame, without=self.columns)
+        masked = mask_leaves(self.plan, chosen, self.size, leaves, ties)
+        if isinstance(table, pl.DataFrame):
+            return table.with_columns(masked)
+        for column in masked:
+            at = table.schema.get_field_index(column.name)
+            table = table.set_column(at, *_arrow(column, table.schema.field(at), self.plan.dtype))
+        return table
+
+    def _selected(self, frame: pl.DataFrame) -> pl.DataFrame:
+        for name in self.columns:
+            resolve(name, frame.schema)
+        return pl.DataFrame([frame[name] for name in self.columns])
+
+    def to_json(self) -> str:
+        """Write the leaves as JSON, every number to its last bit."""
+        fields = {name: getattr(self, name) for name in _PLAIN}
+        tree = {name: getattr(self.tree, name).tolist() for name in _TREE}
+        merged = [[int(leaf), int(target)] for leaf, target in self.merged.items()]
+        return json.dumps({"version": VERSION, **fields, "tree": tree, "merged": merged})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+
+        Returns
+        -------
+        Leaves
+            The same leaves.
+        """
+        read = json.loads(text)
+        if not isinstance(read, dict) or read.get("version") != VERSION:
+            raise InvalidParameterError.kind("text", "other JSON", "what Leaves.to_json wrote")
+        tree = Tree(*(np.array(read["tree"][name], dtype=kind) for name, kind in _TREE.items()))
+        fields = {name: read[name] for name in _PLAIN}
+        for name in ("columns", "weights", "centre"):
+            fields[name] = tuple(fields[name])
+        return cls(**fields, tree=tree, merged={int(a): int(b) for a, b in read["merged"]})
+
+
+_PLAIN = ("columns", "k", "method", "options", "size", "weights", "centre", "cut", "losses")
+_TREE: dict[str, type] = {
+    "columns": np.intp,
+    "thresholds": np.float64,
+    "below": np.intp,
+    "above": np.intp,
+    "expected": np.intp,
+}
+
+
+@dataclass(frozen=True)
+class _Assigning:
+    """The function of `Leaves.expr`; a class, so that plans can be serialised."""
+
+    leaves: Leaves
+
+    def __call__(self, records: pl.Series) -> pl.Series:
+        """Find the leaves of a batch."""
+        return self.leaves.assign(records.struct.unnest())
+
+
+def _arrow(column: pl.Series, field: Any, dtype: str) -> tuple[Any, Any]:
+    """Arrow field and array of a masked column."""
+    array = column.to_arrow()
+    return (
+        (field.with_type(array.type), array)
+        if dtype == "float"
+        else (field, array.cast(field.type))
+    )

@@ -1,0 +1,143 @@
+"""Records of one leaf or of many through the Plan, whatever order they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.frames.batch import Kernel
+from polars_microagg.frames.columns import numbers
+from polars_microagg.frames.selection import by_name
+from polars_microagg.leaves.tree import blocks_by_rank
+from polars_microagg.partition import Labels, Matrix, Strata, Vector
+from polars_microagg.plan import Plan
+
+__all__ = ["LARGE", "LeafPlan", "fingerprints", "mask_leaves", "matrix_of"]
+
+LARGE = 2
+"""A leaf of more than so many times its size is cut further by rank."""
+
+
+@dataclass(frozen=True)
+class LeafPlan(Plan):
+    """A plan whose distances are on the scale of the whole table, not on that of a leaf."""
+
+    weights: tuple[float, ...] = ()
+
+    @classmethod
+    def of(
+        cls, method: str, k: int, columns: Sequence[str], weights: Vector, **options: Any
+    ) -> Plan:
+        """Check a call; nobody is told of the progress within a leaf."""
+        plan = cls.make(method, k, **options)
+        plan = replace(plan, scale="none", weights=tuple(weights.tolist()), report=None)
+        return plan.bind([columns])
+
+    def mask(self, x: Matrix, factors: Vector, strata: Strata, whole: Sequence[bool] = ()) -> Any:
+        """Mask as any plan does, with the weights in place of the sizes of units."""
+        del factors
+        return super().mask(x, np.array(self.weights), strata, whole)
+
+
+def matrix_of(frame: pl.DataFrame, columns: Sequence[str]) -> Matrix:
+    """Values in the units in which leaves are cut: the numbers behind any type.
+
+    Examples
+    --------
+    >>> matrix_of(pl.DataFrame({"a": [1, 2], "b": [0.5, None]}), ["a", "b"])
+    array([[1. , 0.5],
+           [2. , nan]])
+    """
+    x = np.empty((frame.height, len(columns)), order="F")
+    for j, name in enumerate(columns):
+        x[:, j] = numbers(frame[name], None)
+    return x
+
+
+def fingerprints(frame: pl.DataFrame, *, without: Sequence[str] = ()) -> pl.Series:
+    """Hash each record, the same wherever it comes from.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Records.
+    without : sequence of str
+        Columns that do not count.
+
+    Returns
+    -------
+    polars.Series
+        UInt64; all 0 where no column can be hashed.
+    """
+    kept = []
+    for name, dtype in frame.schema.items():
+        if name in without or dtype.is_nested() or dtype in (pl.Object, pl.Null):
+            continue
+        column = by_name(name)
+        # The codes behind categories depend on what was read before.
+        kept.append(column.cast(pl.String) if isinstance(dtype, pl.Categorical) else column)
+    if not kept:
+        return pl.zeros(frame.height, pl.UInt64, eager=True)
+    # The names are no part of the hash, and "" or "*" would not do.
+    return frame.select(kept).hash_rows(seed=0)
+
+
+def mask_leaves(
+    plan: Plan, frame: pl.DataFrame, size: int, leaves: Labels, ties: pl.Series
+) -> list[pl.Series]:
+    """Mask the records of some whole leaves, each leaf on its own.
+
+    Parameters
+    ----------
+    plan : LeafPlan
+        What to do, bound to the columns.
+    frame : polars.DataFrame
+        The columns to mask, in order.
+    size : int
+        Records of a leaf.
+    leaves : array of shape (n,)
+        Leaf of each record.
+    ties : polars.Series
+        Order of records that are equal in all these columns.
+
+    Returns
+    -------
+    list of polars.Series
+        The masked columns, in the order of the records that came in.
+
+    Notes
+    -----
+    Within a leaf records are sorted by their values first, and equal ones by `ties`, so the
+    result does not depend on where and when they arrived.
+    """
+    named = {str(j): column for j, column in enumerate(frame.get_columns())}
+    leaf = pl.Series(leaves.astype(np.uint32))
+    keys = pl.DataFrame({"leaf": leaf, **named, "ties": ties})
+    order = keys.select(pl.arg_sort_by(keys.columns)).to_series()
+    records = keys.select(list(named))[order]
+    strata = _blocks(plan, records, leaves[order.to_numpy()], size)
+    batch = records.with_columns(pl.Series("leaf", strata))
+    masked = Kernel(plan, strata=1).mask(batch)
+    back = order.arg_sort()
+    return [
+        column.gather(back).alias(name) for column, name in zip(masked, frame.columns, strict=True)
+    ]
+
+
+def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Labels:
+    """Number the strata of sorted records: leaves, and the parts of leaves that are too large."""
+    starts = np.flatnonzero(np.diff(leaves, prepend=-1))
+    counts = np.diff(starts, append=len(leaves))
+    parts = np.zeros(len(leaves), dtype=np.intp)
+    if (counts > LARGE * size).any():
+        x = matrix_of(records, records.columns) * np.array(plan.weights)  # type: ignore[attr-defined]
+        for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
+            if count > LARGE * size:
+                parts[start : start + count] = blocks_by_rank(x[start : start + count], size)
+    changed = np.diff(leaves, prepend=-1) != 0
+    stratum = np.cumsum(changed) - 1
+    return stratum * (int(parts.max(initial=0)) + 1) + parts

@@ -1,0 +1,162 @@
+"""A tree of cuts through the values of records; its leaves are numbered from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from polars_microagg.partition import Labels, Matrix
+
+__all__ = ["Cut", "Tree", "blocks_by_rank", "grow"]
+
+Cut: TypeAlias = Callable[[Matrix], tuple[int, float] | None]
+"""``(records) -> (column, threshold)``; None where the records are all alike."""
+
+CACHED = 1 << 16
+"""Records that go down the tree at a time, so that they stay in the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Nodes in the order in which they were made, the root first.
+
+    A record goes ``below`` where its value in the node's column is at most the threshold, and
+    ``above`` otherwise. Both lead to a later node, or to leaf ``-1 - i`` if they are negative.
+    """
+
+    columns: Labels
+    thresholds: Matrix
+    below: Labels
+    above: Labels
+    expected: Labels
+
+    def __len__(self) -> int:
+        """Count the leaves."""
+        return len(self.expected)
+
+    def assign(self, values: Matrix) -> Labels:
+        """Find the leaf of each record, which depends on its own values alone.
+
+        Examples
+        --------
+        >>> tree = grow(np.array([[1.0], [2.0], [7.0], [8.0]]), 2, lambda x: (0, 2.0))
+        >>> tree.assign(np.array([[2.0], [2.5]]))
+        array([0, 1])
+        """
+        n = len(values)
+        leaf = np.zeros(n, dtype=np.intp)
+        if len(self.columns):
+            for start in range(0, n, CACHED):
+                leaf[start : start + CACHED] = self._descend(values[start : start + CACHED])
+        return leaf
+
+    def _descend(self, values: Matrix) -> Labels:
+        at = np.zeros(len(values), dtype=np.intp)
+        live = np.arange(len(values))
+        while live.size:
+            node = at[live]
+            low = values[live, self.columns[node]] <= self.thresholds[node]
+            node = np.where(low, self.below[node], self.above[node])
+            at[live] = node
+            live = live[node >= 0]
+        return -1 - at
+
+    def spans(self) -> tuple[Labels, Labels]:
+        """First leaf of the subtree of each node, and the first leaf after it."""
+        first, last = np.empty((2, len(self.columns)), dtype=np.intp)
+        for node in range(len(self.columns) - 1, -1, -1):
+            below, above = self.below[node], self.above[node]
+            first[node] = first[below] if below >= 0 else -1 - below
+            last[node] = last[above] if above >= 0 else -above
+        return first, last
+
+
+def grow(x: Matrix, capacity: float, cut: Cut, first: Cut | None = None) -> Tree:
+    """Cut records in two, again and again, until no leaf holds more than its capacity.
+
+    Parameters
+    ----------
+    x : array of shape (n, p)
+        Records.
+    capacity : float
+        Most records of a leaf, unless no cut parts them.
+    cut : callable
+        Chooses where to cut the records of a node.
+    first : callable, optional
+        Chooses it for all records, if it finds any.
+
+    Returns
+    -------
+    Tree
+        The tree; ``expected`` counts these records in its leaves.
+    """
+    columns: list[int] = []
+    thresholds: list[float] = []
+    children: list[list[int]] = []
+    expected: list[int] = []
+    stack = [(np.arange(len(x)), -1, 0)]
+    while stack:
+        rows, parent, side = stack.pop()
+        chosen = None
+        if len(rows) > capacity:
+            chosen = (first(x) if first and parent < 0 else None) or cut(x[rows])
+        if chosen is None:
+            number = -1 - len(expected)
+            expected.append(len(rows))
+        else:
+            number = len(columns)
+            columns.append(chosen[0])
+            thresholds.append(chosen[1])
+            children.append([0, 0])
+            low = x[rows, chosen[0]] <= chosen[1]
+            stack += [(rows[~low], number, 1), (rows[low], number, 0)]
+        if parent >= 0:
+            children[parent][side] = number
+    ends = np.array(children, dtype=np.intp).reshape(-1, 2)
+    return Tree(
+        np.array(columns, dtype=np.intp),
+        np.array(thresholds, dtype=np.float64),
+        ends[:, 0],
+        ends[:, 1],
+        np.array(expected, dtype=np.intp),
+    )
+
+
+def blocks_by_rank(x: Matrix, size: int) -> Labels:
+    """Halve records by rank along the column of greatest variance, equal ones by their order.
+
+    Parameters
+    ----------
+    x : array of shape (n, p)
+        Scaled records in an order of their own.
+    size : int
+        Most records of a block.
+
+    Returns
+    -------
+    array of shape (n,)
+        Number of the block of each record; all blocks hold more than half of `size`, or all
+        records.
+
+    Examples
+    --------
+    >>> blocks_by_rank(np.array([[5.0], [5.0], [5.0], [1.0]]), 2)
+    array([0, 1, 1, 0])
+    """
+    block = np.zeros(len(x), dtype=np.intp)
+    stack = [np.arange(len(x))]
+    made = 0
+    while stack:
+        rows = stack.pop()
+        if len(rows) <= size:
+            block[rows] = made
+            made += 1
+            continue
+        widest = int(x[rows].var(axis=0).argmax())
+        order = rows[np.argsort(x[rows, widest], kind="stable")]
+        half = len(rows) // 2
+        stack += [np.sort(order[half:]), np.sort(order[:half])]
+    return block
