@@ -24,6 +24,7 @@ from polars_microagg.frames.measures import anonymity, methods, verify
 from polars_microagg.frames.namespace import MicroaggExpr, MicroaggFrame
 from polars_microagg.frames.recommend import recommend
 from polars_microagg.leaves import Leaves, fit_leaves
+from polars_microagg.leaves import Leaves, fit_leaves, protect_parquet
 from polars_microagg.progress import progress
 from polars_microagg.publish import publish
 
@@ -53,6 +54,7 @@ __all__ = [
     "progress",
     "recommend",
     "publish",
+    "protect_parquet",
     "verify",
 ]
 __all__ += _functions.__all__

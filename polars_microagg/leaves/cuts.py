@@ -8,6 +8,7 @@ from polars_microagg.kernels.refine import squares_within
 from polars_microagg.leaves.merge import merge_small
 from polars_microagg.leaves.tree import Cut, Tree, grow
 from polars_microagg.partition import Matrix, Vector
+from polars_microagg.progress import progress
 from polars_microagg.registry import methods
 
 __all__ = ["CUTS", "grown", "loss_of", "with_distance"]
@@ -113,7 +114,8 @@ def loss_of(tree: Tree, values: Matrix, weights: Vector, k: int) -> float:
     groups, mdav = 0, methods()["mdav"]
     for rows in np.split(np.argsort(leaf, kind="stable"), np.cumsum(np.bincount(leaf))[:-1]):
         if rows.size:
-            own = mdav.function(np.asfortranarray(x[rows]), k=k).labels
+            with progress(None):
+                own = mdav.function(np.asfortranarray(x[rows]), k=k).labels
             labels[rows] = own + groups
             groups += int(own.max()) + 1
     total = float(np.square(x).sum())

@@ -16,8 +16,8 @@ from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.frames.columns import require
 from polars_microagg.frames.selection import as_frame, resolve
 from polars_microagg.leaves.cuts import with_distance
-from polars_microagg.leaves.masking import LeafPlan, fingerprints, mask_leaves, matrix_of
-from polars_microagg.leaves.merge import merge_small
+from polars_microagg.leaves.masking import LeafPlan, arrow_of, fingerprints, mask_leaves, matrix_of
+from polars_microagg.leaves.merge import merge_small, targets
 from polars_microagg.leaves.tree import Tree
 from polars_microagg.partition import Labels
 from polars_microagg.plan import Plan
@@ -101,7 +101,7 @@ class Leaves:
         for name in self.columns:
             require(frame[name], name, "raise")
         values = matrix_of(frame, self.columns)
-        return pl.Series("leaf", self._into[self._leaves_of(values)])
+        return pl.Series("leaf", self._into[self.before_merging(values)])
 
     def expr(self) -> pl.Expr:
         """Write `assign` as an expression for a LazyFrame, which may call it batch by batch.
@@ -122,11 +122,16 @@ class Leaves:
             .alias("leaf")
         )
 
-    def _leaves_of(self, values: npt.NDArray[np.float64]) -> Labels:
+    def before_merging(self, values: npt.NDArray[np.float64]) -> Labels:
         """Leaf of each row before any are merged."""
         if (self.tree.columns == len(self.columns)).any():
             values = with_distance(values, np.array(self.centre), np.array(self.weights))
         return self.tree.assign(values)
+
+    def after_merging(self, leaves: npt.NDArray[np.integer]) -> Labels:
+        """Leaf of each record, from the leaf that it had before."""
+        into: Labels = self._into[leaves].astype(np.intp)
+        return into
 
     def merge(self, counts: Any) -> Self:
         """Join leaves of fewer than k records to their neighbours.
@@ -134,7 +139,8 @@ class Leaves:
         Parameters
         ----------
         counts : sequence of int
-            Records of the whole table in each leaf, those without any included.
+            Records of the whole table in each leaf as `assign` finds it, those without any
+            included.
 
         Returns
         -------
@@ -152,8 +158,8 @@ class Leaves:
             raise InvalidParameterError.kind("counts", f"{len(counts)} counts", need)
         if 0 < counts.sum() < self.k:
             raise TooFewRecordsError.of(int(counts.sum()), self.k)
-        # Counts of merged leaves are those of the leaf they went to.
-        return replace(self, merged=dict(self.merged) | merge_small(self.tree, counts, self.k))
+        into = dict(self.merged) | merge_small(self.tree, counts, self.k)
+        return replace(self, merged=dict(sorted(targets(into).items())))
 
     def protect(self, table: Any) -> Any:
         """Mask the records of one leaf.
@@ -191,7 +197,7 @@ class Leaves:
             return table.with_columns(masked)
         for column in masked:
             at = table.schema.get_field_index(column.name)
-            table = table.set_column(at, *_arrow(column, table.schema.field(at), self.plan.dtype))
+            table = table.set_column(at, *arrow_of(column, table.schema.field(at), self.plan.dtype))
         return table
 
     def _selected(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -249,13 +255,3 @@ class _Assigning:
     def __call__(self, records: pl.Series) -> pl.Series:
         """Find the leaves of a batch."""
         return self.leaves.assign(records.struct.unnest())
-
-
-def _arrow(column: pl.Series, field: Any, dtype: str) -> tuple[Any, Any]:
-    """Arrow field and array of a masked column."""
-    array = column.to_arrow()
-    return (
-        (field.with_type(array.type), array)
-        if dtype == "float"
-        else (field, array.cast(field.type))
-    )

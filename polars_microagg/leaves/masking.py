@@ -16,7 +16,7 @@ from polars_microagg.leaves.tree import blocks_by_rank
 from polars_microagg.partition import Labels, Matrix, Strata, Vector
 from polars_microagg.plan import Plan
 
-__all__ = ["LARGE", "LeafPlan", "fingerprints", "mask_leaves", "matrix_of"]
+__all__ = ["LARGE", "LeafPlan", "arrow_of", "fingerprints", "mask_leaves", "matrix_of"]
 
 LARGE = 2
 """A leaf of more than so many times its size is cut further by rank."""
@@ -141,3 +141,26 @@ def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Lab
     changed = np.diff(leaves, prepend=-1) != 0
     stratum = np.cumsum(changed) - 1
     return stratum * (int(parts.max(initial=0)) + 1) + parts
+
+
+def arrow_of(column: pl.Series, field: Any, dtype: str) -> tuple[Any, Any]:
+    """Arrow field and array of a masked column.
+
+    Parameters
+    ----------
+    column : polars.Series
+        Masked values.
+    field : pyarrow.Field
+        Field of the column before.
+    dtype : {"keep", "float"}
+        What the plan says.
+
+    Returns
+    -------
+    tuple of pyarrow.Field and pyarrow.Array
+        The field as it was; only its type is another if the column became Float64.
+    """
+    array = column.to_arrow()
+    if dtype == "float":
+        return field.with_type(array.type), array
+    return field, array.cast(field.type)

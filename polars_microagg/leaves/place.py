@@ -1,0 +1,81 @@
+"""A folder beside the target, and the moment when what was made in it becomes the target."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+__all__ = ["publish", "workplace"]
+
+LOCK = "in-use"
+ENDING = ".microagg"
+
+
+@contextmanager
+def workplace(target: Path) -> Iterator[Path]:
+    """Make a folder beside the target, and remove it in the end with all that is in it.
+
+    Folders that runs left behind when they were killed are removed first; those of runs that
+    go on are let alone.
+
+    Parameters
+    ----------
+    target : pathlib.Path
+        What is to be made.
+
+    Yields
+    ------
+    pathlib.Path
+        An empty folder on the same file system.
+    """
+    start = f".{target.name}."
+    for old in target.parent.iterdir():
+        if old.name.startswith(start) and old.name.endswith(ENDING) and not _in_use(old):
+            shutil.rmtree(old, ignore_errors=True)
+    folder = target.parent / f"{start}{secrets.token_hex(4)}{ENDING}"
+    folder.mkdir()
+    try:
+        with (folder / LOCK).open("w") as lock:
+            _lock(lock.fileno())
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lock(file: int) -> bool:
+    """Take a lock that ends with the process; without locks nobody's folder is removed."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _in_use(folder: Path) -> bool:
+    try:
+        with (folder / LOCK).open("r+") as lock:
+            return not _lock(lock.fileno())
+    except OSError:
+        return True
+
+
+def publish(made: Path, target: Path) -> None:
+    """Put a finished file in the place of the target, at once and for good."""
+    with made.open("rb+") as file:
+        os.fsync(file.fileno())
+    made.replace(target)
+    # Where folders cannot be opened, as on Windows, they need not be.
+    with suppress(OSError):
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
