@@ -80,8 +80,8 @@ class Budget:
         processes = workers + 1 if workers > 1 else 1
         each = max((memory - processes * OWN) // workers, OWN // 4)
         record = 8 * (columns + 3)
-        batch = min(1 << 17, int(each / (COPIES * (wide + record))))
-        rows = min(1 << 20, int(each / (8 * (wide + record))))
+        batch = min(1 << 17, int(each / (2 * COPIES * (wide + record))))
+        rows = min(1 << 20, int(each / (2 * COPIES * (wide + record))))
         part = max(1, each // (COPIES * record))
         return cls(memory, workers, part, max(1 << 10, batch), max(1 << 12, rows))
 
