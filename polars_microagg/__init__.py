@@ -23,7 +23,6 @@ from polars_microagg.frames.functions import *  # noqa: F403
 from polars_microagg.frames.measures import anonymity, methods, verify
 from polars_microagg.frames.namespace import MicroaggExpr, MicroaggFrame
 from polars_microagg.frames.recommend import recommend
-from polars_microagg.leaves import Leaves, fit_leaves
 from polars_microagg.leaves import Leaves, fit_leaves, protect_parquet
 from polars_microagg.progress import progress
 from polars_microagg.publish import publish
@@ -52,9 +51,9 @@ __all__ = [
     "lower_bound",
     "methods",
     "progress",
-    "recommend",
-    "publish",
     "protect_parquet",
+    "publish",
+    "recommend",
     "verify",
 ]
 __all__ += _functions.__all__
