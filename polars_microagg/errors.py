@@ -26,7 +26,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "BrokenPromiseError",
@@ -61,12 +61,10 @@ def _shown(got: object) -> str:
 def _hint(name: object, known: Iterable[str]) -> str:
     """Suggest the closest known name, or list what there is."""
     known = list(known)
-    words = [other for other in known if isinstance(other, str)]
-    close = get_close_matches(str(name), words, n=1) or [
-        other for other in words if other.lower() == str(name).lower()
-    ]
+    words = {other.lower(): other for other in known if isinstance(other, str)}
+    close = get_close_matches(str(name).lower(), words, n=1)
     if close:
-        return f"Did you mean {close[0]!r}?"
+        return f"Did you mean {words[close[0]]!r}?"
     return f"Choose from {_names(known)}." if known else "There is none to choose from."
 
 
@@ -137,6 +135,25 @@ class InvalidParameterError(MicroaggError):
         """Refuse a column that the table does not have."""
         return cls(
             f"{what} names {_shown(name)}, which is not a column of the table. {_hint(name, known)}"
+        )
+
+    @classmethod
+    def twins(cls, first: str, second: str) -> Self:
+        """Refuse a table in which two columns have the same name."""
+        return cls(
+            f"The table has two columns of the name {first!r}"
+            + ("" if first == second else f" ({second!r} is the same name in DuckDB)")
+            + ", and a release must say which one is meant. Name every column once, as in "
+            "SELECT a.age, b.age AS age_2."
+        )
+
+    @classmethod
+    def changed(cls) -> Self:
+        """Refuse a table that was replaced while it was read."""
+        return cls(
+            "The source had other columns when it was read than when it was looked up: it was "
+            "replaced in between. Nothing was released. Read it again when nobody writes it, or "
+            "mask inside one transaction."
         )
 
     @classmethod
@@ -248,7 +265,8 @@ class MissingValuesError(InvalidDataError):
         """Say which column has NaN or infinities and how many."""
         return cls(
             f"Column {column!r} has {count} NaN or infinite value(s), which have no centroid. "
-            "Replace them by null (fill_nan(None)) or by a number, or drop those rows first."
+            "Replace them by null (fill_nan(None), in SQL nullif(x, 'nan')) or by a number, or drop "
+            "those rows first."
         )
 
     @classmethod
@@ -276,12 +294,24 @@ class NotAnonymousError(InvalidDataError):
     """Some class of equal records is smaller than k."""
 
     @classmethod
-    def of(cls, columns: Iterable[str], k: int, classes: int, records: int, smallest: int) -> Self:
+    def of(
+        cls,
+        columns: Iterable[str],
+        k: int,
+        classes: int,
+        records: int,
+        smallest: int,
+        strata: Sequence[str] = (),
+    ) -> Self:
         """Say how many classes and records fall short."""
+        columns = list(columns)
+        strata = [name for name in strata if name not in columns]
+        within = f" within strata of {_names(strata)}" if strata else ""
         return cls(
-            f"The table is not {k}-anonymous on {_names(columns)}: {classes} class(es) with "
+            f"The table is not {k}-anonymous on {_names(columns)}{within}: {classes} class(es) with "
             f"{records} record(s) in all are smaller than k={k} (the smallest has {smallest}). "
-            "Mask these columns together with this k before releasing the table."
+            f"Mask these columns together with this k{' and these strata' if strata else ''} before "
+            "releasing the table."
         )
 
 

@@ -91,17 +91,29 @@ SELECT
     row_number() OVER () - 1 AS __mg_row
 FROM query_table(source);
 
+-- What tells values apart that DuckDB takes for equal and a reader does not: '30 days' and '1 month',
+-- or 'n' and 'N' where a collation makes them the same.
+CREATE OR REPLACE MACRO microagg._shown(record) AS CASE
+    WHEN regexp_matches(typeof(record), 'VARCHAR|JSON|INTERVAL|TIME WITH TIME ZONE|VARIANT')
+    THEN encode(record::VARCHAR) END;
+
 -- The columns to mask, and the number of the first record in each record's stratum.
 CREATE OR REPLACE MACRO microagg._chosen(source, spec) AS TABLE
 WITH __mg_x AS (
     SELECT
         COLUMNS(system.main._microagg_columns((*), 'columns', spec)), __mg_row,
-        struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum
+        struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum,
+        microagg._shown(__mg_stratum) AS __mg_shown
     FROM query_table(source)
 ),
-__mg_k AS (SELECT __mg_stratum, min(__mg_row) AS __mg_key FROM __mg_x GROUP BY __mg_stratum)
-SELECT __mg_x.* EXCLUDE (__mg_stratum), __mg_key
-FROM __mg_x JOIN __mg_k ON __mg_x.__mg_stratum IS NOT DISTINCT FROM __mg_k.__mg_stratum;
+__mg_k AS (
+    SELECT __mg_stratum, __mg_shown, min(__mg_row) AS __mg_key
+    FROM __mg_x GROUP BY __mg_stratum, __mg_shown
+)
+SELECT __mg_x.* EXCLUDE (__mg_stratum, __mg_shown), __mg_key
+FROM __mg_x JOIN __mg_k
+    ON __mg_x.__mg_stratum IS NOT DISTINCT FROM __mg_k.__mg_stratum
+    AND __mg_x.__mg_shown IS NOT DISTINCT FROM __mg_k.__mg_shown;
 
 -- True, or an error: what is put side by side must be the same record. Under a LIMIT the join
 -- stops reading on the left and fills up with null, which no record is.

@@ -4,12 +4,16 @@
 -- Sizes of the classes of equal records, and whether they have no value at all.
 CREATE OR REPLACE MACRO microagg._classes(source, spec) AS TABLE
 WITH __mg_s AS (FROM microagg._numbered(source, spec)),
-__mg_c AS (
+__mg_x AS (
     SELECT
         struct_pack(*COLUMNS(system.main._microagg_columns((*), 'columns', spec))) AS __mg_record,
         struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum,
-        count(*) AS size
-    FROM __mg_s GROUP BY __mg_record, __mg_stratum
+        [microagg._shown(__mg_record), microagg._shown(__mg_stratum)] AS __mg_shown
+    FROM __mg_s
+),
+__mg_c AS (
+    SELECT __mg_record, count(*) AS size FROM __mg_x
+    GROUP BY __mg_record, __mg_stratum, __mg_shown
 ),
 __mg_n AS (SELECT COLUMNS(__mg_record.*) IS NULL, size AS __mg_size FROM __mg_c)
 SELECT

@@ -11,11 +11,25 @@ CREATE OR REPLACE MACRO microagg.k_min(x) AS
 CREATE OR REPLACE MACRO microagg.k_prime(x) AS
     list_avg(map_values(histogram({'x': x})));
 
+-- Lists of numbers, or an error: what is no number would be shown by the error of a cast.
+CREATE OR REPLACE MACRO microagg._numbers(o) AS CASE
+    WHEN regexp_matches(typeof(o), '^([A-Z]*INT[A-Z]*|FLOAT|DOUBLE|DECIMAL\([0-9, ]*\)|"NULL")\[[0-9]*\]$')
+    THEN o ELSE error('InvalidParameterError: sse, sst and loss take lists of columns of numbers, as '
+        || 'in [o.age, o.income], and got ' || typeof(o) || '. Cast dates and times to numbers.')
+    END::DOUBLE[];
+
+-- The lists of a record before and after, which must be of the same columns.
+CREATE OR REPLACE MACRO microagg._both(o, m) AS CASE
+    WHEN len(o) = len(m) THEN {'o': microagg._numbers(o), 'm': microagg._numbers(m)}
+    ELSE error('InvalidParameterError: the list before has ' || coalesce(len(o)::VARCHAR, 'no')
+        || ' column(s) and the one after ' || coalesce(len(m)::VARCHAR, 'no')
+        || '. List the same columns of both.') END;
+
 -- Sum of squared differences in standard deviations of the column before; a cell that is null in
 -- either list is passed over, a column that does not vary is left out. The lists of all records are
 -- gathered once, so that there is one aggregate function, which is what OVER asks for.
 CREATE OR REPLACE MACRO microagg.sse(o, m) AS
-    list_transform([list({'o': o::DOUBLE[], 'm': m::DOUBLE[]})], lambda __mg_all:
+    list_transform([list(microagg._both(o, m))], lambda __mg_all:
         coalesce(list_sum(list_transform(range(1, len(__mg_all[1].o) + 1), lambda __mg_j:
             list_sum(list_transform(__mg_all, lambda __mg_r:
                 (__mg_r.o[__mg_j] - __mg_r.m[__mg_j]) ** 2))
@@ -24,7 +38,7 @@ CREATE OR REPLACE MACRO microagg.sse(o, m) AS
 
 -- Sum of squared differences from the mean in the same units: the cells of the columns that vary.
 CREATE OR REPLACE MACRO microagg.sst(o) AS
-    list_transform([list(o::DOUBLE[])], lambda __mg_all:
+    list_transform([list(microagg._numbers(o))], lambda __mg_all:
         coalesce(list_sum(list_transform(range(1, len(__mg_all[1]) + 1), lambda __mg_j:
             CASE WHEN list_var_pop(list_transform(__mg_all, lambda __mg_r: __mg_r[__mg_j])) > 0
             THEN list_count(list_transform(__mg_all, lambda __mg_r: __mg_r[__mg_j])) END
@@ -32,7 +46,7 @@ CREATE OR REPLACE MACRO microagg.sst(o) AS
 
 -- Information loss 100 SSE/SST: 0 keeps everything, 100 leaves only the means.
 CREATE OR REPLACE MACRO microagg.loss(o, m) AS
-    list_transform([list({'o': o::DOUBLE[], 'm': m::DOUBLE[]})], lambda __mg_all:
+    list_transform([list(microagg._both(o, m))], lambda __mg_all:
         list_transform([list_transform(range(1, len(__mg_all[1].o) + 1), lambda __mg_j: {
             'sse': list_sum(list_transform(__mg_all, lambda __mg_r:
                 (__mg_r.o[__mg_j] - __mg_r.m[__mg_j]) ** 2)),

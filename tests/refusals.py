@@ -99,7 +99,7 @@ DATA = {
     "not finite": Case(
         mg.MissingValuesError,
         "Column 'rate' has 2 NaN or infinite value(s), which have no centroid. Replace them by "
-        "null (fill_nan(None)) or by a number, or drop those rows first.",
+        "null (fill_nan(None), in SQL nullif(x, 'nan')) or by a number, or drop those rows first.",
         ["income", "rate"],
         options={"nulls": "impute"},
     ),

@@ -26,9 +26,9 @@ EYES = [pytest.param(lambda frame: frame, id="eager"), pytest.param(pl.DataFrame
         (
             cs.by_name("age"),
             "name",
-            "The table is not 2-anonymous on 'age': 5 class(es) with 5 record(s) in all are "
-            "smaller than k=2 (the smallest has 1). Mask these columns together with this k "
-            "before releasing the table.",
+            "The table is not 2-anonymous on 'age' within strata of 'name': 5 class(es) with 5 "
+            "record(s) in all are smaller than k=2 (the smallest has 1). Mask these columns together "
+            "with this k and these strata before releasing the table.",
         ),
     ],
 )

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 from polars_microagg.errors import InvalidParameterError
 
-__all__ = ["GROUP", "OURS", "ROW", "blocks_of", "find", "names_of", "refuse_ours", "same"]
+__all__ = [
+    "GROUP",
+    "OURS",
+    "ROW",
+    "blocks_of",
+    "find",
+    "names_of",
+    "refuse_ours",
+    "refuse_twins",
+    "same",
+]
 
 OURS = "__mg_"
 """What the names of the macros' own columns begin with."""
@@ -96,6 +106,14 @@ def blocks_of(columns: object) -> list[tuple[str, ...]]:
     if not all(blocks):
         raise InvalidParameterError.no_columns()
     return blocks
+
+
+def refuse_twins(names: Sequence[str]) -> None:
+    """Refuse a table in which a name is that of two columns, and so means neither."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if (first := seen.setdefault(name.translate(LOWER), name)) is not name:
+            raise InvalidParameterError.twins(first, name)
 
 
 def refuse_ours(names: Sequence[str]) -> None:

@@ -12,7 +12,15 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from polars_microagg.duckdb.columns import Column, lane_of
-from polars_microagg.duckdb.names import OURS, ROW, blocks_of, find, names_of, refuse_ours
+from polars_microagg.duckdb.names import (
+    OURS,
+    ROW,
+    blocks_of,
+    find,
+    names_of,
+    refuse_ours,
+    refuse_twins,
+)
 from polars_microagg.errors import InvalidParameterError, NotNumericError
 from polars_microagg.frames.functions import mask as mask_frame
 from polars_microagg.frames.selection import as_frame
@@ -107,13 +115,14 @@ def mask(
     relation = _relation(con, source)
     table = relation.columns
     refuse_ours(table)
+    refuse_twins(table)
     blocks = [tuple(find("columns", block, table)) for block in blocks]
     masked = find("columns", [name for block in blocks for name in block], table)
     keys = find("strata", names_of("strata", strata), table)
     order = find("order_by", names_of("order_by", order_by), table)
     if both := [name for name in masked if name in keys]:
         raise InvalidParameterError.overlap("strata", both)
-    source_ = _Source(relation, masked, keys, order)
+    source_ = _Source(con, relation, masked, keys, order)
     frame = source_.frame()
     result = mask_frame(
         frame,
@@ -124,7 +133,7 @@ def mask(
         order_by=source_.order,
         **options,
     )
-    return source_.released(con, result, plan.dtype)
+    return source_.released(result, plan.dtype)
 
 
 def _relation(__mg_con: DuckDBPyConnection, __mg_source: Any) -> DuckDBPyRelation:
@@ -155,11 +164,18 @@ class _Source:
     """A table read once into Arrow, save untouched columns whose types Arrow would change.
 
     Columns are named by their place and never by the user, so none of her names is in a query.
+    DuckDB looks a view or a file up again when it reads it, so the names are compared once more.
     """
 
     def __init__(
-        self, relation: DuckDBPyRelation, masked: list[str], keys: list[str], order: list[str]
+        self,
+        con: DuckDBPyConnection,
+        relation: DuckDBPyRelation,
+        masked: list[str],
+        keys: list[str],
+        order: list[str],
     ) -> None:
+        self.con = con
         self.masked = masked
         self.types = dict(zip(relation.columns, relation.types, strict=True))
         for name in masked:
@@ -175,23 +191,37 @@ class _Source:
         self._read(relation, {new: old for new, old in named if new not in self.place.values()})
 
     def _read(self, relation: DuckDBPyRelation, ranked: dict[str, str]) -> None:
+        texts = [name for name, type_ in self.types.items() if str(type_) in WIDE]
+        self.held = None
+        if not (self.kept or ranked or texts):
+            arrow = relation.to_arrow_table(WHOLE)
+            self._require_same(arrow.column_names, self.con.from_arrow(arrow).types)
+            self.arrow = arrow.rename_columns(list(self.place.values()))
+            return
+        number = _expression("row_number() OVER () - 1", ROW)
+        found = relation.select(duckdb.StarExpression(), number).materialize()
+        self._require_same(found.columns[:-1], found.types[:-1])
         places = [_expression(f"#{i}", name) for i, name in enumerate(self.place.values(), start=1)]
-        rows = relation.select(*places, _expression("row_number() OVER () - 1", ROW))
-        if self.kept or ranked:
-            rows = rows.materialize()
+        rows = found.select(*places, ROW)
         self.held = rows.select(*map(self.place.get, self.kept), ROW) if self.kept else None
         columns = [
-            _expression(f"{place}::VARCHAR" if str(self.types[name]) in WIDE else place, place)
+            _expression(f"{place}::VARCHAR" if name in texts else place, place)
             for name, place in self.place.items()
             if name not in self.kept
         ]
         self.arrow = rows.select(*columns).to_arrow_table(WHOLE)
         for new, old in ranked.items():
-            rank = _expression(
-                f"dense_rank() OVER (ORDER BY {self.place[old]} ASC NULLS LAST)", new
-            )
+            # Strata are told apart as they are released: "30 days" is no "1 month".
+            shown = f", encode({self.place[old]}::VARCHAR)" if new in self.keys else ""
+            by = f"ORDER BY {self.place[old]} ASC NULLS LAST{shown}"
+            rank = _expression(f"dense_rank() OVER ({by})", new)
             ranks = rows.select(rank, ROW).order(f"{ROW} ASC").to_arrow_table(WHOLE)
             self.arrow = self.arrow.append_column(new, ranks.column(0))
+
+    def _require_same(self, names: Sequence[str], types: Sequence[Any]) -> None:
+        """Refuse what was replaced after it was looked up."""
+        if list(zip(names, types, strict=True)) != list(self.types.items()):
+            raise InvalidParameterError.changed()
 
     def frame(self) -> Any:
         """What masking needs, as a frame in which dates and times are the steps behind them."""
@@ -219,7 +249,7 @@ class _Source:
         # Names and types are our own: places are numbers, and types are those of WIDE.
         return frame.sql(f"SELECT * REPLACE ({', '.join(casts)}) FROM self")  # noqa: S608
 
-    def released(self, con: DuckDBPyConnection, result: Any, dtype: str) -> DuckDBPyRelation:
+    def released(self, result: Any, dtype: str) -> DuckDBPyRelation:
         """Put the masked columns where the original ones were."""
         # By get_column: select would read names such as "*" as patterns.
         result = type(result)({self.place[n]: result.get_column(n) for n in self.masked})
@@ -233,10 +263,10 @@ class _Source:
                 column = column.cast(_steps(type_)).cast(type_)
             arrow = arrow.set_column(arrow.column_names.index(place), place, column)
         if self.held is None:
-            rows = con.from_arrow(arrow)
+            rows = self.con.from_arrow(arrow)
         else:
             numbered = arrow.append_column(f"{OURS}at", pa.array(np.arange(arrow.num_rows)))
-            rows = self.held.join(con.from_arrow(numbered), how="positional").filter(ALIGNED)
+            rows = self.held.join(self.con.from_arrow(numbered), how="positional").filter(ALIGNED)
         columns = []
         for name, place in self.place.items():
             column = duckdb.SQLExpression(place)

@@ -136,7 +136,8 @@ def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> Non
         small = sizes.filter(sizes < k)
         if len(small):
             smallest = int(small.min())  # type: ignore[arg-type]
-            raise NotAnonymousError.of(names, k, len(small), int(small.sum()), smallest)
+            counts = len(small), int(small.sum()), smallest
+            raise NotAnonymousError.of(names, k, *counts, strata=keys)
 
 
 def anonymity(

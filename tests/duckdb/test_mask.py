@@ -12,6 +12,7 @@ import pytest
 
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
+from polars_microagg.duckdb import relation
 
 TYPES = {
     "TINYINT": "(i * 37 % 11)::TINYINT",
@@ -239,3 +240,63 @@ def test_it_holds_its_input_once_beside_what_the_polars_door_needs():
         return float(done.stdout)
 
     assert peak("arrow") - peak("polars") < 1.5
+
+
+@pytest.mark.parametrize("changed", ["pay, age", "pay AS age, age AS pay", "age, pay + 0.5 AS pay"])
+@pytest.mark.parametrize("kept", ["'x'", "uuid()"], ids=["all through Arrow", "some kept"])
+def test_a_source_that_is_replaced_while_it_is_read_is_refused(con, kept, changed, monkeypatch):
+    con.execute("CREATE TABLE base AS SELECT i AS age, 1000 + i AS pay FROM range(9) r(i)")
+    con.execute(f"CREATE VIEW v AS SELECT age, pay, {kept} AS other FROM base")
+    lane_of = relation.lane_of
+
+    def replaced_meanwhile(type_):
+        con.execute(f"CREATE OR REPLACE VIEW v AS SELECT {changed}, {kept} AS other FROM base")
+        return lane_of(type_)
+
+    monkeypatch.setattr(relation, "lane_of", replaced_meanwhile)
+    if changed == "pay AS age, age AS pay":
+        # The same names and types: what is masked is what the source calls so by now.
+        assert min(row[1] for row in mgd.mask(con, "v", "pay", 3).fetchall()) < 1000
+        return
+    with pytest.raises(
+        mg.InvalidParameterError, match=r"replaced in between\. Nothing was released"
+    ):
+        mgd.mask(con, "v", "pay", 3)
+
+
+def test_a_source_in_which_a_name_means_two_columns_is_refused(con):
+    con.execute("CREATE TABLE a AS SELECT i AS id, i AS age, 7 * i AS pay FROM range(9) r(i)")
+    con.execute("CREATE TABLE b AS SELECT i AS id, 100 * i AS age FROM range(9) r(i)")
+    joined = con.sql("SELECT a.id, a.age, b.age, a.pay FROM a JOIN b USING (id)")
+    for masked in ("age", "pay", ["age", "pay"]):
+        with pytest.raises(mg.InvalidParameterError, match="two columns of the name 'age', and"):
+            mgd.mask(con, joined, masked, 3)
+    twins = con.sql('SELECT id, age, age AS "AGE" FROM a')
+    for masked in ("age", "AGE", "id"):
+        with pytest.raises(mg.InvalidParameterError, match=r"'age' \('AGE' is the same name in Du"):
+            mgd.mask(con, twins, masked, 3)
+
+
+LOOK_ALIKE = {
+    "collation": "CASE WHEN i % 2 = 0 THEN 'n' ELSE 'N' END COLLATE NOCASE",
+    "interval": "CASE WHEN i % 2 = 0 THEN INTERVAL '30 days' ELSE INTERVAL '1 month' END",
+    "nested": "[CASE WHEN i % 2 = 0 THEN INTERVAL '30 days' ELSE INTERVAL '1 month' END]",
+}
+
+
+@pytest.mark.parametrize("what", LOOK_ALIKE)
+def test_strata_are_told_apart_as_they_are_released(con, what):
+    mgd.register(con)
+    con.execute(
+        f"CREATE TABLE t AS SELECT i, 10 * i AS x, {LOOK_ALIKE[what]} AS g FROM range(8) r(i)"
+    )
+    by_macro = con.execute("FROM microagg.mdav('t', 'x', 2, strata := 'g')").fetchall()
+    by_arrow = mgd.mask(con, "t", "x", 2, strata="g").fetchall()
+    assert [row[:2] for row in by_macro] == [(i, 10 + i % 2 * 10 + i // 4 * 40) for i in range(8)]
+    assert by_arrow == by_macro
+    con.execute("CREATE TABLE whole AS FROM microagg.mdav('t', 'x', 4)")
+    with pytest.raises(
+        duckdb.InvalidInputException, match="not 3-anonymous on 'x' within strata of"
+    ):
+        con.execute("FROM microagg.verify('whole', 'x', 3, strata := 'g')").fetchall()
+    assert con.execute("SELECT k_min FROM microagg.anonymity('whole', 'g')").fetchall() == [(4,)]

@@ -236,3 +236,23 @@ def test_assess_of_cte(con):
         SELECT round(loss, 6) > 0, k_min >= 5 FROM microagg.assess('o', 'm', ['age', 'wave'])
     """
     assert con.sql(query).fetchall() == [(True, True)]
+
+
+@pytest.mark.parametrize("call", ["sse([name], [name])", "loss([name], [name])", "sst([name])"])
+def test_what_is_no_number_is_refused_without_showing_it(con, call):
+    con.execute("CREATE TABLE secrets AS SELECT 'topsecret' || i AS name FROM range(4) r(i)")
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r"columns of numbers, .* got VARCHAR\[\]"
+    ) as e:
+        con.execute(f"SELECT microagg.{call} FROM secrets")
+    assert "topsecret" not in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("lists", "said"),
+    [("[i, i], [i]", "2 column.* one after 1"), ("[i], NULL", "1 column.* one after no\\.")],
+)
+def test_lists_of_other_columns_are_refused(con, lists, said):
+    for metric in ("sse", "loss"):
+        with pytest.raises(duckdb.InvalidInputException, match=f"the list before has {said}"):
+            con.execute(f"SELECT microagg.{metric}({lists}) FROM range(4) r(i)").fetchall()

@@ -71,8 +71,8 @@ def test_a_table_with_k_records_in_every_class_passes(as_given, columns, k, stra
         ([["a"], ["b"]], 2, None, ("'b'", 2, 2, 2, 1)),
         ([["b"], ["a"]], 3, None, ("'b'", 3, 3, 4, 1)),
         # Within x: 1, 1 and 2. Within the null stratum: 2.
-        ("a", 2, "s", ("'a'", 2, 2, 2, 1)),
-        ("a", 2, ["s"], ("'a'", 2, 2, 2, 1)),
+        ("a", 2, "s", ("'a' within strata of 's'", 2, 2, 2, 1)),
+        ("a", 2, ["s"], ("'a' within strata of 's'", 2, 2, 2, 1)),
         # A stratum may be measured as well: then it is counted once.
         (["a", "s"], 2, "s", ("'a', 's'", 2, 2, 2, 1)),
         (cs.integer(), 2, None, ("'a', 'b'", 2, 2, 2, 1)),
