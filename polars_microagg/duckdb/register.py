@@ -56,6 +56,8 @@ def register(
     <...>
     [(24,), (24,), (49,), (49,)]
     """
+    if not isinstance(con, duckdb.DuckDBPyConnection):
+        raise InvalidParameterError.kind("con", type(con).__name__, "a connection of duckdb")
     if not isinstance(catalog, str) or not catalog or "\0" in catalog:
         raise InvalidParameterError.kind("catalog", catalog, "a name, as in 'microagg'")
     # A cursor of its own: what is registered inside a transaction that the user rolls back would
@@ -74,7 +76,7 @@ def _attach(cursor: duckdb.DuckDBPyConnection, catalog: str) -> None:
         SELECT database_name FROM duckdb_databases() WHERE lower(database_name) = lower($catalog)
         UNION ALL
         SELECT schema_name FROM duckdb_schemas()
-        WHERE lower(schema_name) = lower($catalog) AND NOT internal
+        WHERE lower(schema_name) = lower($catalog)
     """
     taken = cursor.execute(names, {"catalog": catalog}).fetchall()
     if len(taken) == 1 and _is_ours(cursor, catalog):

@@ -260,3 +260,12 @@ def test_every_file_of_sql_is_in_the_package_and_can_be_parsed():
     with duckdb.connect() as con:
         for name in ("mask", "metrics"):
             assert len(con.extract_statements(sql_text()[name])) > 2
+
+
+@pytest.mark.parametrize("catalog", ["main", "MAIN", "pg_catalog", "system", "temp"])
+def test_names_of_duckdb_itself_are_taken(catalog):
+    with duckdb.connect() as con:
+        with pytest.raises(mg.InvalidParameterError, match="of that name already"):
+            mgd.register(con, catalog=catalog)
+        with pytest.raises(mg.InvalidParameterError, match=r"^con='str' was given"):
+            mgd.register("people.duckdb")
