@@ -116,3 +116,5 @@ if find_spec("altair") and find_spec("vl_convert"):
     chart = patients.microagg.plot.distributions(masked, columns, k=k)
     (folder / "distributions.json").write_text(chart.to_json(), encoding="utf-8")
     print(f"Open {folder / 'report.html'} in a browser; it needs no network.")
+else:
+    print(f"With the packages above, {folder / 'report.html'} would be written here.")

@@ -1,7 +1,8 @@
-"""The tour runs from its first cell to its last, and its page can be opened."""
+"""The tour and the guide run from the first line to the last, and their pages can be opened."""
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,3 +42,20 @@ def test_the_tour_is_cells_that_say_what_they_do():
         for a, b in itertools.pairwise(cells)
     )
     assert len(text.split()) < 700, "five minutes"
+
+
+def test_the_guide(tmp_path):
+    guide = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", guide, re.DOTALL))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert done.stdout.startswith("Lowest loss with dld <= 15 %: ")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert outside(page) == []
+    assert "Nobody stands alone in the masked columns" in page
