@@ -257,8 +257,7 @@ def correlations(table: pl.DataFrame, *, size: int = 330) -> Any:
         at = names.index(row["first"]), names.index(row["second"])
         cell = {"first": at[0], "second": at[1], "text": text}
         rows.append(cell | {"kind": CHANGES[kind]})
-    axis = {"title": None, "ticks": False, "domain": False}
-    axis["labelExpr"] = _labels(names)
+    axis = {"title": None, "ticks": False, "domain": False, "labelExpr": _labels(names)}
     across = alt.Axis(**axis, labelAngle=-40 if len(names) > 3 else 0)
     x = alt.X("second:O", axis=across, scale=alt.Scale(padding=0.05))
     y = alt.Y("first:O", axis=alt.Axis(**axis), scale=alt.Scale(padding=0.05))

@@ -91,7 +91,7 @@ def report_html(
     parts = [
         _warned(warnings),
         _required(manifest),
-        sections.choices(facts, compared),
+        sections.choices(facts, compared, [row[0] for row in requirements(manifest)]),
         sections.distributions(facts),
         sections.groups(facts),
         sections.changes(facts),
@@ -133,7 +133,7 @@ def _warned(warnings: Sequence[str]) -> str:
 
 def _required(manifest: Mapping[str, Any] | None) -> str:
     rows = [
-        [f"<code>{a}</code>", b, "yes" if met else "<b>no</b>"]
+        [f"<code>{escaped(a)}</code>", b, "yes" if met else "<b>no</b>"]
         for a, b, met in requirements(manifest)
     ]
     if not rows:

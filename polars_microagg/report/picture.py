@@ -16,7 +16,7 @@ MISSING = (
 )
 
 
-def svg(chart: Any, words: str, name: str = "") -> str:
+def svg(chart: Any, words: str) -> str:
     """Draw a chart as an SVG element for a page.
 
     Parameters
@@ -25,8 +25,6 @@ def svg(chart: Any, words: str, name: str = "") -> str:
         The chart.
     words : str
         What it shows, as plain text.
-    name : str
-        Goes before the ids in it, which must be unlike those of other charts of the page.
 
     Returns
     -------
@@ -52,7 +50,6 @@ def svg(chart: Any, words: str, name: str = "") -> str:
     head, _, body = drawn.partition(">")
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', head)
     wide, high = box.groups() if box else ("400", "300")
-    body = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{name}-", body)
     return (
         f'<svg class="chart" role="img" aria-label="{escaped(words, 2000)}" '
         f'viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">{body}'

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from polars_microagg.errors import MicroaggError
 from polars_microagg.frames import charts, risk_map
+from polars_microagg.frames.recommend import recommend
 from polars_microagg.report.facts import Block, Facts
 from polars_microagg.report.markup import counted, escaped, listed, number, percent, section, table
 from polars_microagg.report.picture import beside, figure, svg
@@ -15,8 +17,8 @@ from polars_microagg.report.picture import beside, figure, svg
 __all__ = ["changes", "choices", "distributions", "groups", "intruders", "settings_rows"]
 
 
-def choices(facts: Facts, compared: pl.DataFrame | None) -> str:
-    """Show other methods and ks on a map of loss and risk."""
+def choices(facts: Facts, compared: pl.DataFrame | None, required: Sequence[str]) -> str:
+    """Show other methods and ks on a map of loss and risk, and which loses least."""
     if compared is None or compared.is_empty():
         return ""
     measures = facts.measures["loss"], facts.measures["dr"]
@@ -32,8 +34,7 @@ def choices(facts: Facts, compared: pl.DataFrame | None) -> str:
     wide, high = risk_map.risk_utility(rows, chosen=chosen), 340
     narrow = risk_map.risk_utility(rows, chosen=chosen, width=270, height=high)
     drawn = (
-        f'<div class="wide">{svg(wide, words, "map")}</div>'
-        f'<div class="narrow">{svg(narrow, words, "small-map")}</div>'
+        f'<div class="wide">{svg(wide, words)}</div><div class="narrow">{svg(narrow, words)}</div>'
     )
     lines = [
         [escaped(row["method"]), str(row["k"])]
@@ -47,14 +48,29 @@ def choices(facts: Facts, compared: pl.DataFrame | None) -> str:
         "Each mark is the same table masked in another way. Further left keeps more of the data, "
         "further down protects better. Nothing beats the marks on the line in both."
         + (" The ring is this release." if chosen else "")
+        + _best(compared, required)
     )
     return section("choices", "What else could have been done", beside(drawn, caption, numbers))
+
+
+def _best(compared: pl.DataFrame, required: Sequence[str]) -> str:
+    """Recommend a line, by the requirements that the comparison measured."""
+    asked = [
+        text for text in required if text.partition("<")[0].partition(">")[0] in compared.columns
+    ]
+    if not asked:
+        return ""
+    try:
+        reason = recommend(compared, require=asked)["reason"].item()
+    except MicroaggError:
+        return ""
+    return f" <strong>{escaped(reason)}</strong>"
 
 
 def distributions(facts: Facts) -> str:
     """Show each column before and after."""
     figures = []
-    for i, name in enumerate(facts.names):
+    for name in facts.names:
         bins, shown = facts.histograms[name], escaped(facts.shown[name])
         title = f"<code>{shown}</code>"
         if bins.is_empty():
@@ -71,7 +87,7 @@ def distributions(facts: Facts) -> str:
             for row in bins.to_dicts()
         ]
         numbers = table(f"Records by {shown}", ["Values", "Before", "After"], lines)
-        drawn = svg(charts.distribution(bins, facts.shown[name]), words, f"column{i}")
+        drawn = svg(charts.distribution(bins, facts.shown[name]), words)
         figures.append(figure(drawn, "", numbers, title).replace("<figcaption></figcaption>", ""))
     key = (
         '<p><span class="key before"></span> before <span class="key after"></span> after. '
@@ -86,14 +102,14 @@ def distributions(facts: Facts) -> str:
 def groups(facts: Facts) -> str:
     """Show how many records are alike."""
     shown = facts.blocks[:4]
-    figures = [_sizes(facts, block, i, many=len(facts.blocks) > 1) for i, block in enumerate(shown)]
+    figures = [_sizes(facts, block, many=len(facts.blocks) > 1) for block in shown]
     rest = len(facts.blocks) - len(shown)
     more = f"<p>{counted(rest, 'more set')} of columns: counted, and not drawn.</p>" if rest else ""
     body = f'<div class="grid">{"".join(figures)}</div>' if len(figures) > 1 else figures[0]
     return section("groups", "How many records are alike", body, more)
 
 
-def _sizes(facts: Facts, block: Block, i: int, *, many: bool) -> str:
+def _sizes(facts: Facts, block: Block, *, many: bool) -> str:
     names = listed([escaped(name) for name in facts.named(block.names)])
     some = facts.rows - block.suppressed
     alike = f", of {number(some / block.groups, 1)} on average" if block.groups else ""
@@ -115,7 +131,7 @@ def _sizes(facts: Facts, block: Block, i: int, *, many: bool) -> str:
         for row in block.sizes.to_dicts()
     ]
     numbers = table("Groups by size", ["Records alike", "Groups", "Records"], lines)
-    drawn = svg(charts.class_sizes(block.sizes, facts.k), words, f"sizes{i}")
+    drawn = svg(charts.class_sizes(block.sizes, facts.k), words)
     if not many:
         return beside(drawn, caption, numbers)
     return figure(drawn, caption, numbers, f"<code>{names}</code>")
@@ -142,7 +158,7 @@ def intruders(facts: Facts) -> str:
         f"{facts.k}. A blind guess is right in {percent(guess)} of cases. What else an intruder "
         "knows, such as kept columns, is not in these numbers."
     )
-    drawn = svg(charts.linkage(known, facts.k), words, "linkage")
+    drawn = svg(charts.linkage(known, facts.k), words)
     return section("intruders", "Can a known person be found?", beside(drawn, caption, numbers))
 
 
@@ -165,7 +181,7 @@ def changes(facts: Facts) -> str:
             "How much of the differences between records is gone. Spread is the standard "
             "deviation after, as a share of that before."
         )
-        drawn = svg(charts.loss(some), words, "loss")
+        drawn = svg(charts.loss(some), words)
         figures.append(figure(drawn, caption, numbers, "Variation lost in each column"))
     if len(facts.correlations):
         figures.append(_correlations(facts.correlations))
@@ -189,7 +205,7 @@ def _correlations(pairs: pl.DataFrame) -> str:
         f'<span class="pair"><span class="key shade{i}"></span> {text}</span>'
         for i, text in enumerate(charts.CHANGES)
     )
-    drawn = svg(charts.correlations(pairs), words, "correlations")
+    drawn = svg(charts.correlations(pairs), words)
     caption = f"How the columns move together: after minus before. {keys}"
     return figure(drawn, caption, numbers, "Change of each correlation")
 

@@ -42,7 +42,7 @@ class Verdict:
         if not facts.holds:
             return cls("stop", "Do not release this table", _small(facts))
         if unmet:
-            asked = listed([f"<b>{row[0]}</b> (found {row[1]})" for row in unmet])
+            asked = listed([f"<b>{escaped(row[0])}</b> (found {row[1]})" for row in unmet])
             text = f"The groups are large enough, but what was required is not met: {asked}."
             return cls("stop", "Do not release this table", text)
         if facts.smallest is None:
@@ -99,7 +99,7 @@ def requirements(manifest: Mapping[str, Any] | None) -> list[tuple[str, str, boo
     --------
     >>> told = {"requirement": "dld<=10", "found": 8.25, "met": True}
     >>> requirements({"verdict": {"requirements": [told]}})
-    [('dld&lt;=10', '8.25', True)]
+    [('dld<=10', '8.25', True)]
     """
     verdict = (manifest or {}).get("verdict")
     rows = verdict.get("requirements") if isinstance(verdict, Mapping) else None
@@ -108,7 +108,7 @@ def requirements(manifest: Mapping[str, Any] | None) -> list[tuple[str, str, boo
         if isinstance(row, Mapping):
             value = row.get("found")
             text = f"{value:.4g}" if isinstance(value, int | float) else "no value"
-            found.append((escaped(row.get("requirement")), text, row.get("met") is True))
+            found.append((str(row.get("requirement")), text, row.get("met") is True))
     return found
 
 

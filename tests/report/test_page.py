@@ -162,6 +162,15 @@ def test_the_verdict(options, title, words):
     assert found.index("<h1>") < found.index("<h2")
 
 
+def test_the_map_recommends_by_what_was_required():
+    told = [{"requirement": text, "found": 1, "met": True} for text in ("rows>=1", "dld<=12")]
+    found = page_of(compared=compared(), manifest={"verdict": {"requirements": told}})
+    reason = mg.recommend(compared(), require="dld<=12")["reason"].item()
+    assert "Lowest loss with dld <= 12 %" in reason
+    assert reason in Page(found).text
+    assert "Lowest loss" not in page()
+
+
 def test_the_verdict_counts_what_is_too_small():
     original = pl.DataFrame({"a": [1, 2, 3, 4, 5, 6, 7]})
     masked = pl.DataFrame({"a": [1, 1, 1, 4, 4, 6, 9]})
