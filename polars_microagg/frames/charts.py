@@ -18,6 +18,7 @@ from polars_microagg.frames.drawing import (
     altair,
     dressed,
     heights,
+    printable,
     started,
 )
 
@@ -39,6 +40,7 @@ def _labels(names: list[str]) -> str:
 
 def _short(name: str) -> str:
     """Leave out the end of a name that is wider than its place."""
+    name = printable(name)
     widths = itertools.accumulate(2 if east_asian_width(c) in "WF" else 1 for c in name)
     fit = sum(width <= WIDEST for width in widths)
     return name if fit == len(name) else name[: fit - 1] + "\u2026"
@@ -87,7 +89,7 @@ def distribution(table: pl.DataFrame, name: str, *, width: int = 330, height: in
         else:
             chart = chart.mark_line(color=AFTER, strokeWidth=2, interpolate="step-after")
         layers.append(chart.encode(x, y, order=alt.Order("i:Q")))
-    words = f"Values of {name}: before as a filled area, after as a line."
+    words = f"Values of {printable(name)}: before as a filled area, after as a line."
     return dressed(layers, words, width, height)
 
 

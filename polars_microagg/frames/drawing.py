@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
-__all__ = ["altair", "dressed", "heights", "started"]
+__all__ = ["altair", "dressed", "heights", "printable", "started"]
 
 QUIET, GRID, INK = "#5a6877", "#dfe5eb", "#1d2733"
 BEFORE, AFTER, MARK, REST = "#b7cbe3", "#0b5cad", "#c2410c", "#8795a5"
@@ -49,3 +50,18 @@ def heights(field: str, title: str, top: float | None = None) -> Any:
     axis = alt.Axis(title=title, tickCount=4, domain=False, ticks=False)
     scale = alt.Scale(domainMin=0, nice=True) if top is None else alt.Scale(domain=[0, top])
     return alt.Y(f"{field}:Q", axis=axis, scale=scale)
+
+
+def printable(text: object, longest: int = 500) -> str:
+    r"""Write a text without control characters, and without its end if it is long.
+
+    Examples
+    --------
+    >>> printable("a\x00b"), printable("abcdef", 4)
+    ('a\ufffdb', 'abc\u2026')
+    """
+    shown = str(text)[: longest + 1]
+    # Controls (NUL ends the whole process in vl-convert), marks that turn the direction of
+    # writing, and halves of characters.
+    shown = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in shown)
+    return shown if len(shown) <= longest else shown[: longest - 1] + "\u2026"

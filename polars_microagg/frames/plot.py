@@ -17,7 +17,7 @@ from polars_microagg.frames.aggregates import (
 from polars_microagg.frames.assess import assess
 from polars_microagg.frames.bins import histogram
 from polars_microagg.frames.columns import can_mask, refuse
-from polars_microagg.frames.drawing import altair
+from polars_microagg.frames.drawing import altair, printable
 from polars_microagg.frames.measures import keys_of, selected
 from polars_microagg.frames.selection import Columns, Names, as_frame
 from polars_microagg.parameters import group_size
@@ -81,7 +81,7 @@ class MicroaggPlot:
             table = histogram(self._frame[name].alias("0"), after[name].alias("0"), group_size(k))
             chart = charts.distribution(table, name)
             config, chart.config = chart.config, altair().Undefined
-            parts.append(chart.properties(title=name))
+            parts.append(chart.properties(title=printable(name)))
         found = altair().vconcat(*parts)
         found.config = config
         return found

@@ -6,7 +6,16 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.frames.drawing import AFTER, INK, MARK, REST, altair, dressed, started
+from polars_microagg.frames.drawing import (
+    AFTER,
+    INK,
+    MARK,
+    REST,
+    altair,
+    dressed,
+    printable,
+    started,
+)
 
 __all__ = ["risk_utility"]
 
@@ -45,7 +54,7 @@ def risk_utility(
     rows = compared.filter(there).sort("loss", "k", descending=[False, True])
     points = [
         {"x": row["loss"], "y": row["dr"], "k": f"k = {row['k']}", "best": row["pareto"]}
-        | {"text": f"{row['method']} {row['k']}"}
+        | {"text": printable(f"{row['method']} {row['k']}")}
         for row in rows.select("method", "k", "loss", "dr", "pareto").to_dicts()
     ]
     spots = [(p["x"], p["y"]) for p in points] + ([chosen] if chosen else [])

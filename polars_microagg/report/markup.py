@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-import unicodedata
 from collections.abc import Iterable, Sequence
+
+from polars_microagg.frames.drawing import printable
 
 __all__ = [
     "counted",
@@ -12,7 +13,6 @@ __all__ = [
     "listed",
     "number",
     "percent",
-    "printable",
     "section",
     "table",
     "unlike",
@@ -20,20 +20,6 @@ __all__ = [
 
 LONGEST = 60
 """Characters of a name that are shown."""
-
-
-def printable(text: object, longest: int = 500) -> str:
-    r"""Write a text without control characters, and without its end if it is long.
-
-    Examples
-    --------
-    >>> printable("a\x00b"), printable("abcdef", 4)
-    ('a\ufffdb', 'abc\u2026')
-    """
-    shown = str(text)[: longest + 1]
-    # Controls, marks that turn the direction of writing, and halves of characters.
-    shown = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in shown)
-    return shown if len(shown) <= longest else shown[: longest - 1] + "\u2026"
 
 
 def unlike(names: Iterable[str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from polars_microagg.report import report_html
+from polars_microagg.report.picture import svg
 from tests.report.release import Page, outside
 
 pytest.importorskip("altair", reason="needs altair: pip install '.[test]'")
@@ -66,6 +67,31 @@ def test_two_hundred_names_everywhere_else():
     )
     assert harmless(page)
     assert "<script>alert(1)</script>" in Page(page).text
+
+
+def test_names_in_charts_of_a_notebook():
+    names = [name for name in BITS if not name.isspace()]
+    original, masked = frame(names)
+    plot = original.microagg.plot
+    some = ["a\x00b", "constructor", "\U0001f600" * 30, "</svg><script>"]
+    charts = [
+        plot.distributions(masked, names, k=4),
+        plot.loss(masked, names),
+        plot.correlations(masked, names),
+    ]
+    compared = pl.DataFrame(
+        {
+            "method": some,
+            "k": 3,
+            "loss": [4.0, 3.0, 2.0, 1.0],
+            "dr": [1.0, 2.0, 3.0, 4.0],
+            "pareto": True,
+        }
+    )
+    for chart in [*charts, plot.risk_utility(compared)]:
+        drawn = svg(chart, "words")
+        assert "\x00" not in drawn
+        assert "<script" not in drawn
 
 
 def test_text_values_of_kept_columns_are_not_shown():
