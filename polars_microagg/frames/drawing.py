@@ -61,7 +61,11 @@ def printable(text: object, longest: int = 500) -> str:
     ('a\ufffdb', 'abc\u2026')
     """
     shown = str(text)[: longest + 1]
-    # Controls (NUL ends the whole process in vl-convert), marks that turn the direction of
-    # writing, and halves of characters.
-    shown = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in shown)
+    shown = "".join("\ufffd" if _unfit(character) else character for character in shown)
     return shown if len(shown) <= longest else shown[: longest - 1] + "\u2026"
+
+
+def _unfit(character: str) -> bool:
+    """Tell what cannot be in XML, or turns the direction of writing."""
+    # The first end the whole process in vl-convert.
+    return character in "\ufffe\uffff" or unicodedata.category(character) in ("Cc", "Cf", "Cs")
