@@ -56,7 +56,8 @@ def class_table(
     groups = np.bincount(where, minlength=len(starts))
     records = np.bincount(where, weights=sizes, minlength=len(starts)).astype(np.int64)
     last = bool(len(sizes)) and int(sizes.max()) > starts[-1] + wide - 1
-    labels = [f"{a}" if wide == 1 else f"{max(a, 1)}-{a + wide - 1}" for a in starts.tolist()]
+    ends = [(max(a, 1), a + wide - 1) for a in starts.tolist()]
+    labels = [f"{a}" if a == b else f"{a}-{b}" for a, b in ends]
     if last:
         labels[-1] = f"{starts[-1]} or more"
     return pl.DataFrame(
