@@ -204,7 +204,7 @@ def _settings(
     parts = [table("Settings", ["Setting", "Value"], rows)]
     known = registry.metrics()
     measured = [
-        [name, "-" if value is None else f"{value:.4g}", escaped(known[name].summary)]
+        [name, f"<b>{'-' if value is None else f'{value:.4g}'}</b>", escaped(known[name].summary)]
         for name, value in facts.measures.items()
     ]
     head = ["Measure", "Value", "What it is"]
