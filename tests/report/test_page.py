@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.frames.bins import histogram
 from polars_microagg.report import report_html
 from tests.report.release import COLUMNS, Page, compared, leaks, outside, tables
 
@@ -176,6 +177,27 @@ def test_the_verdict_counts_what_is_too_small():
     masked = pl.DataFrame({"a": [1, 1, 1, 4, 4, 6, 9]})
     found = report_html(original, masked, "a", k=3)
     assert "4 records are in 3 groups of fewer than 3 alike (the smallest group has 1)" in found
+
+
+def test_groups_are_counted_within_strata():
+    original = pl.DataFrame({"a": [1, 2, 3, 4, 5, 6], "s": list("xxxxyy")})
+    masked = original.with_columns(a=pl.Series([2, 2, 2, 5, 5, 5]))
+    assert (
+        headline(report_html(original, masked, "a", k=3))
+        == "Nobody stands alone in the masked columns"
+    )
+    found = report_html(original, masked, "a", k=3, strata="s")
+    assert headline(found) == "Do not release this table"
+    assert "3 records are in 2 groups of fewer than 3 alike (the smallest group has 1)" in found
+
+
+def test_the_numbers_of_a_histogram_can_be_read():
+    original, masked = tables()
+    bins = histogram(original["debt"], masked["debt"], 5)
+    rows = re.findall(r'<th scope="row">([^<]*)</th><td>([^<]*)</td><td>([^<]*)</td></tr>', page())
+    for label, before, after in bins.select("label", "before", "after").rows():
+        shares = [f"{100 * count / original.height:.1f} %" for count in (before, after)]
+        assert (label, *shares) in rows, label
 
 
 def test_suppressed_records_are_counted_apart():
