@@ -41,6 +41,7 @@ def measures(df: pl.DataFrame) -> None:
     assert_type(mg.anonymity(masked, ["a", "b"]), pl.DataFrame)
     assert_type(mg.assess(df, masked, ["a", "b"], metrics=["loss", "sse"]), pl.DataFrame)
     assert_type(mg.assess(df.lazy(), masked.lazy(), known="a"), pl.DataFrame)
+    assert_type(mg.recommend(mg.compare(df, ["a", "b"], ks=2), require="dld<=10"), pl.DataFrame)
     assert_type(mg.loss(df, masked), float)
     assert_type(mg.sse(df, masked, ["a"], known=["a"]), float)
     assert_type(mg.k_min(df, masked, ["a", "b"]), int | None)
