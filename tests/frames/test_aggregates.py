@@ -96,3 +96,7 @@ def test_of_many_columns_some_sets_are_tried():
     found = linkage_table(many, after, many.columns)
     assert found["sets"].to_list() == [9, 30, 30, 30, 30, 30, 30, 9, 1]
     assert found.equals(linkage_table(many, after, many.columns))
+    wide = pl.DataFrame({f"c{i}": RNG.normal(size=8) for i in range(40)})
+    known = linkage_table(wide, mg.mdav(wide, wide.columns, k=4), wide.columns)["known"].to_list()
+    assert len(known) == 10
+    assert (known[0], known[-1]) == (1, 40)
