@@ -28,8 +28,8 @@ CHANGES = ("0.05 or more weaker", "weaker", "within 0.01", "stronger", "0.05 or 
 """Changes of a correlation, in the order of their colours."""
 WIDEST = 16
 """Letters of a name beside a chart."""
-MOST = 12
-"""Columns of a picture of correlations, at most."""
+MOST, WRITTEN = 12, 7
+"""Columns of a picture of correlations, at most, and those whose cells have room for numbers."""
 
 
 def _labels(names: list[str]) -> str:
@@ -39,11 +39,21 @@ def _labels(names: list[str]) -> str:
 
 
 def _short(name: str) -> str:
-    """Leave out the end of a name that is wider than its place."""
+    """Leave out the middle of a name that is wider than its place: the ends tell names apart."""
     name = printable(name)
-    widths = itertools.accumulate(2 if east_asian_width(c) in "WF" else 1 for c in name)
-    fit = sum(width <= WIDEST for width in widths)
-    return name if fit == len(name) else name[: fit - 1] + "\u2026"
+    if sum(map(_width, name)) <= WIDEST:
+        return name
+    begin, end = (_fitting(part, WIDEST // 2) for part in (name, name[::-1]))
+    return f"{begin}\u2026{end[::-1]}"
+
+
+def _fitting(name: str, wide: int) -> str:
+    widths = itertools.accumulate(map(_width, name))
+    return name[: sum(width <= wide for width in widths)]
+
+
+def _width(character: str) -> int:
+    return 2 if east_asian_width(character) in "WF" else 1
 
 
 def distribution(table: pl.DataFrame, name: str, *, width: int = 330, height: int = 150) -> Any:
@@ -93,6 +103,17 @@ def distribution(table: pl.DataFrame, name: str, *, width: int = 330, height: in
     return dressed(layers, words, width, height)
 
 
+def _apart(names: dict[float, str], pixel: float) -> list[float]:
+    """Places whose names do not touch, each a pixel's worth of the axis a width."""
+    places, end = list[float](), -float("inf")
+    for place, name in names.items():
+        half = 4.5 * len(name) * pixel
+        if place - half > end:
+            places.append(place)
+            end = place + half
+    return places
+
+
 def class_sizes(table: pl.DataFrame, k: int, *, width: int = 330, height: int = 190) -> Any:
     """Draw how many records are in groups of each size, with k marked.
 
@@ -124,8 +145,9 @@ def class_sizes(table: pl.DataFrame, k: int, *, width: int = 330, height: int = 
         for row in table.to_dicts()
     ]
     low, high = min([k - 1, *table["low"]]) - 0.5, max([2 * k, *table["high"]]) - 0.4
-    places = table["low"].to_list()[:: max(1, -(-len(table) // 7))]
-    names = dict(table.select("low", "label").rows())
+    middles = (table["low"] + table["high"] - 1) / 2
+    names = dict(zip(middles.to_list(), table["label"].to_list(), strict=True))
+    places = _apart(names, (high - low) / width)
     written = (
         f"{json.dumps([names[a] for a in places])}[indexof({json.dumps(places)}, datum.value)]"
     )
@@ -178,15 +200,15 @@ def loss(table: pl.DataFrame, *, width: int = 230) -> Any:
     return dressed(layers, words, width, max(40, 26 * len(rows)))
 
 
-def linkage(table: pl.DataFrame, k: int, *, width: int = 330, height: int = 190) -> Any:
+def linkage(table: pl.DataFrame, k: int | None, *, width: int = 330, height: int = 190) -> Any:
     """Draw how often an intruder finds the right record, by how many columns they know.
 
     Parameters
     ----------
     table : polars.DataFrame
         What `linkage_table` returned.
-    k : int
-        The smallest group size, which is marked as 1 in k.
+    k : int or None
+        The smallest group size, which is marked as 1 in k; None where it is no limit.
     width, height : int
         Size of the plot in pixels.
 
@@ -206,18 +228,19 @@ def linkage(table: pl.DataFrame, k: int, *, width: int = 330, height: int = 190)
     ]
     axis = alt.Axis(title="columns known", labelAngle=0, ticks=False, labelOverlap=True)
     x = alt.X("x:O", sort=None, axis=axis, scale=alt.Scale(paddingInner=0.35))
-    most = 100 / k
+    most = 100 / k if k else 0.0
     y = heights("y", "linked rightly, %", 1.15 * max([most, *table["dld"].drop_nulls()]))
     bars = started(rows).mark_bar(color=AFTER).encode(x, y)
     layers = [bars]
     if len(rows) <= 10:
         text = started(rows).mark_text(color=INK, dy=-7, fontSize=12)
         layers.append(text.encode(x, y, text="text:N"))
-    at = started([{"y": most, "text": f"1 in {k}"}])
-    shape = {"align": "right", "baseline": "bottom", "dy": -3, "fontWeight": "bold"}
-    layers.append(at.mark_rule(color=MARK, strokeWidth=2, strokeDash=[5, 3]).encode(y))
-    text = at.mark_text(color=MARK, fontSize=12, **shape)
-    layers.append(text.encode(y, text="text:N", x=alt.value(width)))
+    if k:
+        at = started([{"y": most, "text": f"1 in {k}"}])
+        shape = {"align": "right", "baseline": "bottom", "dy": -3, "fontWeight": "bold"}
+        layers.append(at.mark_rule(color=MARK, strokeWidth=2, strokeDash=[5, 3]).encode(y))
+        text = at.mark_text(color=MARK, fontSize=12, **shape)
+        layers.append(text.encode(y, text="text:N", x=alt.value(width)))
     words = "Per cent of records linked rightly, by the number of columns that an intruder knows."
     return dressed(layers, words, width, height)
 
@@ -266,8 +289,10 @@ def correlations(table: pl.DataFrame, *, size: int = 330) -> Any:
     scale = alt.Scale(domain=list(CHANGES), range=list(SHADES))
     cells = started(rows).mark_rect(cornerRadius=3)
     cells = cells.encode(x, y, alt.Color("kind:N", scale=scale, legend=None))
-    text = started(rows).mark_text(color=INK, fontSize=12 if len(names) < 8 else 10)
-    layers = [cells, text.encode(x, y, text="text:N")]
+    layers = [cells]
+    if len(names) <= WRITTEN:
+        text = started(rows).mark_text(color=INK, fontSize=12)
+        layers.append(text.encode(x, y, text="text:N"))
     words = "Change of each correlation between two columns."
     height = min(size, 48 * max(1, len(names) - 1))
     return dressed(layers, words, size - 80, height)

@@ -152,13 +152,14 @@ def intruders(facts: Facts) -> str:
     lines = [[str(row["known"]), percent(row["dld"]), str(row["sets"])] for row in known.to_dicts()]
     head = ["Columns known", "Linked rightly", "Choices of columns tried"]
     numbers = table("Linkage by what the intruder knows", head, lines)
+    together = facts.holds and len(facts.blocks) == 1
+    limit = f" Even the right group gives a chance of only 1 in {facts.k}." if together else ""
     caption = (
         "An intruder who knows exact original values looks for the nearest released record, and "
-        "picks one of those that are alike. Even the right group gives a chance of only 1 in "
-        f"{facts.k}. A blind guess is right in {percent(guess)} of cases. What else an intruder "
-        "knows, such as kept columns, is not in these numbers."
+        f"picks one of those that are alike.{limit} A blind guess is right in {percent(guess)} of "
+        "cases. What else an intruder knows, such as kept columns, is not in these numbers."
     )
-    drawn = svg(charts.linkage(known, facts.k), words)
+    drawn = svg(charts.linkage(known, facts.k if together else None), words)
     return section("intruders", "Can a known person be found?", beside(drawn, caption, numbers))
 
 
@@ -206,7 +207,9 @@ def _correlations(pairs: pl.DataFrame) -> str:
         for i, text in enumerate(charts.CHANGES)
     )
     drawn = svg(charts.correlations(pairs), words)
-    caption = f"How the columns move together: after minus before. {keys}"
+    names = {*pairs["first"], *pairs["second"]}
+    some = f" The {charts.MOST} that change most are drawn." if len(names) > charts.MOST else ""
+    caption = f"How the columns move together: after minus before.{some} {keys}"
     return figure(drawn, caption, numbers, "Change of each correlation")
 
 

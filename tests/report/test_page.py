@@ -179,6 +179,12 @@ def test_the_verdict_counts_what_is_too_small():
     assert "4 records are in 3 groups of fewer than 3 alike (the smallest group has 1)" in found
 
 
+def test_one_in_k_is_said_only_where_it_is_a_limit():
+    assert "a chance of only 1 in 5" in page()
+    assert "1 in 5" not in page_of(columns=[["income", "wealth"], ["debt"]])
+    assert "1 in 7" not in page_of(k=7)
+
+
 def test_groups_are_counted_within_strata():
     original = pl.DataFrame({"a": [1, 2, 3, 4, 5, 6], "s": list("xxxxyy")})
     masked = original.with_columns(a=pl.Series([2, 2, 2, 5, 5, 5]))
