@@ -181,7 +181,7 @@ def _dominated(
         keys = [masked.get_column(n).alias(f"k{i}") for i, n in enumerate([*block, *strata])]
         numeric = [name for name in block if original.schema[name].is_numeric()]
         sizes = [
-            original.get_column(name).cast(pl.Float64).abs().alias(f"x{i}")
+            original.get_column(name).alias(f"x{i}").cast(pl.Float64).abs()
             for i, name in enumerate(numeric)
         ]
         by = [key.name for key in keys]

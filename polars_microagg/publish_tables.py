@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,6 @@ from polars_microagg.publish_swap import Swap, checked
 
 __all__ = ["TableSwap", "read_table"]
 
-NEW = "__microagg_new__"
 CLOSED: dict[str, Any] = {"enable_external_access": "false"}
 """No statement on the file may read or write another."""
 
@@ -74,6 +74,8 @@ class TableSwap(Swap):
     def __init__(self, path: Path, table: str, record: Path) -> None:
         super().__init__(record, record)
         self._path, self._table = path, table
+        token = secrets.token_hex(8)
+        self._new, self._given = f"__microagg_{token}_new", f"__microagg_{token}_given"
 
     def __enter__(self) -> Self:
         """Open the file, and put back a record that a killed writer set aside."""
@@ -114,19 +116,19 @@ class TableSwap(Swap):
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write the new rows beside the old ones."""
-        self._con.register("__microagg_frame__", frame.to_arrow())
-        self._attempt(lambda: self._con.execute(f"CREATE TABLE {NEW} AS FROM __microagg_frame__"))
+        self._con.register(self._given, frame.to_arrow())
+        self._attempt(lambda: self._con.execute(f"CREATE TABLE {self._new} AS FROM {self._given}"))
 
     def reread(self) -> pl.DataFrame:
         """Read the new rows."""
-        return _rows(self._con, NEW)
+        return _rows(self._con, self._new)
 
     def commit(self, record: bytes) -> None:
         """Put the new rows and their record in place of the old ones."""
 
         def replace() -> None:
             self._con.execute(f"DROP TABLE IF EXISTS {_quoted(self._table)}")
-            self._con.execute(f"ALTER TABLE {NEW} RENAME TO {_quoted(self._table)}")
+            self._con.execute(f"ALTER TABLE {self._new} RENAME TO {_quoted(self._table)}")
             self._con.execute("COMMIT")
 
         self._attempt(lambda: self.put(record, replace, self._digest))

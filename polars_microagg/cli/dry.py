@@ -73,7 +73,7 @@ def _problems(job: Job, frame: pl.DataFrame, roles: Roles, sizes: pl.Series) -> 
     for name in roles.mask:
         try:
             refuse(name, frame.schema[name])
-            require(frame.get_column(name), name, job.options.get("nulls", "raise"))
+            require(frame.get_column(name).alias("0"), name, job.options.get("nulls", "raise"))
         except MicroaggError as error:
             found.append(error)
     small = int((sizes < job.k).sum())
@@ -107,9 +107,7 @@ def estimate(job: Job, frame: pl.DataFrame, roles: Roles, sizes: Sequence[int]) 
         Seconds and megabytes, both rough.
     """
     options = {n: v for n, v in job.options.items() if n not in ("strata", "order_by")}
-    columns = frame.select(pl.col(pl.Boolean).exclude(pl.Boolean)).with_columns(
-        frame.get_column(name) for name in roles.mask
-    )
+    columns = pl.DataFrame({name: frame.get_column(name) for name in roles.mask})
     rows = min(FIRST, len(columns))
     while True:
         some = columns.sample(rows, seed=0)

@@ -1,0 +1,261 @@
+"""Commands that succeed: what they write, what they say, and where they say it."""
+
+import io
+import json
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.cli import bar as bars
+from polars_microagg.cli.bar import Bar
+from polars_microagg.cli.dry import estimate
+from polars_microagg.cli.main import main
+from polars_microagg.cli.settings import Roles
+from polars_microagg.publish import Job
+from polars_microagg.publish_files import Place
+
+from .conftest import ROLES, SECRET
+
+
+def expected(people, **options):
+    return mg.mdav(people.drop("name"), ["age", "income"], 5, strata="region", **options)
+
+
+def place(folder, name):
+    return f"{folder}/{name}"
+
+
+@pytest.mark.parametrize("into", ["out.parquet", "out.csv", "out.arrow", "out.arrows", "out.ndjson", "out.duckdb::t"])
+@pytest.mark.parametrize("form", ["in.parquet", "in.csv", "in.arrow", "in.arrows", "in.jsonl", "in.duckdb::t"])
+def test_every_format_into_every_format(form, into, people, tmp_path, microagg):
+    source, target = place(tmp_path, form), place(tmp_path, into)
+    if form.endswith("csv"):
+        people.write_csv(source)
+    elif form.endswith("jsonl"):
+        people.write_ndjson(source)
+    elif form.endswith("::t"):
+        import duckdb
+
+        with duckdb.connect(f"{tmp_path}/in.duckdb") as con:
+            con.register("people", people.to_arrow())
+            con.execute("CREATE TABLE t AS FROM people")
+    else:
+        {"parquet": people.write_parquet, "arrow": people.write_ipc, "arrows": people.write_ipc_stream}[form[3:]](source)
+    done = microagg("protect", source, "-o", target, *ROLES)
+    assert done.code == 0, done.err
+    assert not done.out
+    assert "k=5, loss" in done.err
+    found = Place.of(target).read()
+    assert found.columns == ["region", "age", "income"]
+    assert [float(v) for v in found["income"]] == expected(people)["income"].to_list()
+    assert microagg("verify", target, "--original", source).code == 0
+
+
+def test_a_stream_in_and_out_is_nothing_but_the_stream(people, tmp_path):
+    raw = io.BytesIO()
+    people.write_ipc_stream(raw)
+    code = "from polars_microagg.cli.main import run; run()"
+    command = [sys.executable, "-c", code, "protect", "-", "-o", "-", *ROLES, "--manifest", str(tmp_path / "m.json")]
+    done = subprocess.run(command, input=raw.getvalue(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert pl.read_ipc_stream(io.BytesIO(done.stdout)).equals(expected(people))
+    told = json.loads((tmp_path / "m.json").read_text())
+    import hashlib
+
+    assert told["output"]["sha256"] == hashlib.sha256(done.stdout).hexdigest()
+    (tmp_path / "copy.arrows").write_bytes(done.stdout)
+    assert main(["verify", str(tmp_path / "copy.arrows"), "--manifest", str(tmp_path / "m.json")]) == 0
+    broken = subprocess.run([*command, "--overwrite"], input=raw.getvalue()[:-90], capture_output=True, check=False)
+    assert broken.returncode == 3
+    assert broken.stdout == b""
+    assert b"standard input" in broken.stderr
+    assert broken.stderr.count(b"\n") == 1
+
+
+def test_json_is_the_manifest_and_nothing_else(source, tmp_path, microagg):
+    done = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES, "--json")
+    assert json.loads(done.out) == json.loads((tmp_path / "out.parquet.manifest.json").read_text())
+    again = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES, "--json")
+    assert json.loads(again.out)["exit_code"] == again.code == 5
+    assert SECRET not in done.out + done.err
+
+
+def test_the_hash_of_the_input_is_checked_with_its_key(source, tmp_path, microagg):
+    key, other, target = tmp_path / "key", tmp_path / "other", tmp_path / "out.parquet"
+    key.write_text("0123456789abcdef0123\n")
+    other.write_text("another key of 16 bytes")
+    assert microagg("protect", source, "-o", target, *ROLES, "--hash-key-file", key).code == 0
+    arguments = ["verify", target, "--original", source, "--hash-key-file"]
+    assert microagg(*arguments, key).code == 0
+    done = microagg(*arguments, other)
+    assert done.code == 4
+    assert "WRONG  input" in done.out
+    assert microagg("verify", target, "--hash-key-file", key).code == 2
+
+
+def test_verify_says_what_does_not_hold(source, tmp_path, microagg):
+    target = tmp_path / "out.parquet"
+    assert microagg("protect", source, "-o", target, *ROLES).code == 0
+    pl.read_parquet(target).with_columns(age=pl.int_range(pl.len())).write_parquet(target)
+    done = microagg("verify", target, "--json")
+    assert done.code == 4
+    wrong = {c["check"] for c in json.loads(done.out)["checks"] if not c["holds"]}
+    assert wrong == {"hash", "k"}
+    done = microagg("verify", target, "--columns", "age,income", "--k", "5")
+    assert done.code == 4
+    assert "not 5-anonymous" in done.err
+    assert microagg("verify", source, "--columns", "region", "--k", "5").code == 0
+    assert microagg("verify", source).code == 3
+
+
+def test_verify_and_k_hold_for_blocks_of_columns(source, tmp_path, microagg):
+    (tmp_path / "job.toml").write_text("columns = [['age'], ['income']]\nkeep = ['region']\ndrop = ['name']\nk = 5\n")
+    done = microagg("protect", source, "-o", tmp_path / "o.parquet", "--config", tmp_path / "job.toml")
+    assert done.code == 0
+    assert "Warning: The 2 blocks of columns are masked each on its own" in done.err
+    assert microagg("verify", tmp_path / "o.parquet").code == 0
+
+
+# --- Dry run -------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_tells_all_and_writes_nothing(source, people, tmp_path, microagg):
+    before = sorted(tmp_path.iterdir())
+    done = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES, "--dry-run")
+    assert done.code == 0
+    for words in ("income  Float64  mask", "region  String   stratum", "name    String   drop", "60 rows, 2 strata, 0 of them below k", "to mask", "MB of memory"):
+        assert words in done.out
+    rare = people.with_columns(region=pl.when(pl.int_range(60) < 3).then(pl.lit("E")).otherwise("region"))
+    rare.with_columns(net=pl.col("income") * 2).write_parquet(source)
+    done = microagg("protect", source, *ROLES, "--keep", "net", "--dry-run", "--json")
+    assert done.code == 4
+    told = json.loads(done.out)
+    assert told["strata"] == {"count": 3, "below_k": 1}
+    assert told["problems"][0]["error"] == "TooFewRecordsError"
+    assert any("'net' reveals" in sentence for sentence in told["warnings"])
+    assert "estimate" not in told
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(("method", "power"), [("mdav", 2.0), ("pcp", 1.0)])
+def test_an_estimate_grows_as_the_method_does(method, power, people):
+    table = people.drop("name")
+    job, roles = Job.of(["age", "income"], 5, method, {}), Roles([["age", "income"]], [], ["region"], [])
+    one, ten = (estimate(job, table, roles, [n])["masking_seconds"] for n in (10**6, 10**7))
+    assert 10**power * 0.9 <= ten / one <= 10**power * 1.4
+
+
+# --- Measures ------------------------------------------------------------------------------------
+
+
+def test_risk_takes_its_columns_from_the_manifest(source, people, tmp_path, microagg):
+    target = tmp_path / "out.csv"
+    assert microagg("protect", source, "-o", target, *ROLES).code == 0
+    found = json.loads(microagg("risk", target, "--original", source, "--json").out)
+    masked = expected(people)
+    plain = mg.assess(people, masked, ["age", "income"]).row(0, named=True)
+    assert found["dld"] == plain["dld"]
+    assert found["loss"] == pytest.approx(plain["loss"], rel=1e-12)
+    assert found["records"] == 60
+    known = json.loads(microagg("risk", target, "--original", source, "--known", "age", "--json").out)
+    assert known["dld"] == mg.dld(people, masked, ["age", "income"], known=["age"])
+    counted = microagg("risk", source, "--columns", "region")
+    assert counted.code == 0
+    assert "k_min" in counted.out
+    assert microagg("risk", source).code == 2
+    assert microagg("risk", source, "--columns", "agee").code == 3
+
+
+@pytest.mark.skipif(not hasattr(mg, "compare"), reason="needs polars_microagg.compare")
+def test_compare_recommends_one_line(source, microagg):
+    arguments = ["compare", source, "--columns", "age,income", "--methods", "mdav,fixed_size", "--ks", "3,5"]
+    done = microagg(*arguments, "--json", "--require", "dld<=60")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert {(row["method"], row["k"]) for row in told["compared"]} == {("mdav", 3), ("mdav", 5), ("fixed_size", 3), ("fixed_size", 5)}
+    assert told["recommended"]["method"] in ("mdav", "fixed_size")
+    assert "fixed_size" in microagg(*arguments).out
+    assert microagg("compare", source).code == 2
+
+
+def test_methods_are_listed(microagg):
+    assert "vmdav" in microagg("methods").out
+    assert "--gamma" in microagg("methods", "vmdav").out
+    assert {row["name"] for row in json.loads(microagg("methods", "--json").out)} >= {"mdav", "lowloss"}
+
+
+# --- Demo ----------------------------------------------------------------------------------------
+
+
+def test_the_demo_shows_and_writes_a_release(tmp_path, microagg):
+    folder = tmp_path / "demo"
+    done = microagg("demo", folder)
+    assert done.code == 0, done.err
+    for words in ("Before:", "After:", "of the information", "shared by at least 5 patients"):
+        assert words in done.out
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {"patients.csv", "patients_masked.csv", "patients_masked.csv.manifest.json", "report.html"}
+    assert microagg("verify", folder / "patients_masked.csv", "--original", folder / "patients.csv").code == 0
+    assert microagg("demo", folder).code == 5
+    assert microagg("demo", folder, "--overwrite").code == 0
+
+
+# --- Progress ------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_bar_tells_share_and_time_left(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    screen = Terminal()
+    bar = Bar([300, 100], screen)
+    for second, done, total in ((30, 150, 300), (60, 300, 300), (70, 50, 100), (80, 100, 100)):
+        now[0] = second
+        bar(done, total, "mdav")
+    lines = [line for line in screen.getvalue().split("\r\x1b[K") if line]
+    assert [line.partition("] ")[2] for line in lines] == [" 38%, 50 s left", " 75%, 20 s left", " 88%, 10 s left", "100%, 0 s left"]
+
+
+def test_no_bar_without_a_terminal(source, tmp_path, microagg):
+    assert not Bar([1.0], io.StringIO()).on
+    done = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES)
+    assert "\r" not in done.err
+
+
+def test_a_terminal_sees_the_bar(people, tmp_path, monkeypatch):
+    pl.concat([people] * 100).with_columns(age=pl.int_range(pl.len())).write_parquet(tmp_path / "in.parquet")
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(bars, "EVERY", 0.0)
+    assert main(["protect", str(tmp_path / "in.parquet"), "-o", str(tmp_path / "o.parquet"), *ROLES]) == 0
+    assert "mdav [" in screen.getvalue()
+    assert " left" in screen.getvalue()
+
+
+# --- Signals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+def test_a_signal_ends_with_130_and_leaves_nothing(sent, people, tmp_path):
+    import signal
+
+    pl.concat([people] * 2000).with_columns(age=pl.int_range(pl.len())).write_parquet(tmp_path / "in.parquet")
+    code = "from polars_microagg.cli.main import run; run()"
+    command = [sys.executable, "-c", code, "protect", str(tmp_path / "in.parquet"), "-o", str(tmp_path / "o.parquet"), *ROLES]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        while len(list(tmp_path.iterdir())) < 2 and running.poll() is None:
+            time.sleep(0.05)
+        running.send_signal(getattr(signal, sent))
+        out, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert err.strip() == "Interrupted. Nothing was published."
+    assert not out
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
