@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.cli import protect
-from polars_microagg.cli.page import has_page
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import show, table
 from polars_microagg.errors import OutputError
@@ -57,8 +56,8 @@ def run(given: Namespace) -> int:
     except (OSError, ValueError):
         raise OutputError.of(folder, "the folder cannot be made. Name another.") from None
     before, after = folder / "patients.csv", folder / "patients_masked.csv"
-    page = [folder / "report.html"] if has_page() else []
-    for path in (before, after, *page):
+    page = folder / "report.html"
+    for path in (before, after, page):
         if os.path.lexists(path) and not given.overwrite:
             raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
         checked(path)
@@ -67,7 +66,7 @@ def run(given: Namespace) -> int:
     put(before, buffer.getvalue())
     arguments = [str(before), "-o", str(after), "--columns", "age,income,weight", "--k", "5"]
     arguments += ["--strata", "region", "--drop", "patient", "--require", "dld<=15"]
-    arguments += [word for path in page for word in ("--report", str(path))]
+    arguments += ["--report", str(page)]
     shown = " ".join(f"'{word}'" if set(word) & set("<> ") else word for word in arguments)
     show(f"$ microagg protect {shown}\n")
     parser = Parser(prog="microagg protect")
@@ -82,8 +81,6 @@ def run(given: Namespace) -> int:
         f"{found['loss']:.1f} % of the information\nis lost, and an intruder who knows age, income "
         f"and weight links {found['dld']:.1f} % of the patients."
     )
-    if not page:
-        show("For a report as well: pip install 'polars_microagg[report]'")
     show(f"\nIn {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
     show(f"Check the release: microagg verify {after}")
     return 0

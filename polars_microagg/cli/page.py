@@ -1,47 +1,29 @@
-"""The report as one file, where what draws it is installed."""
+"""The report as one file: with charts where what draws them is installed."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from polars_microagg.errors import InvalidParameterError
+from polars_microagg.cli.plain_page import plain_page
 
-__all__ = ["has_page", "page", "require_page"]
+__all__ = ["WITHOUT", "draws", "page"]
 
+WITHOUT = (
+    "The report has no charts, as what draws them is not installed. For charts: "
+    "pip install 'polars_microagg[report]'"
+)
 
-def has_page() -> bool:
-    """Tell whether a report can be written."""
-    try:
-        require_page()
-    except InvalidParameterError:
-        return False
-    return True
+DRAWERS = ("altair", "vl_convert", "polars_microagg.report")
 
 
-def require_page() -> Any:
-    """Import what writes the report, or say how to get it.
-
-    Returns
-    -------
-    module
-        `polars_microagg.report`.
-
-    Raises
-    ------
-    InvalidParameterError
-        It is not installed.
-    """
-    try:
-        return importlib.import_module("polars_microagg.report")
-    except ImportError:
-        raise InvalidParameterError(
-            "A report needs packages that draw, which are not installed. Install them with "
-            "pip install 'polars_microagg[report]', or leave the report out."
-        ) from None
+def draws() -> bool:
+    """Tell whether charts can be drawn."""
+    return all(importlib.util.find_spec(name) for name in DRAWERS)
 
 
 def page(
@@ -50,25 +32,39 @@ def page(
     blocks: Sequence[Sequence[str]],
     k: int,
     strata: Sequence[str],
-    manifest: dict[str, Any] | None,
-    warnings: Sequence[str] = (),
+    manifest: dict[str, Any],
 ) -> bytes:
-    """Write the report of a release."""
-    names = [name for block in blocks for name in block]
-    try:
-        html: str = require_page().report_html(
-            original,
-            masked,
-            names,
-            k=k,
-            strata=list(strata) or None,
-            settings=None if manifest is None else manifest["config"],
-            manifest=manifest,
-            warnings=tuple(warnings or (() if manifest is None else manifest["warnings"])),
-        )
-    except ImportError:
-        raise InvalidParameterError(
-            "A report needs packages that draw, which are not installed. Install them with "
-            "pip install 'polars_microagg[report]', or leave the report out."
-        ) from None
+    """Write the report of a release.
+
+    Parameters
+    ----------
+    original, masked : polars.DataFrame
+        The table before and after.
+    blocks : sequence of sequence of str
+        Columns that were masked together.
+    k : int
+        Smallest group size.
+    strata : sequence of str
+        Columns that keep records apart.
+    manifest : dict
+        The manifest.
+
+    Returns
+    -------
+    bytes
+        One HTML file.
+    """
+    if not draws():
+        return plain_page(manifest).encode()
+    columns = [list(block) for block in blocks]
+    html: str = importlib.import_module("polars_microagg.report").report_html(
+        original,
+        masked,
+        columns if len(columns) > 1 else columns[0],
+        k=k,
+        strata=list(strata) or None,
+        settings=manifest["config"],
+        manifest=manifest,
+        warnings=tuple(manifest["warnings"]),
+    )
     return html.encode()

@@ -16,7 +16,7 @@ from polars_microagg.cli import dry
 from polars_microagg.cli.bar import Bar
 from polars_microagg.cli.exits import code_of
 from polars_microagg.cli.options import names_in, own_options
-from polars_microagg.cli.page import page, require_page
+from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import as_flags, show, show_json, tell
 from polars_microagg.cli.settings import Roles, hash_key, roles, settings, table_of
@@ -26,7 +26,7 @@ from polars_microagg.parameters import CHOICES, COMMON
 from polars_microagg.progress import progress
 from polars_microagg.publish import Job, release
 from polars_microagg.publish_files import Place
-from polars_microagg.publish_swap import waiting
+from polars_microagg.publish_swap import checked, waiting
 from polars_microagg.registry import methods
 
 __all__ = ["EXAMPLES", "add", "job", "protect", "publish", "run"]
@@ -108,7 +108,7 @@ def protect(given: Namespace) -> dict[str, Any]:
         )
     job(asked, Roles([["a"]], [], [], []))
     if asked.get("report"):
-        require_page()
+        _free(Path(asked["report"]), bool(asked.get("overwrite")))
     frame = source.read()
     role = roles(asked, frame.columns)
     frame = table_of(frame, role.mask, source.format)
@@ -142,6 +142,13 @@ def job(asked: dict[str, Any], role: Roles) -> Job:
         dropped=role.drop,
         hash_key=hash_key(asked.get("hash_key_file")),
     )
+
+
+def _free(path: Path, overwrite: bool) -> None:
+    """Refuse a report that cannot be written before any work is done."""
+    checked(path)
+    if os.path.lexists(path) and not overwrite:
+        raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
 
 
 def _same(source: Place, target: Place) -> bool:
@@ -178,11 +185,8 @@ def publish(
 
         def before(told: dict[str, Any], masked: pl.DataFrame) -> None:
             if asked.get("report"):
-                path = Path(asked["report"])
-                if os.path.lexists(path) and not asked.get("overwrite"):
-                    raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
                 html = page(frame, masked, role.blocks, made.k, role.stratum, told)
-                finish.append(held.enter_context(waiting(path, html)))
+                finish.append(held.enter_context(waiting(Path(asked["report"]), html)))
 
         held.enter_context(progress(bar if bar.on else None))
         told, _ = release(
@@ -199,6 +203,8 @@ def publish(
             rename()
     for sentence in told["warnings"]:
         tell(f"Warning: {as_flags(sentence)}")
+    if asked.get("report") and not draws():
+        tell(WITHOUT)
     tell(_last_line(told, target, manifest or target.record))
     return told
 

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from polars_microagg.cli.options import names_in
-from polars_microagg.cli.page import page, require_page
+from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import tell
 from polars_microagg.cli.settings import table_of
@@ -48,7 +48,6 @@ def run(given: Namespace) -> int:
     path = Path(given.output or f"{place.path}.report.html")
     if os.path.lexists(path) and not given.overwrite:
         raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
-    require_page()
     told = read_manifest(record)
     if wrong := [finding for finding in check(place, record) if not finding.holds]:
         raise InvalidDataError(f"The release is not what its manifest says: {wrong[0].says}")
@@ -66,5 +65,7 @@ def run(given: Namespace) -> int:
         told,
     )
     put(path, html)
+    if not draws():
+        tell(WITHOUT)
     tell(f"Wrote {path}.")
     return 0

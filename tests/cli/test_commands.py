@@ -1,7 +1,9 @@
 """Commands that succeed: what they write, what they say, and where they say it."""
 
 import io
+import itertools
 import json
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +13,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.cli import bar as bars
+from polars_microagg.cli import dry
 from polars_microagg.cli.bar import Bar
 from polars_microagg.cli.dry import estimate
 from polars_microagg.cli.main import main
@@ -29,8 +32,12 @@ def place(folder, name):
     return f"{folder}/{name}"
 
 
-@pytest.mark.parametrize("into", ["out.parquet", "out.csv", "out.arrow", "out.arrows", "out.ndjson", "out.duckdb::t"])
-@pytest.mark.parametrize("form", ["in.parquet", "in.csv", "in.arrow", "in.arrows", "in.jsonl", "in.duckdb::t"])
+@pytest.mark.parametrize(
+    "into", ["out.parquet", "out.csv", "out.arrow", "out.arrows", "out.ndjson", "out.duckdb::t"]
+)
+@pytest.mark.parametrize(
+    "form", ["in.parquet", "in.csv", "in.arrow", "in.arrows", "in.jsonl", "in.duckdb::t"]
+)
 def test_every_format_into_every_format(form, into, people, tmp_path, microagg):
     source, target = place(tmp_path, form), place(tmp_path, into)
     if form.endswith("csv"):
@@ -44,7 +51,11 @@ def test_every_format_into_every_format(form, into, people, tmp_path, microagg):
             con.register("people", people.to_arrow())
             con.execute("CREATE TABLE t AS FROM people")
     else:
-        {"parquet": people.write_parquet, "arrow": people.write_ipc, "arrows": people.write_ipc_stream}[form[3:]](source)
+        {
+            "parquet": people.write_parquet,
+            "arrow": people.write_ipc,
+            "arrows": people.write_ipc_stream,
+        }[form[3:]](source)
     done = microagg("protect", source, "-o", target, *ROLES)
     assert done.code == 0, done.err
     assert not done.out
@@ -59,7 +70,18 @@ def test_a_stream_in_and_out_is_nothing_but_the_stream(people, tmp_path):
     raw = io.BytesIO()
     people.write_ipc_stream(raw)
     code = "from polars_microagg.cli.main import run; run()"
-    command = [sys.executable, "-c", code, "protect", "-", "-o", "-", *ROLES, "--manifest", str(tmp_path / "m.json")]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "protect",
+        "-",
+        "-o",
+        "-",
+        *ROLES,
+        "--manifest",
+        str(tmp_path / "m.json"),
+    ]
     done = subprocess.run(command, input=raw.getvalue(), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert pl.read_ipc_stream(io.BytesIO(done.stdout)).equals(expected(people))
@@ -68,8 +90,12 @@ def test_a_stream_in_and_out_is_nothing_but_the_stream(people, tmp_path):
 
     assert told["output"]["sha256"] == hashlib.sha256(done.stdout).hexdigest()
     (tmp_path / "copy.arrows").write_bytes(done.stdout)
-    assert main(["verify", str(tmp_path / "copy.arrows"), "--manifest", str(tmp_path / "m.json")]) == 0
-    broken = subprocess.run([*command, "--overwrite"], input=raw.getvalue()[:-90], capture_output=True, check=False)
+    assert (
+        main(["verify", str(tmp_path / "copy.arrows"), "--manifest", str(tmp_path / "m.json")]) == 0
+    )
+    broken = subprocess.run(
+        [*command, "--overwrite"], input=raw.getvalue()[:-90], capture_output=True, check=False
+    )
     assert broken.returncode == 3
     assert broken.stdout == b""
     assert b"standard input" in broken.stderr
@@ -113,8 +139,12 @@ def test_verify_says_what_does_not_hold(source, tmp_path, microagg):
 
 
 def test_verify_and_k_hold_for_blocks_of_columns(source, tmp_path, microagg):
-    (tmp_path / "job.toml").write_text("columns = [['age'], ['income']]\nkeep = ['region']\ndrop = ['name']\nk = 5\n")
-    done = microagg("protect", source, "-o", tmp_path / "o.parquet", "--config", tmp_path / "job.toml")
+    (tmp_path / "job.toml").write_text(
+        "columns = [['age'], ['income']]\nkeep = ['region']\ndrop = ['name']\nk = 5\n"
+    )
+    done = microagg(
+        "protect", source, "-o", tmp_path / "o.parquet", "--config", tmp_path / "job.toml"
+    )
     assert done.code == 0
     assert "Warning: The 2 blocks of columns are masked each on its own" in done.err
     assert microagg("verify", tmp_path / "o.parquet").code == 0
@@ -127,9 +157,18 @@ def test_a_dry_run_tells_all_and_writes_nothing(source, people, tmp_path, microa
     before = sorted(tmp_path.iterdir())
     done = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES, "--dry-run")
     assert done.code == 0
-    for words in ("income  Float64  mask", "region  String   stratum", "name    String   drop", "60 rows, 2 strata, 0 of them below k", "to mask", "MB of memory"):
+    for words in (
+        "income  Float64  mask",
+        "region  String   stratum",
+        "name    String   drop",
+        "60 rows, 2 strata, 0 of them below k",
+        "to mask",
+        "MB of memory",
+    ):
         assert words in done.out
-    rare = people.with_columns(region=pl.when(pl.int_range(60) < 3).then(pl.lit("E")).otherwise("region"))
+    rare = people.with_columns(
+        region=pl.when(pl.int_range(60) < 3).then(pl.lit("E")).otherwise("region")
+    )
     rare.with_columns(net=pl.col("income") * 2).write_parquet(source)
     done = microagg("protect", source, *ROLES, "--keep", "net", "--dry-run", "--json")
     assert done.code == 4
@@ -142,11 +181,17 @@ def test_a_dry_run_tells_all_and_writes_nothing(source, people, tmp_path, microa
 
 
 @pytest.mark.parametrize(("method", "power"), [("mdav", 2.0), ("pcp", 1.0)])
-def test_an_estimate_grows_as_the_method_does(method, power, people):
+def test_an_estimate_grows_as_the_method_does(method, power, people, monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(dry.time, "process_time", lambda: 0.2 * next(ticks))
     table = people.drop("name")
-    job, roles = Job.of(["age", "income"], 5, method, {}), Roles([["age", "income"]], [], ["region"], [])
+    job, roles = (
+        Job.of(["age", "income"], 5, method, {}),
+        Roles([["age", "income"]], [], ["region"], []),
+    )
     one, ten = (estimate(job, table, roles, [n])["masking_seconds"] for n in (10**6, 10**7))
-    assert 10**power * 0.9 <= ten / one <= 10**power * 1.4
+    assert one == pytest.approx(0.2 * (10**6 / 60) ** power, rel=2.5 * (2 - power) + 1e-2)
+    assert ten / one == pytest.approx(10**power, rel=0.2)
 
 
 # --- Measures ------------------------------------------------------------------------------------
@@ -161,7 +206,9 @@ def test_risk_takes_its_columns_from_the_manifest(source, people, tmp_path, micr
     assert found["dld"] == plain["dld"]
     assert found["loss"] == pytest.approx(plain["loss"], rel=1e-12)
     assert found["records"] == 60
-    known = json.loads(microagg("risk", target, "--original", source, "--known", "age", "--json").out)
+    known = json.loads(
+        microagg("risk", target, "--original", source, "--known", "age", "--json").out
+    )
     assert known["dld"] == mg.dld(people, masked, ["age", "income"], known=["age"])
     counted = microagg("risk", source, "--columns", "region")
     assert counted.code == 0
@@ -172,11 +219,25 @@ def test_risk_takes_its_columns_from_the_manifest(source, people, tmp_path, micr
 
 @pytest.mark.skipif(not hasattr(mg, "compare"), reason="needs polars_microagg.compare")
 def test_compare_recommends_one_line(source, microagg):
-    arguments = ["compare", source, "--columns", "age,income", "--methods", "mdav,fixed_size", "--ks", "3,5"]
+    arguments = [
+        "compare",
+        source,
+        "--columns",
+        "age,income",
+        "--methods",
+        "mdav,fixed_size",
+        "--ks",
+        "3,5",
+    ]
     done = microagg(*arguments, "--json", "--require", "dld<=60")
     assert done.code == 0, done.err
     told = json.loads(done.out)
-    assert {(row["method"], row["k"]) for row in told["compared"]} == {("mdav", 3), ("mdav", 5), ("fixed_size", 3), ("fixed_size", 5)}
+    assert {(row["method"], row["k"]) for row in told["compared"]} == {
+        ("mdav", 3),
+        ("mdav", 5),
+        ("fixed_size", 3),
+        ("fixed_size", 5),
+    }
     assert told["recommended"]["method"] in ("mdav", "fixed_size")
     assert "fixed_size" in microagg(*arguments).out
     assert microagg("compare", source).code == 2
@@ -185,7 +246,10 @@ def test_compare_recommends_one_line(source, microagg):
 def test_methods_are_listed(microagg):
     assert "vmdav" in microagg("methods").out
     assert "--gamma" in microagg("methods", "vmdav").out
-    assert {row["name"] for row in json.loads(microagg("methods", "--json").out)} >= {"mdav", "lowloss"}
+    assert {row["name"] for row in json.loads(microagg("methods", "--json").out)} >= {
+        "mdav",
+        "lowloss",
+    }
 
 
 # --- Demo ----------------------------------------------------------------------------------------
@@ -198,8 +262,18 @@ def test_the_demo_shows_and_writes_a_release(tmp_path, microagg):
     for words in ("Before:", "After:", "of the information", "shared by at least 5 patients"):
         assert words in done.out
     names = {path.name for path in folder.iterdir()}
-    assert names >= {"patients.csv", "patients_masked.csv", "patients_masked.csv.manifest.json", "report.html"}
-    assert microagg("verify", folder / "patients_masked.csv", "--original", folder / "patients.csv").code == 0
+    assert names >= {
+        "patients.csv",
+        "patients_masked.csv",
+        "patients_masked.csv.manifest.json",
+        "report.html",
+    }
+    assert (
+        microagg(
+            "verify", folder / "patients_masked.csv", "--original", folder / "patients.csv"
+        ).code
+        == 0
+    )
     assert microagg("demo", folder).code == 5
     assert microagg("demo", folder, "--overwrite").code == 0
 
@@ -221,7 +295,12 @@ def test_a_bar_tells_share_and_time_left(monkeypatch):
         now[0] = second
         bar(done, total, "mdav")
     lines = [line for line in screen.getvalue().split("\r\x1b[K") if line]
-    assert [line.partition("] ")[2] for line in lines] == [" 38%, 50 s left", " 75%, 20 s left", " 88%, 10 s left", "100%, 0 s left"]
+    assert [line.partition("] ")[2] for line in lines] == [
+        " 38%, 50 s left",
+        " 75%, 20 s left",
+        " 88%, 10 s left",
+        "100%, 0 s left",
+    ]
 
 
 def test_no_bar_without_a_terminal(source, tmp_path, microagg):
@@ -231,11 +310,16 @@ def test_no_bar_without_a_terminal(source, tmp_path, microagg):
 
 
 def test_a_terminal_sees_the_bar(people, tmp_path, monkeypatch):
-    pl.concat([people] * 100).with_columns(age=pl.int_range(pl.len())).write_parquet(tmp_path / "in.parquet")
+    pl.concat([people] * 100).with_columns(age=pl.int_range(pl.len())).write_parquet(
+        tmp_path / "in.parquet"
+    )
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(bars, "EVERY", 0.0)
-    assert main(["protect", str(tmp_path / "in.parquet"), "-o", str(tmp_path / "o.parquet"), *ROLES]) == 0
+    assert (
+        main(["protect", str(tmp_path / "in.parquet"), "-o", str(tmp_path / "o.parquet"), *ROLES])
+        == 0
+    )
     assert "mdav [" in screen.getvalue()
     assert " left" in screen.getvalue()
 
@@ -247,10 +331,23 @@ def test_a_terminal_sees_the_bar(people, tmp_path, monkeypatch):
 def test_a_signal_ends_with_130_and_leaves_nothing(sent, people, tmp_path):
     import signal
 
-    pl.concat([people] * 2000).with_columns(age=pl.int_range(pl.len())).write_parquet(tmp_path / "in.parquet")
+    pl.concat([people] * 2000).with_columns(age=pl.int_range(pl.len())).write_parquet(
+        tmp_path / "in.parquet"
+    )
     code = "from polars_microagg.cli.main import run; run()"
-    command = [sys.executable, "-c", code, "protect", str(tmp_path / "in.parquet"), "-o", str(tmp_path / "o.parquet"), *ROLES]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "protect",
+        str(tmp_path / "in.parquet"),
+        "-o",
+        str(tmp_path / "o.parquet"),
+        *ROLES,
+    ]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
         while len(list(tmp_path.iterdir())) < 2 and running.poll() is None:
             time.sleep(0.05)
         running.send_signal(getattr(signal, sent))
@@ -259,3 +356,68 @@ def test_a_signal_ends_with_130_and_leaves_nothing(sent, people, tmp_path):
     assert err.strip() == "Interrupted. Nothing was published."
     assert not out
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+# --- Report --------------------------------------------------------------------------------------
+
+
+def test_a_report_goes_with_the_release_or_with_nothing(source, tmp_path, microagg):
+    html = tmp_path / "report.html"
+    arguments = ["protect", source, "-o", tmp_path / "out.parquet", *ROLES, "--report", html]
+    assert microagg(*arguments, "--require", "loss<=0.5").code == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+    assert microagg(*arguments).code == 0
+    page = html.read_text()
+    assert SECRET not in page
+    assert "<script" not in page
+    assert not re.findall(r"(?:src|href)\s*=\s*[\"']?(?:https?:)?//", page)
+    assert microagg("report", tmp_path / "out.parquet", "--original", source, "-o", html).code == 5
+    again = microagg(
+        "report", tmp_path / "out.parquet", "--original", source, "-o", html, "--overwrite"
+    )
+    assert again.code == 0, again.err
+    pl.read_parquet(tmp_path / "out.parquet").with_columns(age=1).write_parquet(
+        tmp_path / "out.parquet"
+    )
+    done = microagg(
+        "report", tmp_path / "out.parquet", "--original", source, "-o", html, "--overwrite"
+    )
+    assert done.code == 3
+    assert "not what its manifest says" in done.err
+
+
+def test_without_what_draws_the_page_is_plain_and_says_so(source, tmp_path, microagg, monkeypatch):
+    monkeypatch.setattr("polars_microagg.cli.page.DRAWERS", ("no_such_module",))
+    html = tmp_path / "r.html"
+    done = microagg(
+        "protect",
+        source,
+        "-o",
+        tmp_path / "o.parquet",
+        *ROLES,
+        "--report",
+        html,
+        "--require",
+        "dld<=90",
+    )
+    assert done.code == 0
+    assert "pip install 'polars_microagg[report]'" in done.err
+    page = html.read_text()
+    for words in (
+        "What this does not protect against",
+        "dld&lt;=90",
+        "Distance-based",
+        "Content-Security-Policy",
+    ):
+        assert words in page
+    from polars_microagg.cli.plain_page import plain_page
+
+    hostile = plain_page(
+        {
+            "roles": {"mask": ["<img src=x onerror=alert(1)>", "\u202e"]},
+            "warnings": ["</li><script>"],
+        }
+    )
+    assert "<img" not in hostile
+    assert "<script" not in hostile
+    assert "\u202e" not in hostile

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import polars as pl
 import pytest
 
-
 from .conftest import ROLES, SECRET
 
 OLD = b"what was there before"

@@ -98,7 +98,7 @@ def test_help_has_an_example_that_parses(name, microagg):
 
 
 def test_every_option_of_every_method_is_an_option_here():
-    offered = {option for option in parsers()["protect"]._option_string_actions}
+    offered = set(parsers()["protect"]._option_string_actions)
     for entry in methods().values():
         for name in entry.options:
             assert f"--{name.replace('_', '-')}" in offered

@@ -12,7 +12,9 @@ from polars_microagg.advice import advice
 RNG = np.random.default_rng(3)
 N = 200
 INCOME = RNG.lognormal(10, 0.6, N).round(2)
-BASE = pl.DataFrame({"income": INCOME, "age": RNG.integers(18, 90, N), "region": ["N", "S"] * (N // 2)})
+BASE = pl.DataFrame(
+    {"income": INCOME, "age": RNG.integers(18, 90, N), "region": ["N", "S"] * (N // 2)}
+)
 
 
 def said(frame, *, blocks=(("income", "age"),), k=5, strata=(), kept=(), masked=None, **options):
@@ -44,7 +46,10 @@ def test_correlation_is_measured_and_not_more_than_needed():
         r = abs(np.corrcoef(INCOME, table["other"])[0, 1])
         assert (r > 0.99) == warned
         assert bool([s for s in said(table, kept=["other"]) if "reveals" in s]) == warned
-    assert not said(BASE.with_columns(constant=1, sex=pl.Series(["f", "m"] * (N // 2))), kept=["constant", "sex"])
+    assert not said(
+        BASE.with_columns(constant=1, sex=pl.Series(["f", "m"] * (N // 2))),
+        kept=["constant", "sex"],
+    )
 
 
 def test_a_kept_column_that_is_nearly_unique():
@@ -66,7 +71,9 @@ def test_one_record_that_makes_the_mean_of_its_group():
     masked = pl.DataFrame({"income": [251.5] * 4 + [6.5] * 4})
     found = said(table, blocks=[["income"]], k=4, masked=masked)
     assert len(found) == 1
-    assert found[0].startswith("In 1 of 2 groups one record makes more than 80% of the total of 'income'")
+    assert found[0].startswith(
+        "In 1 of 2 groups one record makes more than 80% of the total of 'income'"
+    )
     assert not said(table, blocks=[["income"]], k=4, masked=masked, center="median")
     even = table.with_columns(income=pl.col("income").clip(0, 20))
     assert not said(even, blocks=[["income"]], k=4, masked=masked)
@@ -76,7 +83,9 @@ def test_strata_that_are_rare_or_too_small():
     regions = ["A"] * 3 + ["B"] * 9 + ["C"] * 10 + ["D"] * (N - 22)
     table = BASE.with_columns(region=pl.Series(regions))
     small, rare = said(table, strata=["region"])
-    assert small.startswith("1 of 4 strata of 'region' have fewer than k=5 records (the smallest has 3)")
+    assert small.startswith(
+        "1 of 4 strata of 'region' have fewer than k=5 records (the smallest has 3)"
+    )
     assert rare.startswith("1 of 4 strata of 'region' are rare, with fewer than 2k=10 records")
     assert not said(BASE, strata=["region"])
 
@@ -93,7 +102,9 @@ def test_blocks_that_break_k():
 
 
 def test_no_warning_holds_a_value():
-    table = BASE.with_columns(net=pl.col("income") * 0.9, id=pl.Series([f"Secret{i}" for i in range(N)]))
+    table = BASE.with_columns(
+        net=pl.col("income") * 0.9, id=pl.Series([f"Secret{i}" for i in range(N)])
+    )
     masked = mg.mdav(table, ["income", "age"], 5)
     found = " ".join(said(table, masked=masked, kept=["net", "id"], strata=["region"]))
     assert "Secret" not in found

@@ -30,7 +30,9 @@ assert len(NAMES) == 200
 
 
 def outside(root):
-    return sorted(str(p.relative_to(root)) for p in root.rglob("*") if "in" not in p.relative_to(root).parts)
+    return sorted(
+        str(p.relative_to(root)) for p in root.rglob("*") if "in" not in p.relative_to(root).parts
+    )
 
 
 def frame(name, other="plain"):
@@ -47,7 +49,13 @@ def guarded(tmp_path, monkeypatch):
     watching = True
 
     def audit(event, arguments):
-        if watching and event in ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "socket.connect"):
+        if watching and event in (
+            "os.system",
+            "os.exec",
+            "os.posix_spawn",
+            "subprocess.Popen",
+            "socket.connect",
+        ):
             events.append(event)
 
     sys.addaudithook(audit)
@@ -76,7 +84,15 @@ def test_200_names_of_columns(guarded, capsys):
         text = configuration(frame(name, "other"), 2)
         text = text.split("columns = [")[0] + f"columns = [{toml(name)}]\nkeep = ['other']\nk = 2\n"
         (folder / "job.toml").write_text(text, encoding="utf-8")
-        arguments = ["protect", str(source), "-o", target, "--config", str(folder / "job.toml"), "--overwrite"]
+        arguments = [
+            "protect",
+            str(source),
+            "-o",
+            target,
+            "--config",
+            str(folder / "job.toml"),
+            "--overwrite",
+        ]
         if number % 10 == 0:
             assert main([*arguments, "--dry-run"]) == 0, name
         code = main(arguments)
@@ -117,7 +133,9 @@ def test_200_paths(guarded, capsys):
     for raw in NAMES:
         name = raw.replace("{out}", "x").replace("/", "_").replace(".duckdb::", ".duckdb")
         target = folder / f"{name}.parquet"
-        code = main(["protect", str(source), "-o", str(target), "--columns", "a", "--keep", "plain", "-k2"])
+        code = main(
+            ["protect", str(source), "-o", str(target), "--columns", "a", "--keep", "plain", "-k2"]
+        )
         said = quiet(capsys)
         assert said.err.count("\n") >= 1
         if code == 0:
@@ -140,7 +158,20 @@ def test_names_of_tables(guarded, capsys):
     frame("a").write_parquet(source)
     for raw in NAMES[::4]:
         target = f"{folder}/a.duckdb::{raw.replace('{out}', str(guarded))}"
-        code = main(["protect", str(source), "-o", target, "--columns", "a", "--keep", "plain", "-k2", "--overwrite"])
+        code = main(
+            [
+                "protect",
+                str(source),
+                "-o",
+                target,
+                "--columns",
+                "a",
+                "--keep",
+                "plain",
+                "-k2",
+                "--overwrite",
+            ]
+        )
         said = quiet(capsys)
         assert code == 0, (raw, said.err)
         assert main(["verify", target]) == 0, raw
@@ -152,7 +183,12 @@ def test_paths_that_lead_elsewhere_are_never_read_by_a_manifest(guarded, capsys)
     folder = guarded / "in"
     source, target = folder / "in.parquet", folder / "out.parquet"
     frame("a").write_parquet(source)
-    assert main(["protect", str(source), "-o", str(target), "--columns", "a", "--keep", "plain", "-k2"]) == 0
+    assert (
+        main(
+            ["protect", str(source), "-o", str(target), "--columns", "a", "--keep", "plain", "-k2"]
+        )
+        == 0
+    )
     record = folder / "out.parquet.manifest.json"
     told = json.loads(record.read_text())
     told["output"]["name"] = "../../etc/passwd"
