@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,21 +36,21 @@ class Finding:
 
 
 def check(
-    place: Place,
+    place: Place | str | os.PathLike[str],
     record: Path | None = None,
     *,
-    original: Place | None = None,
+    original: Place | str | os.PathLike[str] | None = None,
     hash_key: bytes | None = None,
 ) -> list[Finding]:
     """Check a release against its manifest.
 
     Parameters
     ----------
-    place : Place
+    place : Place, str or path
         The release.
     record : Path, optional
         Its manifest; the one beside it by default.
-    original : Place, optional
+    original : Place, str or path, optional
         The table before: the measures are then taken again.
     hash_key : bytes, optional
         The key of the hash of the original.
@@ -63,7 +64,19 @@ def check(
     ------
     InvalidDataError
         The release, the manifest or the original cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, polars_microagg as mg
+    >>> people = pl.LazyFrame({"age": [23, 25, 47, 51]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     told = mg.publish(people, f"{folder}/ages.csv", "age", k=2)
+    ...     all(finding.holds for finding in check(f"{folder}/ages.csv"))
+    True
     """
+    place = place if isinstance(place, Place) else Place.of(place)
+    if original is not None and not isinstance(original, Place):
+        original = Place.of(original)
     record = record or place.record
     if record is None:
         raise InvalidDataError("A stream has no manifest beside it. Name it with --manifest.")
