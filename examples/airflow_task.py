@@ -17,8 +17,8 @@ def release(source: str, target: str) -> dict[str, object]:
 
 
 try:
-    from airflow.exceptions import AirflowFailException
     from airflow.sdk import dag, task
+    from airflow.sdk.exceptions import AirflowFailException
 except ImportError:
     pass
 else:

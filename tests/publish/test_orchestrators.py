@@ -72,7 +72,7 @@ def test_the_parts_for_the_frameworks_run(files, monkeypatch):
     dagster = types.ModuleType("dagster")
     dagster.AssetCheckResult, dagster.asset_check = types.SimpleNamespace, kept
     airflow, sdk, failed = (
-        types.ModuleType(n) for n in ("airflow", "airflow.sdk", "airflow.exceptions")
+        types.ModuleType(n) for n in ("airflow", "airflow.sdk", "airflow.sdk.exceptions")
     )
     sdk.task, sdk.dag = kept, lambda **_: lambda _: lambda: None
     failed.AirflowFailException = type("AirflowFailException", (Exception,), {})
@@ -80,7 +80,7 @@ def test_the_parts_for_the_frameworks_run(files, monkeypatch):
         ("dagster", dagster),
         ("airflow", airflow),
         ("airflow.sdk", sdk),
-        ("airflow.exceptions", failed),
+        ("airflow.sdk.exceptions", failed),
     ):
         monkeypatch.setitem(sys.modules, name, module)
     task = example("airflow_task").mask
