@@ -27,10 +27,10 @@ ENOUGH = 0.15
 """Seconds that a trial takes before it is trusted."""
 
 FIRST = 500
-BYTES = 20
+BYTES = 12
 """Copies of the masked numbers that are in memory at once, and of the table."""
-COPIES = 3
-BASE = 250
+COPIES = 2
+BASE = 190
 
 
 def preview(job: Job, frame: pl.DataFrame, roles: Roles) -> dict[str, Any]:

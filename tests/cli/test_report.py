@@ -1,0 +1,92 @@
+"""The demo and the report: files for those who look."""
+
+import re
+
+import polars as pl
+
+from .conftest import ROLES, SECRET
+
+
+def test_the_demo_shows_and_writes_a_release(tmp_path, microagg):
+    folder = tmp_path / "demo"
+    done = microagg("demo", folder)
+    assert done.code == 0, done.err
+    for words in ("Before:", "After:", "of the information", "shared by at least 5 patients"):
+        assert words in done.out
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {
+        "patients.csv",
+        "patients_masked.csv",
+        "patients_masked.csv.manifest.json",
+        "report.html",
+    }
+    assert (
+        microagg(
+            "verify", folder / "patients_masked.csv", "--original", folder / "patients.csv"
+        ).code
+        == 0
+    )
+    assert microagg("demo", folder).code == 5
+    assert microagg("demo", folder, "--overwrite").code == 0
+
+
+def test_a_report_goes_with_the_release_or_with_nothing(source, tmp_path, microagg):
+    html = tmp_path / "report.html"
+    arguments = ["protect", source, "-o", tmp_path / "out.parquet", *ROLES, "--report", html]
+    assert microagg(*arguments, "--require", "loss<=0.5").code == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+    assert microagg(*arguments).code == 0
+    page = html.read_text()
+    assert SECRET not in page
+    assert "<script" not in page
+    assert not re.findall(r"(?:src|href)\s*=\s*[\"']?(?:https?:)?//", page)
+    assert microagg("report", tmp_path / "out.parquet", "--original", source, "-o", html).code == 5
+    again = microagg(
+        "report", tmp_path / "out.parquet", "--original", source, "-o", html, "--overwrite"
+    )
+    assert again.code == 0, again.err
+    pl.read_parquet(tmp_path / "out.parquet").with_columns(age=1).write_parquet(
+        tmp_path / "out.parquet"
+    )
+    done = microagg(
+        "report", tmp_path / "out.parquet", "--original", source, "-o", html, "--overwrite"
+    )
+    assert done.code == 3
+    assert "not what its manifest says" in done.err
+
+
+def test_without_what_draws_the_page_is_plain_and_says_so(source, tmp_path, microagg, monkeypatch):
+    monkeypatch.setattr("polars_microagg.cli.page.DRAWERS", ("no_such_module",))
+    html = tmp_path / "r.html"
+    done = microagg(
+        "protect",
+        source,
+        "-o",
+        tmp_path / "o.parquet",
+        *ROLES,
+        "--report",
+        html,
+        "--require",
+        "dld<=90",
+    )
+    assert done.code == 0
+    assert "pip install 'polars_microagg[report]'" in done.err
+    page = html.read_text()
+    for words in (
+        "What this does not protect against",
+        "dld&lt;=90",
+        "Distance-based",
+        "Content-Security-Policy",
+    ):
+        assert words in page
+    from polars_microagg.cli.plain_page import plain_page
+
+    hostile = plain_page(
+        {
+            "roles": {"mask": ["<img src=x onerror=alert(1)>", "\u202e"]},
+            "warnings": ["</li><script>"],
+        }
+    )
+    assert "<img" not in hostile
+    assert "<script" not in hostile
+    assert "\u202e" not in hostile
