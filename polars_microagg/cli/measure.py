@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from argparse import Namespace
 from typing import Any
 
@@ -12,7 +11,9 @@ from polars_microagg.cli.say import as_flags, show, show_json, table, tell
 from polars_microagg.cli.settings import table_of
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.assess import assess
+from polars_microagg.frames.compare import compare as compared
 from polars_microagg.frames.measures import anonymity
+from polars_microagg.frames.recommend import recommend
 from polars_microagg.manifest import read_manifest
 from polars_microagg.publish_files import Place
 from polars_microagg.registry import assessed, methods
@@ -108,7 +109,6 @@ def add_compare(parser: Parser) -> None:
 
 def compare(given: Namespace) -> int:
     """Show methods side by side and recommend one line."""
-    front = importlib.import_module("polars_microagg")
     listed = split(given.methods) if given.methods else None
     for name in listed or ():
         if name not in methods():
@@ -120,7 +120,7 @@ def compare(given: Namespace) -> int:
         raise InvalidParameterError(
             "compare needs --columns, and none was given. Name them, as in --columns age,income."
         )
-    found = front.compare(
+    found = compared(
         table_of(frame, names, place.format),
         names,
         methods=listed,
@@ -130,7 +130,7 @@ def compare(given: Namespace) -> int:
         seconds=number(given.seconds),
         seed=number(given.seed),
     )
-    line = front.recommend(found, require=given.require or "dld<=10").row(0, named=True)
+    line = recommend(found, require=given.require or "dld<=10").row(0, named=True)
     if given.json:
         show_json({"compared": found.to_dicts(), "recommended": line})
         return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from collections.abc import Sequence
 from typing import Any
@@ -33,6 +32,7 @@ def page(
     k: int,
     strata: Sequence[str],
     manifest: dict[str, Any],
+    compared: pl.DataFrame | None = None,
 ) -> bytes:
     """Write the report of a release.
 
@@ -48,6 +48,8 @@ def page(
         Columns that keep records apart.
     manifest : dict
         The manifest.
+    compared : polars.DataFrame, optional
+        Methods side by side, for the map.
 
     Returns
     -------
@@ -57,7 +59,9 @@ def page(
     if not draws():
         return plain_page(manifest).encode()
     columns = [list(block) for block in blocks]
-    html: str = importlib.import_module("polars_microagg.report").report_html(
+    from polars_microagg.report import report_html
+
+    html = report_html(
         original,
         masked,
         columns if len(columns) > 1 else columns[0],
@@ -65,6 +69,7 @@ def page(
         strata=list(strata) or None,
         settings=manifest["config"],
         manifest=manifest,
+        compared=compared,
         warnings=tuple(manifest["warnings"]),
     )
     return html.encode()

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
-from polars_microagg.cli.options import names_in
+import polars as pl
+
+from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import tell
 from polars_microagg.cli.settings import table_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
+from polars_microagg.frames.compare import compare
 from polars_microagg.manifest import read_manifest
 from polars_microagg.manifest_check import check
 from polars_microagg.publish_files import Place
@@ -30,8 +34,31 @@ def add(parser: Parser) -> None:
     parser.add_argument("input", metavar="OUT", help="the release")
     parser.add_argument("--original", metavar="IN", help="the table before")
     parser.add_argument("--manifest", metavar="JSON", help="OUT.manifest.json by default")
+    parser.add_argument(
+        "--seconds", default="20", metavar="20", help="for the map of methods and ks; 0 for none"
+    )
     parser.add_argument("-o", "--output", metavar="HTML", help="OUT.report.html by default")
     parser.add_argument("--overwrite", action="store_true", help="replace HTML")
+
+
+SHARED = ("scale", "nulls", "small_strata")
+"""Options of the release that the methods on the map take as well."""
+
+
+def _map(before: pl.DataFrame, told: dict[str, Any], seconds: Any) -> pl.DataFrame | None:
+    """Compare what methods reach at the k of the release and at those of the papers."""
+    if seconds == 0:
+        return None
+    config = told["config"]
+    blocks = config["columns"]
+    return compare(
+        before,
+        blocks if len(blocks) > 1 else blocks[0],
+        ks=sorted({3, 5, 10, told["k"]["asked"]}),
+        strata=config["strata"] or None,
+        seconds=seconds,
+        **{name: config[name] for name in SHARED if name in config},
+    )
 
 
 def run(given: Namespace) -> int:
@@ -56,13 +83,15 @@ def run(given: Namespace) -> int:
     blocks, strata = told["config"]["columns"], told["roles"]["stratum"]
     names = [name for block in blocks for name in block]
     names_in("original", [*names, *strata], original.columns)
+    before = table_of(original, names, source.format)
     html = page(
-        table_of(original, names, source.format),
+        before,
         table_of(masked, names, place.format),
         blocks,
         told["k"]["asked"],
         strata,
         told,
+        _map(before, told, number(given.seconds)) if draws() else None,
     )
     put(path, html)
     if not draws():

@@ -213,7 +213,6 @@ def test_risk_takes_its_columns_from_the_manifest(source, people, tmp_path, micr
     assert microagg("risk", source, "--columns", "agee").code == 3
 
 
-@pytest.mark.skipif(not hasattr(mg, "compare"), reason="needs polars_microagg.compare")
 def test_compare_recommends_one_line(source, microagg):
     arguments = [
         "compare",

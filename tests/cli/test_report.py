@@ -4,6 +4,8 @@ import re
 
 import polars as pl
 
+from polars_microagg.cli.page import draws
+
 from .conftest import ROLES, SECRET
 
 
@@ -45,6 +47,8 @@ def test_a_report_goes_with_the_release_or_with_nothing(source, tmp_path, microa
         "report", tmp_path / "out.parquet", "--original", source, "-o", html, "--overwrite"
     )
     assert again.code == 0, again.err
+    if draws():
+        assert "fixed_size" in html.read_text()  # the map, which names other methods
     pl.read_parquet(tmp_path / "out.parquet").with_columns(age=1).write_parquet(
         tmp_path / "out.parquet"
     )
