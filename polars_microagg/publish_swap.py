@@ -190,6 +190,7 @@ class Swap:
             raise OutputError.of(self.target, said(error)) from None
 
     def _rename(self) -> None:
+        self.file.close()  # Windows renames no open file; the lock on the folder still holds
         self.path.replace(self.target)
         self._done = True
         _settle(self.target.parent)

@@ -26,7 +26,7 @@ from polars_microagg.parameters import CHOICES, COMMON
 from polars_microagg.progress import progress
 from polars_microagg.publish import Job, release
 from polars_microagg.publish_files import Place
-from polars_microagg.publish_swap import checked, waiting
+from polars_microagg.publish_swap import checked, said, waiting
 from polars_microagg.registry import methods
 
 __all__ = ["EXAMPLES", "add", "job", "protect", "publish", "run"]
@@ -199,8 +199,12 @@ def publish(
             stages=bar.stage,
             before=before,
         )
-        for rename in finish:
-            rename()
+        try:
+            for rename in finish:
+                rename()
+        except OSError as error:
+            why = f"its report could not be put in place: {said(error)}"
+            raise OutputError(f"{target} is published, and {why}") from None
     for sentence in told["warnings"]:
         tell(f"Warning: {as_flags(sentence)}")
     if asked.get("report") and not draws():

@@ -94,3 +94,30 @@ def test_without_what_draws_the_page_is_plain_and_says_so(source, tmp_path, micr
     assert "<img" not in hostile
     assert "<script" not in hostile
     assert "\u202e" not in hostile
+
+
+def test_a_report_that_fails_at_the_end_does_not_deny_the_release(
+    source, tmp_path, microagg, monkeypatch
+):
+    def failing(part, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("polars_microagg.publish_swap._take", failing)
+    arguments = [
+        "protect",
+        source,
+        "-o",
+        tmp_path / "out.parquet",
+        *ROLES,
+        "--report",
+        tmp_path / "r.html",
+    ]
+    done = microagg(*arguments)
+    assert done.code == 5
+    assert (
+        "out.parquet is published, and its report could not be put in place: No space left"
+        in done.err
+    )
+    assert "Nothing was published" not in done.err
+    assert microagg("verify", tmp_path / "out.parquet").code == 0
+    assert {path.suffix for path in tmp_path.iterdir()} == {".parquet", ".json"}
