@@ -75,11 +75,13 @@ def test_small_data_reach_the_optimum(n, k):
             assert total(x, labels) == pytest.approx(least, rel=1e-9)
 
 
-def test_the_paper_s_example_of_what_mdav_misses():
-    # Figure 1: two tight groups and one of five between them, k = 3. MDAV splits the natural groups.
-    x = np.array([0, 1, 2, 10, 11, 12, 13, 30, 31, 32.0])[:, None]
-    labels = genetic(x, k=3, generations=300).labels
-    assert labels.tolist() == [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
+def test_natural_groups_that_mdav_splits_come_together():
+    # Natural groups of 4, 3 and 3, k = 3. MDAV takes 20 21 22 and 0 1 2, so that 3 goes with 8 9 10.
+    x = np.array([0, 1, 2, 3, 8, 9, 10, 20, 21, 22.0])[:, None]
+    assert mdav(x, k=3).labels.tolist() == [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
+    for steps in (1, 2):
+        labels = genetic(x, k=3, steps=steps, generations=300).labels
+        assert labels.tolist() == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
 def test_the_same_seed_gives_the_same_groups_and_another_seed_others():
