@@ -1,4 +1,4 @@
-"""Write what follows from the registry: the type stubs and the tables of methods.
+"""Write what follows from the registry and the papers' cells: type stubs, tables, their pages.
 
 Usage: python docs/generate.py [--check]
 
@@ -13,6 +13,8 @@ from pathlib import Path
 
 # The package beside this file, whatever is installed.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import papers
 
 from polars_microagg import registry
 from polars_microagg.frames import functions, signatures
@@ -225,12 +227,14 @@ def readme() -> str:
 
 def files() -> dict[str, str]:
     """Text of every generated file by its path in the repository."""
-    return {
+    written = {
         f"{STUBS}/functions.pyi": functions_stub(),
         f"{STUBS}/namespace.pyi": namespace_stub(),
         "docs/methods.md": methods_page(),
         "README.md": readme(),
     }
+    # The cells are not in every copy of the sources.
+    return written | ({"docs/papers.md": papers.papers_page()} if papers.CELLS.exists() else {})
 
 
 def main(arguments: list[str]) -> int:

@@ -26,14 +26,14 @@ EIA = [
 ]
 
 
-def reference_frame(name: str) -> pl.DataFrame:
-    """Read a reference file, or skip the test if it is not at hand."""
+def reference_frame(name: str, *, whole: bool = False) -> pl.DataFrame:
+    """Read a reference file, or skip the test if it is not at hand; `whole` keeps all columns."""
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     path = Path(os.environ.get("MICROAGG_DATA", default)) / f"{name}.csv"
     if not path.is_file():
         pytest.skip(f"reference file {name}.csv not found; set MICROAGG_DATA")
     frame = pl.read_csv(path)
-    return frame.select(EIA) if name == "eia" else frame
+    return frame.select(EIA) if name == "eia" and not whole else frame
 
 
 def reference(name: str) -> Matrix:
