@@ -13,6 +13,7 @@ from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from polars_microagg.registry import methods
@@ -138,6 +139,16 @@ def test_printed_scores_follow_from_the_measures_beside_them() -> None:
         if abs(r["sco"] - 0.5 * (r["il"] + linkage + 0.5 * r["int"])) > 0.0101:
             off.append((at, r["sco"] - 0.5 * (r["il"] + linkage + 0.5 * r["int"])))
     assert not off
+
+
+def test_correlations_are_not_those_that_paper_000_tells() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "papers.md").read_text(encoding="utf-8")
+    told = " ".join(page.split())
+    frame, _ = papers.source("census correlated")
+    for one, other in (("agi", "intval"), ("agi", "taxinc"), ("fica", "wsalval")):
+        correlation = frame.select(pl.corr(one, other)).item()
+        names = f"{one.upper()} and {other.upper()}"
+        assert re.search(rf"{names} \(a\d, a\d\) (is )?{correlation:.2f}", told), names
 
 
 def test_the_page_says_what_was_found_of_multi_dsort() -> None:

@@ -11,6 +11,7 @@ from polars_microagg.partition import Labels, Matrix
 from polars_microagg.registry import methods
 from tests.methods.plain import Plain, labelled
 from tests.methods.test_mdav import DRAWS
+from tests.papers import source
 from tests.reference import loss, reference
 
 EXAMPLE = np.array([(5, 6), (3, 10), (1, 3), (2, 1), (4, 2)], dtype=np.float64)
@@ -87,6 +88,45 @@ def test_records_are_grouped_as_by_the_plain_version(kind, resort):
 def test_on_standardised_data_it_loses_more_than_mdav(name, k, resort):
     x = reference(name)
     assert loss(x, multi_dsort(x, k=k, resort=resort).labels) > loss(x, mdav(x, k=k).labels)
+
+
+def illegal(x: Matrix, k: int, constant: bool, left_out: bool) -> float:
+    """100 SSE / SST of two groups a round while 2k records remain, and the rest a group or left out."""
+    z = x - x.mean(axis=0)
+    varies = np.ptp(x, axis=0) > 0
+    ranks = x[:, varies | constant].argsort(axis=0, kind="stable").argsort(axis=0)
+    # Equal sums by row.
+    left = ranks.sum(axis=1).argsort(kind="stable")
+    total = 0.0
+    while len(left) >= 2 * k:
+        for end, spared in ((0, 1), (-1, 0)):
+            group, left = [left[end]], np.delete(left, end)
+            while len(group) < k:
+                # The last record is kept for its own group.
+                others = left[: len(left) - spared]
+                squares = ((z[others] - z[group].mean(axis=0)) ** 2).sum(axis=1)
+                group.append(others[squares.argmin()])
+                left = left[left != group[-1]]
+            total += ((z[group] - z[group].mean(axis=0)) ** 2).sum()
+    if not left_out:
+        total += ((z[left] - z[left].mean(axis=0)) ** 2).sum()
+    return float(100 * total / (z**2).sum())
+
+
+@pytest.mark.parametrize(
+    ("data", "k", "left_out", "printed"),
+    [
+        ("tarragona", 4, False, "11.9989"),
+        ("tarragona", 5, True, "18.17"),
+        ("tarragona", 10, True, "32.1338"),
+        ("eia 13", 5, False, "0.7956"),
+        ("eia 13", 10, True, "1.7709"),
+    ],
+)
+def test_printed_losses_of_groups_below_k_and_of_records_left_out(data, k, left_out, printed):
+    x = source(data)[0].to_numpy().astype(np.float64)
+    digits = len(printed.partition(".")[2])
+    assert f"{illegal(x, k, data != 'tarragona', left_out):.{digits}f}" == printed
 
 
 def test_registered():
