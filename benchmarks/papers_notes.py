@@ -25,8 +25,10 @@ NOTES = {
         "The paper does not say which columns make a block, when numbers agree for probabilistic "
         "linkage, or which sets of blocks the intruder knows. Here blocks are consecutive columns, "
         "numbers agree within 0.1 standard deviations, and DLD is the mean over the first 20 unions "
-        "of at least two blocks, PLD that of the last of these. So orders of magnitude can agree, "
-        "cells cannot."
+        "of at least two blocks, PLD that of the last of these. So cells cannot agree, orders of "
+        "magnitude can. Two standardised columns with a positive correlation have their sum as first "
+        "component, so that PCP and Zscores make the same groups for v=2, where the paper's differ: "
+        "its projections are of columns on another scale."
     ),
     "003": (
         "All columns standardised. Rows with two directions of sorting, or with any variable (PV), "
