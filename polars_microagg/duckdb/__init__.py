@@ -1,6 +1,7 @@
-"""The DuckDB door: `register` adds the SQL macros, `mask` is the Arrow path for large data."""
+"""The DuckDB door: `register` adds the SQL macros; the others are the Arrow path."""
 
+from polars_microagg.duckdb.measure import assess, compare
 from polars_microagg.duckdb.register import register
 from polars_microagg.duckdb.relation import mask
 
-__all__ = ["mask", "register"]
+__all__ = ["assess", "compare", "mask", "register"]

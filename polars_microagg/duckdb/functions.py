@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polars_microagg.duckdb.assess import Table, assessed
+from polars_microagg.duckdb.assessed import Table, assessed
 from polars_microagg.duckdb.batch import group_rows, mask_columns
 from polars_microagg.duckdb.lists import columns_of, integers, list_of, masked_lists, one_array
 from polars_microagg.duckdb.request import Masking, Measuring, Verifying, roles

@@ -26,7 +26,7 @@ from polars_microagg.frames.functions import mask as mask_frame
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.plan import Plan
 
-__all__ = ["mask"]
+__all__ = ["mask", "relation_of"]
 
 WIDE = ("HUGEINT", "UHUGEINT")
 """Types that Arrow cannot hold; when masked they travel as text."""
@@ -112,7 +112,7 @@ def mask(
     """
     plan = Plan.make(method, k, **options)
     blocks = blocks_of(columns)
-    relation = _relation(con, source)
+    relation = relation_of(con, source)
     table = relation.columns
     refuse_ours(table)
     refuse_twins(table)
@@ -136,7 +136,8 @@ def mask(
     return source_.released(result, plan.dtype)
 
 
-def _relation(__mg_con: DuckDBPyConnection, __mg_source: Any) -> DuckDBPyRelation:
+def relation_of(__mg_con: DuckDBPyConnection, __mg_source: Any) -> DuckDBPyRelation:
+    """Take a table by its name, as a relation, or as a frame."""
     # DuckDB looks for a table of any name among the Python variables here.
     if isinstance(__mg_source, DuckDBPyRelation):
         return __mg_source
