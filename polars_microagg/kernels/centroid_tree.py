@@ -17,6 +17,9 @@ LEAF = 32
 ROWS = 64
 """Records that are compared with the same leaves at a time."""
 
+PRODUCT = 2**18
+"""Multiplications in one product of matrices."""
+
 CHUNK = 65_536
 """Records that are brought to their leaves at a time."""
 
@@ -142,7 +145,7 @@ class CentroidTree:
             near = self._around(points[some], float(radius[some[-1]]))
             all_of_them = len(near) == len(self.points)
             block = self.points if all_of_them else self.points[near]
-            nearness = lifted[some] @ block.reshape(-1, lifted.shape[1]).T
+            nearness = _products(lifted[some], block.reshape(-1, lifted.shape[1]))
             hit = nearness.max(axis=1) <= level[some] + margin[some]
             least = np.where(hit, level[some] - margin[some], np.inf)
             self._count(x, own, rows[some], nearness, near, slack, found, least)
@@ -191,6 +194,20 @@ class CentroidTree:
         hit[at] = own_distance <= nearest[at] + slack
         some = ~plain & hit
         found[rows[some]] = weight[some]
+
+
+def _products(rows: Matrix, others: Matrix) -> Matrix:
+    """Inner products of all pairs, in parts that are too small for BLAS to share out.
+
+    Its threads wait for each other after each part: where other work keeps the processors busy,
+    that takes many times as long as the products.
+    """
+    found = np.empty((len(rows), len(others)))
+    step = max(1, PRODUCT // max(rows.size, 1))
+    for start in range(0, len(others), step):
+        part = slice(start, start + step)
+        np.matmul(rows, others[part].T, out=found[:, part])
+    return found
 
 
 def _gap(low: Matrix, high: Matrix, from_: Vector, to: Vector) -> npt.NDArray[np.float64]:
