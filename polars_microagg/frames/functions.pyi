@@ -2091,10 +2091,10 @@ def lowloss(
     their members, groups are dissolved, created and split, each where the change of the sum of
     squares is known exactly and negative; of exchanges that touch the same group the best one is
     made. *Annealing* makes such exchanges at random, one that raises the sum of squares by s with
-    probability exp(-s / (t h)), where t falls and h is half the mean squared distance of the
-    record from its k nearest neighbours. With more than 20,000 records it goes on in patches,
-    which are cut along other borders as t falls, so that time and memory are linear in n. Local
-    search follows, and the best grouping seen is kept.
+    probability exp(-s / (t h)), where t falls and h grows with the mean squared distance of the
+    record from its k nearest neighbours, to the power of 3/4. With more than 20,000 records it
+    goes on in patches, which are cut along other borders as t falls, so that time and memory are
+    linear in n. Local search follows, and the best grouping seen is kept.
 
     Examples
     --------
