@@ -11,6 +11,7 @@ import polars as pl
 from polars_microagg import registry
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, UnknownMethodError
 from polars_microagg.frames.assess import assess
+from polars_microagg.frames.budget import Budget
 from polars_microagg.frames.door import mask_frame
 from polars_microagg.frames.known import Known
 from polars_microagg.frames.measures import classes, keys_of, selected
@@ -27,9 +28,6 @@ TYPES = {
     "pareto": pl.Boolean(),
     "note": pl.String(),
 }
-
-PROBE = 1_000
-"""Records on which a method is timed first, where time is short."""
 
 
 def compare(
@@ -63,7 +61,7 @@ def compare(
         What an intruder knows, as for `assess`.
     seconds : float, optional
         How long it may take in all: quick methods go first, and none is begun that is expected to
-        take longer than what is left, to go by its time for a thousand of the records.
+        take longer than what is left, to go by its time for up to a thousand of the records.
     seed : int, default 0
         Seed of methods that draw at random, and of `known_sample`.
     **options : Any
@@ -90,7 +88,6 @@ def compare(
     >>> table.select("method", "k", "k_prime", "note").rows()
     [('mdav', 3, 3.0, None), ('fixed_size', 3, 3.0, None)]
     """
-    start = time.monotonic()
     if seconds is not None and (isinstance(seconds, bool | str) or not seconds > 0):
         raise InvalidParameterError.kind("seconds", seconds, "a number above 0")
     frame = as_frame(frame).lazy().collect()
@@ -106,16 +103,18 @@ def compare(
 
     # What is wrong with the measures is found before anything is masked.
     measured(frame.clear())
-    expected = dict.fromkeys(listed, 0.0)
-    if seconds is not None and sizes:
-        expected = {m: _expected(frame, m, columns, min(sizes), shared) for m in listed}
+    divided = keys_of(frame, "strata", strata)
+    counts = classes(frame, divided)["size"].to_list() if divided else [frame.height]
+    whole = shared | {"strata": None}
+    budget = Budget(
+        seconds, frame, counts, lambda some, m: mask_frame(some, m, columns, min(sizes), whole)
+    )
     cells = [(method, k) for k in sizes for method in listed]
     rows, failed, last = dict[tuple[str, int], dict[str, Any]](), list[Exception](), 0.0
-    for method, k in sorted(cells, key=lambda cell: expected[cell[0]]):
+    for method, k in sorted(cells, key=lambda cell: budget.expected(cell[0])):
         rows[method, k] = row = dict.fromkeys(TYPES) | {"method": method, "k": k}
-        needed, passed = expected[method] + last, time.monotonic() - start
-        if seconds is not None and needed + passed >= seconds:
-            row["note"] = _too_long(method, needed, passed, seconds)
+        row["note"] = budget.refusal(method, last)
+        if row["note"]:
             continue
         begun = time.perf_counter()
         try:
@@ -144,32 +143,6 @@ def _methods(methods: object) -> list[str]:
     return list(listed) or [
         name for name, m in known.items() if m.unit == "record" and not m.columnwise
     ]
-
-
-def _expected(
-    frame: pl.DataFrame, method: str, columns: Columns, k: int, options: Mapping[str, Any]
-) -> float:
-    """Seconds that a method will take, to go by a sample and by how its time grows."""
-    if frame.height <= PROBE:
-        return 0.0
-    sample = frame.gather_every(frame.height // PROBE).head(PROBE)
-    start = time.perf_counter()
-    try:
-        mask_frame(sample, method, columns, k, dict(options) | {"strata": None})
-    except (InvalidParameterError, InvalidDataError):
-        return 0.0
-    taken = time.perf_counter() - start
-    power = 2 if registry.methods()[method].cost.startswith("n^2") else 1
-    divided = keys_of(frame, "strata", options["strata"])
-    strata = classes(frame, divided)["size"].to_list() if divided else [frame.height]
-    return taken * sum((size / PROBE) ** power for size in strata)
-
-
-def _too_long(method: str, needed: float, passed: float, seconds: float) -> str:
-    return (
-        f"{method} was not begun: it is expected to take {needed:.3g} seconds, and {passed:.3g} of "
-        f"seconds={seconds:g} had passed. Allow more, or name fewer methods."
-    )
 
 
 def _pareto(rows: Sequence[Mapping[str, Any]]) -> pl.Series:

@@ -93,7 +93,7 @@ def test_no_method_is_begun_that_has_not_the_time():
     assert found["method"].to_list() == ["diameter", "fixed_size"]
     late = found["note"][0]
     assert late.startswith("diameter was not begun: it is expected to take ")
-    assert "seconds=5 had passed" in late
+    assert "of seconds=5 there were " in late
     assert found["loss"].is_null().to_list() == [True, False]
     none = mg.compare(FRAME, "a", ks=5, seconds=1e-9)
     assert none["note"].str.contains("was not begun").all()
