@@ -185,7 +185,7 @@ def genetic(data, quick) -> Iterator[Table]:
                 mg.sse(frame, mg.genetic(frame, frame.columns, 3, steps=steps, **options))
                 for steps in (1, 2)
             ]
-            # The paper prints whole numbers, or an SSE on another scale.
+            # Of large losses by MDAV the paper prints whole numbers.
             cells = map(beside, (mdav, one, two), (plain, *found), (0 if mdav > 99 else 2, 2, 2))
             rows.append([file, str(macro), *cells])
     yield (
