@@ -1,8 +1,10 @@
 """Print how little is lost: MDAV, refined, and lowloss at two efforts, with CPU seconds.
 
-    python benchmarks/loss.py --data DIR     # tarragona, census and eia, about ten minutes
-    python benchmarks/loss.py --rows 1e5     # generated records: 1e5 x 5, 8 and 10
-    python benchmarks/loss.py --rows 1e6     # 1e6 x 5, with exact MDAV for comparison
+    python benchmarks/loss.py --data DIR                  # everything, about half an hour
+    python benchmarks/loss.py --data DIR --only files     # tarragona, census and eia
+    python benchmarks/loss.py --only many                 # generated records: 1e5 x 5, 8 and 10
+    python benchmarks/loss.py --only exact                # 2e5 x 5, where exact MDAV ends soon
+    python benchmarks/loss.py --only start million        # 1e6 x 5
 
 Loss is 100 SSE / SST on standardised columns. One run, one seed, one BLAS thread; CPU seconds of
 the process stand in brackets. DIR holds the three reference files; without it the environment
@@ -31,6 +33,8 @@ from polars_microagg.methods.lowloss import lowloss
 from polars_microagg.methods.mdav import mdav
 
 SEED = 0
+SECTIONS = ["files", "many", "exact", "start", "million"]
+KINDS = ("gaussian", "lognormal", "clustered")
 EIA = ["utilityid"]
 EIA += [
     f"{who}{what}" for who in ("res", "com", "ind", "oth", "tot") for what in ("revenue", "sales")
@@ -105,47 +109,68 @@ def in_blocks(x, k, size=1560):
     return mdav_in_blocks(x[:n], equal_blocks(x[:n], count), k), x[:n]
 
 
-def many(n, exact):
-    print(
-        "\n| kind | n | d | k | MDAV in blocks | with tail first | lowloss | exact MDAV | lowloss"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    shapes = [("lognormal", 8, 3)] if n <= 200_000 else []
-    columns = (5, 10) if n <= 200_000 else (5,)
-    shapes += [(kind, d, 5) for d in columns for kind in ("gaussian", "lognormal", "clustered")]
-    for kind, d, k in shapes:
+def shapes(section):
+    if section == "many":
+        yield "lognormal", 100_000, 8, 3
+        for d in (5, 10):
+            for kind in KINDS:
+                yield kind, 100_000, d, 5
+    else:
+        for kind in KINDS if section == "exact" else KINDS[:2]:
+            yield kind, 200_000 if section == "exact" else 1_000_000, 5, 5
+
+
+def generations(section):
+    print("\n| kind | n | d | k | MDAV in blocks | tail first | lowloss", end="")
+    print(" | under blocks | exact MDAV | under it |\n" + "| --- " * 10 + "|")
+    for kind, n, d, k in shapes(section):
         x = generated(kind, n, d)
         plain = np.ascontiguousarray(x)
         (labels, part), seconds = timed(in_blocks, plain, k)
-        cells = [shown(loss(part, labels), seconds)]
+        blocks = loss(part, labels)
+        cells = [shown(blocks, seconds)]
         labels, seconds = timed(block_start, plain, k, lambda t, k=k: mdav(t, k=k).labels)
         cells.append(shown(loss(x, labels), seconds))
         found, seconds = timed(lowloss, x, k=k, seed=SEED)
         least = loss(x, found.labels)
-        cells.append(shown(least, seconds))
-        if exact:
+        cells += [shown(least, seconds), f"{100 - 100 * least / blocks:.1f} %"]
+        if section != "million":
             found, seconds = timed(mdav, x, k=k)
-            cells.append(shown(loss(x, found.labels), seconds))
-            cells.append(f"{100 * least / loss(x, found.labels) - 100:+.1f} %")
+            exact = loss(x, found.labels)
+            cells += [shown(exact, seconds), f"{100 - 100 * least / exact:.1f} %"]
+        else:
+            cells += ["", ""]
         print(f"| {kind} | {n} | {d} | {k} | " + " | ".join(cells) + " |", flush=True)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"\nGreatest memory of the process: {memory:.2f} GiB")
+    print(f"\nGreatest memory of the process so far: {memory:.2f} GiB")
+
+
+def start():
+    print("\n| kind | n | d | k | equal blocks | MDAV in them |\n" + "| --- " * 6 + "|")
+    for kind in KINDS[:2]:
+        x = np.ascontiguousarray(generated(kind, 1 << 20, 5))
+        blocks, first = timed(equal_blocks, x, 1 << 11)
+        labels, second = timed(mdav_in_blocks, x, blocks, 5)
+        cells = f"({first:.2f}) | {shown(loss(x, labels), second)}"
+        print(f"| {kind} | {1 << 20} | 5 | 5 | {cells} |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, default=os.environ.get("MICROAGG_DATA"))
     parser.add_argument("--efforts", type=float, nargs="*", default=[1, 10])
-    parser.add_argument("--rows", type=float, help="generated records instead of the files")
-    parser.add_argument("--no-exact", action="store_true", help="leave out exact MDAV")
+    parser.add_argument("--only", nargs="*", choices=SECTIONS, default=SECTIONS)
     given = parser.parse_args()
     print(f"numpy {np.__version__}, python {platform.python_version()}, {platform.machine()}")
-    if given.rows:
-        many(int(given.rows), not given.no_exact)
-    elif given.data:
-        references(Path(given.data), given.efforts)
-    else:
-        parser.error("give --data, --rows, or set MICROAGG_DATA")
+    for section in given.only:
+        if section == "start":
+            start()
+        elif section != "files":
+            generations(section)
+        elif given.data:
+            references(Path(given.data), given.efforts)
+        else:
+            parser.error("give --data, set MICROAGG_DATA, or leave out files by --only")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from polars_microagg.frames.known import Known
 from polars_microagg.frames.selection import Columns, F, Names
 
 __all__ = [
+    "above_optimum",
     "cbfs",
     "dba1",
     "dba2",
@@ -68,6 +69,60 @@ __all__ = [
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+
+def above_optimum(
+    original: Frame,
+    masked: Frame,
+    columns: Columns | None = None,
+    *,
+    effort: float = 0.0,
+    known: Known = None,
+    known_sample: int | None = None,
+    key: Names = None,
+    seed: int = 0,
+) -> float | None:
+    """Percentage by which the loss is above the least possible one, at most.
+
+    Parameters
+    ----------
+    original : polars.DataFrame or polars.LazyFrame
+        The table before.
+    masked : polars.DataFrame or polars.LazyFrame
+        The table after.
+    columns : str, selector or list, default None
+        Columns to measure; all that both tables have by default.
+    effort : float, default 0.0
+        How hard to try for a tighter bound: 1 is a few seconds for a thousand records.
+    known : str, int or list, default None
+        What an intruder knows, for measures of linkage and anonymity: a list of columns; "all" of
+        `columns` (the default); a whole number m, for all sets of m columns; "subsets", for all
+        sets; or a list of lists of columns. The result is the average over the sets, or the
+        least for `k_min`.
+    known_sample : int, default None
+        How many of the sets to draw at random without repetition; all by default.
+    key : str or list of str, default None
+        Columns that identify a row; rows are matched by position by default.
+    seed : int, default 0
+        Seed of `known_sample`.
+
+    Returns
+    -------
+    float or None
+        No grouping into groups of at least k records loses less than this percentage below the
+        loss of the release, k being the number of records that share the rarest masked record.
+        None where k is 1, where a value is missing, and where no loss could be excluded.
+
+    Notes
+    -----
+    The bound is that of `lower_bound`, for the k that the release keeps.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_microagg as mg
+    >>> before = pl.DataFrame({"age": [30, 32, 41, 43]})
+    >>> after = mg.mdav(before, "age", k=2)
+    >>> value = mg.above_optimum(before, after)
+    """
 
 def cbfs(
     frame: F,
@@ -2085,8 +2140,9 @@ def lowloss(
     (J. Domingo-Ferrer and J. M. Mateo-Sanz, 2002, IEEE Transactions on Knowledge and Data
     Engineering 14(1), 189-201); to find one is NP-hard.
 
-    *Start.* MDAV, V-MDAV, and the optimal partition along the path from record to nearest record.
-    With very many records, MDAV for the farthest ones and, in blocks of neighbours, the others.
+    A single column is cut at its optimum, without a search. *Start.* MDAV, V-MDAV, and the
+    optimal partition along the path from record to nearest record. With very many records, MDAV
+    for the farthest ones and, in blocks of neighbours, the others.
     *Local search.* Records move to the groups of their nearest neighbours or swap places with
     their members, groups are dissolved, created and split, each where the change of the sum of
     squares is known exactly and negative; of exchanges that touch the same group the best one is

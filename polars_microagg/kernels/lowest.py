@@ -25,11 +25,20 @@ STEPS = 12_000_000
 LEAST = 40_000
 """Steps at effort 1 for very few records."""
 
+HOT, COLD = 2.0, 0.1
+"""Temperatures of a whole annealing; below the last one hardly anything is accepted."""
+
+MILD = 1.5
+"""Temperature at which annealing in patches starts, where there are fewer steps a record."""
+
+BROAD = 10
+"""From this k on it starts three times as hot."""
+
 LINEAR = 4000
 """With more records the steps grow, more slowly than the records."""
 
 CUTS = 8
-"""How often the borders of the patches are drawn at effort 1."""
+"""How often the borders of the patches are drawn, and up to twice as often at more effort."""
 
 BLOCK = 512
 """Records of a block of the core, at least."""
@@ -50,7 +59,7 @@ def steps_for(n: int, effort: float) -> int:
     int
         The number of steps; it does not depend on the data or on the machine.
     """
-    few = max(LEAST, 0.6 * n**2.5)
+    few = max(LEAST, 2.0 * n**2.5)
     steps = min(STEPS, few) if n <= LINEAR else STEPS * (n / LINEAR) ** 0.7
     return int(effort * steps)
 
@@ -102,9 +111,9 @@ class Search:
         steps = steps_for(n, self.effort)
         if steps:
             groups = Groups(self.x, self._best(found), k)
-            hot = (3.0 if k >= 10 else 1.0) * min(2.0, max(1.0, self.effort**0.3))
+            schedule = Schedule(steps, 3.0 * HOT if k >= BROAD else HOT, COLD)
             rng = np.random.default_rng(self.seed)
-            anneal(groups, near, heat(self.x, near, k), Schedule(steps, hot, 0.03), rng, self.tick)
+            anneal(groups, near, heat(self.x, near, k), schedule, rng, self.tick)
             improve(groups, near)
             found.append(groups.labels)
         return self._best(found)
@@ -123,12 +132,11 @@ class Search:
             The best of the start and the end.
         """
         rng = np.random.default_rng(self.seed)
-        cuts = round(CUTS * max(0.5, min(self.effort, 4.0) ** 0.5))
+        cuts = round(CUTS * max(1.0, min(self.effort, 4.0)) ** 0.5)
         steps = steps_for(len(self.x), self.effort)
-        hot, cold = min(1.0, 0.2 * max(1.0, self.effort**0.5)), 0.02
         labels, done = start, 0
         for cut in range(cuts):
-            warm, cool = (hot * (cold / hot) ** ((cut + i) / cuts) for i in (0, 1))
+            warm, cool = (MILD * (COLD / MILD) ** ((cut + i) / cuts) for i in (0, 1))
 
             def work(
                 groups: Groups,

@@ -55,8 +55,9 @@ def lowloss(
     (J. Domingo-Ferrer and J. M. Mateo-Sanz, 2002, IEEE Transactions on Knowledge and Data
     Engineering 14(1), 189-201); to find one is NP-hard.
 
-    *Start.* MDAV, V-MDAV, and the optimal partition along the path from record to nearest record.
-    With very many records, MDAV for the farthest ones and, in blocks of neighbours, the others.
+    A single column is cut at its optimum, without a search. *Start.* MDAV, V-MDAV, and the
+    optimal partition along the path from record to nearest record. With very many records, MDAV
+    for the farthest ones and, in blocks of neighbours, the others.
     *Local search.* Records move to the groups of their nearest neighbours or swap places with
     their members, groups are dissolved, created and split, each where the change of the sum of
     squares is known exactly and negative; of exchanges that touch the same group the best one is
@@ -75,6 +76,9 @@ def lowloss(
     n = len(x)
     if n < 2 * k:
         return Partition.from_labels(np.zeros(n, dtype=np.intp))
+    if x.shape[1] == 1:
+        order = stable_order(x[:, 0])
+        return Partition.from_labels(labels_along(order, cut(x[order], k)))
     x = np.ascontiguousarray(x - x.mean(axis=0))
     tick = ticker("lowloss", max(1, steps_for(n, effort)))
     search = Search(x, k, effort, seed, tick)
@@ -94,10 +98,7 @@ def _start(x: Matrix, k: int) -> Labels:
 
 
 def _others(x: Matrix, k: int) -> list[Labels]:
-    """Group along the path, which is optimal for a single column, and by V-MDAV."""
-    if x.shape[1] == 1:
-        order = stable_order(x[:, 0])
-        return [labels_along(order, cut(x[order], k))]
+    """Group along a path through all records, and by V-MDAV."""
     if len(x) > FEW:
         return []
     path = nearest_point_next(x)

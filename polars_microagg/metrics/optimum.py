@@ -1,0 +1,62 @@
+"""How far a release is from the least loss that its groups allow."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from polars_microagg.kernels.bound import lagrangian_bound, neighbour_bound
+from polars_microagg.kernels.scale import standardised
+from polars_microagg.partition import Matrix
+from polars_microagg.registry import Range, metric
+
+__all__ = ["above_optimum"]
+
+STEPS = 200
+"""Steps towards the tighter bound for an effort of 1, as for `lower_bound`."""
+
+
+@metric(cite="this library")
+def above_optimum(
+    original: Matrix, masked: Matrix, /, *, effort: Annotated[float, Range(0, 1000)] = 0.0
+) -> float | None:
+    """Percentage by which the loss is above the least possible one, at most.
+
+    Parameters
+    ----------
+    original, masked : array of shape (n, p)
+        The data before and after.
+    effort : float, default 0
+        How hard to try for a tighter bound: 1 is a few seconds for a thousand records.
+
+    Returns
+    -------
+    float or None
+        No grouping into groups of at least k records loses less than this percentage below the
+        loss of the release, k being the number of records that share the rarest masked record.
+        None where k is 1, where a value is missing, and where no loss could be excluded.
+
+    Notes
+    -----
+    The bound is that of `lower_bound`, for the k that the release keeps.
+
+    Examples
+    --------
+    >>> before = np.array([[0.0], [1.0], [8.0], [9.0]])
+    >>> round(above_optimum(before, np.array([[0.5], [0.5], [8.5], [8.5]])), 6)
+    0.0
+    """
+    if np.isnan(original).any() or np.isnan(masked).any() or not original.size:
+        return None
+    k = int(np.unique(masked, axis=0, return_counts=True)[1].min())
+    before, after = (np.ascontiguousarray(x) for x in standardised(original, masked))
+    squares = float(np.square(before - after).sum())
+    if squares == 0.0:
+        return 0.0
+    if k < 2 or not before.size:
+        return None
+    floor, steps = neighbour_bound(before, k), round(STEPS * effort)
+    if steps:
+        floor = max(floor, lagrangian_bound(before, k, squares, steps))
+    return max(0.0, 100.0 * (squares / floor - 1.0)) if floor > 0.0 else None
