@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_microagg.kernels.distance import centred, total
 from polars_microagg.kernels.farthest import FarthestQueue
-from polars_microagg.kernels.search import Table, with_norms
+from polars_microagg.kernels.search import Table
+from polars_microagg.kernels.survivors import Survivors
 
 if TYPE_CHECKING:
     from polars_microagg.partition import Labels, Matrix, Vector
@@ -28,8 +28,9 @@ class Remaining:
 
     Parameters
     ----------
-    x : array of shape (n, d)
-        One record a row, finite, scaled for distances, n >= 1 and d >= 1; not modified.
+    x : array of shape (n, d), or Survivors
+        One record a row, finite, scaled for distances, n >= 1 and d >= 1; not modified. Or
+        records that are already centred, those left of which are searched.
 
     Attributes
     ----------
@@ -39,21 +40,18 @@ class Remaining:
         All records less `centre`, one a column. Points are given in these coordinates.
     """
 
-    def __init__(self, x: Matrix) -> None:
-        columns, self.centre = centred(x)
-        self._records = with_norms(columns)
-        self.columns = self._records[:-1]
-        self._rows = np.arange(len(x))
-        self._position = np.arange(len(x))
-        self._taken = np.zeros(len(x), dtype=np.bool_)
-        self._table = Table(self._records)
+    def __init__(self, x: Matrix | Survivors) -> None:
+        self._left = x if isinstance(x, Survivors) else Survivors(x)
+        self.centre, self.columns = self._left.centre, self._left.columns
+        self._taken = self._left.taken
+        self._position = np.arange(len(self._taken))
         self._measured: tuple[int, Vector, float] | None = None
         self._queue: FarthestQueue | None = None
-        self._restart_sum()
+        self._rewrite()
 
     def __len__(self) -> int:
         """Count the records."""
-        return len(self._rows) - self._table.gone
+        return len(self._left)
 
     def __contains__(self, row: int) -> bool:
         """Tell whether a record is still there."""
@@ -69,17 +67,8 @@ class Remaining:
         return rows[~self._taken.take(rows)]
 
     def mean(self) -> Vector:
-        """Mean of the records.
-
-        Notes
-        -----
-        A running sum, less each group removed, is divided by the number of records. The sum is
-        taken afresh, in row order, when half of its records have gone, so that rounding errors
-        cannot build up.
-        """
-        if 2 * len(self) <= self._summed:
-            self._restart_sum()
-        return self._sum / len(self)
+        """Mean of the records, see `Survivors.mean`."""
+        return self._left.mean()
 
     def farthest_from_mean(self) -> int:
         """Row of the record farthest from the mean of the records."""
@@ -125,19 +114,17 @@ class Remaining:
 
     def remove(self, rows: Labels) -> None:
         """Remove one or more records that are still there."""
-        self._taken[rows] = True
-        self._sum -= total(self.columns.take(rows, axis=1))
+        self._left.remove(rows)
         self._table.remove(self._position.take(rows))
         if SHARE * self._table.gone >= len(self._table):
-            self._rows = self.rows
-            self._position[self._rows] = np.arange(len(self._rows))
-            self._table = Table(self._records.take(self._rows, axis=1))
-            self._measured = None
+            self._rewrite()
 
-    def _restart_sum(self) -> None:
-        rows = self.rows
-        self._summed = len(rows)
-        self._sum = total(self.columns.take(rows, axis=1))
+    def _rewrite(self) -> None:
+        """Write the table anew with the records that are left."""
+        self._rows = self._left.rows
+        self._position[self._rows] = np.arange(len(self._rows))
+        self._table = Table(self._left.records.take(self._rows, axis=1))
+        self._measured = None
 
     def _measure(self, row: int) -> tuple[Vector, float]:
         """Measure from a record; twice in a row, as for r in MDAV, costs once."""

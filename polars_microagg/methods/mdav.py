@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polars_microagg.kernels.lockstep import mdav_of_each
-from polars_microagg.kernels.remaining import Remaining
+from polars_microagg.kernels.peel import mdav_groups
 from polars_microagg.partition import Matrix, Partition
 from polars_microagg.progress import ticker
 from polars_microagg.registry import method
@@ -55,20 +55,11 @@ def mdav(x: Matrix, /, *, k: int) -> Partition:
     labels = np.zeros(n, dtype=np.intp)
     if n < 2 * k:
         return Partition.from_labels(labels)
-    remaining = Remaining(x)
     tick = ticker("mdav", n)
-    groups = []
-    while len(remaining) >= 3 * k:
-        r = remaining.farthest_from_mean()
-        s = remaining.farthest_from(r)
-        groups.append(remaining.take(r, k))
-        if s not in remaining:
-            s = remaining.farthest_from(r)
-        groups.append(remaining.take(s, k))
-        tick(n - len(remaining))
-    if len(remaining) >= 2 * k:
-        groups.append(remaining.take(remaining.farthest_from_mean(), k))
-    for number, rows in enumerate(groups, start=1):
+    done = 0
+    for number, rows in enumerate(mdav_groups(x, k), start=1):
         labels[rows] = number
+        done += k
+        tick(done)
     tick(n)
     return Partition.from_labels(labels)
