@@ -201,4 +201,5 @@ class Shell:
         values = self._boxes.measure(point, boxes)
         values[self._left.taken[rows]] = -np.inf
         best = max(top, float(values.max(initial=-np.inf)))
-        return rows[(values >= best - self._boxes.slack) & (values > -np.inf)]
+        found: Labels = rows[(values >= best - self._boxes.slack) & (values > -np.inf)]
+        return found
