@@ -20,7 +20,8 @@ REPEATS = 4096
 """From so many records on, it is found out whether most of them are equal to others."""
 
 MANY = 1 << 15
-"""From so many records on, ways of searching are tried against each other."""
+"""From so many records on, ways of searching are tried against each other; from c^2 times as many
+if there are 5c columns or more, as the front then has more neighbours."""
 
 TRIAL = 16
 """Rounds on the whole that show how long one takes."""
@@ -89,7 +90,8 @@ def mdav_groups(
         places = Places.of(left, k)
         if places:
             yield from _stretch(places, left, 3 * k)
-        while len(left) >= max(MANY, 3 * k):
+        many = MANY * max(1, x.shape[1] // 5) ** 2
+        while len(left) >= max(many, 3 * k):
             yield from _race(left, k)
     while len(left) >= 3 * k:
         rounds = (search or Whole)(left, k)
