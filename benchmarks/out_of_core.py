@@ -40,6 +40,7 @@ DUCKDB = """
 import sys, duckdb
 source, target, memory = sys.argv[1:4]
 con = duckdb.connect()
+con.execute("SET enable_progress_bar = false")
 con.execute(f"SET memory_limit = '{memory}'; SET preserve_insertion_order = false")
 con.execute(f"SET temp_directory = '{target}-spill'")
 con.execute(f"COPY (FROM read_parquet('{source}')) TO '{target}' (FORMAT parquet, PARTITION_BY (part))")
@@ -72,11 +73,11 @@ def resident(pid):
     """Bytes in memory of a process and of those it started."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        threads = {c for t in Path(f"/proc/{pid}/task").iterdir() for c in (t / "children").read_text().split()}
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        children = {c for t in threads for c in (t / "children").read_text().split()}
     except OSError:
         return 0
-    return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, {*children, *threads}))
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
 
 
 def watched(code, *arguments):
@@ -89,13 +90,20 @@ def watched(code, *arguments):
         peak = max(peak, resident(process.pid))
         time.sleep(0.05)
     after = os.times()
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    cpu = (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
     return process.returncode, time.perf_counter() - start, cpu, peak / 1e6
 
 
 def smallest(path):
     """Fewest records that share a masked record; leaves the file's process when done."""
-    frame = pl.scan_parquet(path).group_by(COLUMNS).len().select(pl.col("len").min(), pl.len().alias("n"))
+    frame = (
+        pl.scan_parquet(path)
+        .group_by(COLUMNS)
+        .len()
+        .select(pl.col("len").min(), pl.len().alias("n"))
+    )
     return frame.collect(engine="streaming").row(0)
 
 
@@ -107,10 +115,15 @@ def protect(folder, rows, memory, workers, count):
     generate(folder / "in.parquet", rows)
     size = (folder / "in.parquet").stat().st_size / 1e6
     code, wall, cpu, peak = watched(
-        PROTECT.format(columns=COLUMNS), folder / "in.parquet", folder / "out.parquet", memory, workers
+        PROTECT.format(columns=COLUMNS),
+        folder / "in.parquet",
+        folder / "out.parquet",
+        memory,
+        workers,
     )
     k = smallest(folder / "out.parquet")[0] if count and not code else "-"
-    row(f"{rows:.0e}", f"{size:.0f} MB", memory, f"{wall:.0f}", f"{cpu:.0f}", f"{peak:.0f} MB", k if not code else f"failed ({code})")
+    k = f"failed ({code})" if code else k
+    row(f"{rows:.0e}", f"{size:.0f} MB", memory, f"{wall:.0f}", f"{cpu:.0f}", f"{peak:.0f} MB", k)
     for name in ("in.parquet", "out.parquet"):
         (folder / name).unlink(missing_ok=True)
 
@@ -122,7 +135,12 @@ def engines(folder, rows, memory, parts):
     generate(folder / "in.parquet", rows, parts)
     for name, code in (("Polars streaming", POLARS), ("DuckDB", DUCKDB)):
         done, wall, cpu, peak = watched(code, folder / "in.parquet", folder / "parts", memory)
-        row(name, f"{wall:.0f}", f"{cpu:.0f}", f"{peak:.0f} MB" if not done else f"failed at {peak:.0f} MB")
+        row(
+            name,
+            f"{wall:.0f}",
+            f"{cpu:.0f}",
+            f"{peak:.0f} MB" if not done else f"failed at {peak:.0f} MB",
+        )
         shutil.rmtree(folder / "parts", ignore_errors=True)
     (folder / "in.parquet").unlink()
 

@@ -83,6 +83,7 @@ ROOMS = {
     },
     "publish": {*INSIDE, ".frames", ".advice", ".manifest", *PUBLISHING, "polars"},
     "leaves": {*INSIDE, ".frames", ".leaves", "polars", "pyarrow"},
+    "spark": {*INSIDE, ".frames", ".leaves", "polars", "pyarrow", "pyspark"},
 }
 """What each room may import: rooms of the package start with a dot."""
 

@@ -18,10 +18,10 @@ __all__ = ["Budget", "bytes_of", "parts_of"]
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 UNITS |= {f"{unit}i": 2 ** (10 * power) for power, unit in enumerate("kmgt", start=1)}
 
-OWN = 180 * 10**6
+OWN = 190 * 10**6
 """Bytes that a process takes before it has read anything."""
 
-COPIES = 12
+COPIES = 14
 """How often the records of a part are in memory while they are masked, at most."""
 
 LEAST = 250 * 10**6

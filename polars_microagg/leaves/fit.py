@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from polars_microagg.parameters import whole_number
 from polars_microagg.partition import Matrix, Vector
 from polars_microagg.plan import Plan
 
-__all__ = ["fit_leaves", "leaf_plan", "leaf_size", "names_in", "sample_size", "sampled"]
+__all__ = ["accept", "fit_leaves", "in_sample", "leaf_plan", "leaf_size", "names_in", "sample_size"]
 
 RECORDS = "the number of records of the whole table, at least those of the sample"
 
@@ -120,11 +121,8 @@ def fit_leaves(
     n = frame.height if records is None else whole_number("records", records, RECORDS, frame.height)
     if n < plan.k:
         raise TooFewRecordsError.of(n, plan.k)
-    sample = _in_order(
-        (sampled(frame, sample_size(n, size) / n) if whole else frame).select(
-            by_name(name) for name in names
-        )
-    )
+    sample = frame.filter(in_sample(frame, sample_size(n, size) / n)) if whole else frame
+    sample = _in_order(sample.select(by_name(name) for name in names))
     x = matrix_of(sample, names)
     weights, centre = _scaling(sample, x, scale)
     values = with_distance(x, centre, weights)
@@ -141,6 +139,16 @@ def fit_leaves(
     if not whole:
         return leaves
     return leaves.merge(np.bincount(leaves.assign(frame).to_numpy(), minlength=len(tree)))
+
+
+def accept(leaves: Leaves, names: tuple[str, ...], k: int, options: Mapping[str, Any]) -> None:
+    """Refuse leaves of another call, and options that leaves have already."""
+    for name, value in options.items():
+        what = f"{name}={value!r} beside leaves={leaves!r}"
+        raise InvalidParameterError.cannot("leaves", what, "Give it to fit_leaves.")
+    if (leaves.columns, leaves.k) != (names, k):
+        need = f"leaves of {list(names)} with k={k}"
+        raise InvalidParameterError.kind("leaves", repr(leaves), need)
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
@@ -195,22 +203,24 @@ def sample_size(records: int, size: int) -> int:
     return max(SAMPLE, EACH * -(-records // size))
 
 
-def sampled(frame: pl.DataFrame, share: float) -> pl.DataFrame:
-    """Keep a share of the records, the same ones in whatever company they come.
+def in_sample(frame: pl.DataFrame, share: float) -> pl.Series:
+    """Choose a share of the records, the same ones in whatever company they come.
 
     Parameters
     ----------
     frame : polars.DataFrame
         Some records, with all their columns.
     share : float
-        How many to keep.
+        How many to choose.
 
     Returns
     -------
-    polars.DataFrame
-        The records whose hash is low; equal records stay or go together.
+    polars.Series
+        Whether the hash of the record is low; equal records are in or out together.
     """
-    return frame if share >= 1 else frame.filter(fingerprints(frame) < int(share * 2**64))
+    if share >= 1:
+        return pl.repeat(True, frame.height, dtype=pl.Boolean, eager=True)
+    return fingerprints(frame) < int(share * 2**64)
 
 
 def _in_order(sample: pl.DataFrame) -> pl.DataFrame:

@@ -11,7 +11,14 @@ import polars as pl
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.frames.selection import Columns
 from polars_microagg.leaves.budget import Budget, bytes_of
-from polars_microagg.leaves.fit import fit_leaves, leaf_plan, leaf_size, names_in, sample_size
+from polars_microagg.leaves.fit import (
+    accept,
+    fit_leaves,
+    leaf_plan,
+    leaf_size,
+    names_in,
+    sample_size,
+)
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.place import publish, workplace
 from polars_microagg.leaves.run import Run
@@ -105,7 +112,9 @@ def protect_parquet(
     """
     given: dict[str, Any] = {"scale": scale, "seed": seed, **options}
     if leaves is not None:
-        _refuse_beside(leaves, given | {"size": size, "cut": cut, "method": method})
+        defaults: dict[str, Any] = protect_parquet.__kwdefaults__ or {}
+        beside = given | {"size": size, "cut": cut, "method": method}
+        beside = {n: v for n, v in beside.items() if n not in defaults or v != defaults[n]}
         given, size, method = dict(leaves.options), leaves.size, leaves.method
     plan = leaf_plan(method, k, given)
     limit = bytes_of(memory)
@@ -115,6 +124,8 @@ def protect_parquet(
     table = Source.of(source)
     to = _target(target, table)
     names = names_in(pl.DataFrame(table.schema.empty_table()), columns, plan)
+    if leaves is not None:
+        accept(leaves, names, plan.k, beside)
     if table.rows < plan.k:
         raise TooFewRecordsError.of(table.rows, plan.k)
     budget = Budget.of(limit, workers, len(names), table.wide)
@@ -123,9 +134,6 @@ def protect_parquet(
         sample = run.sample(sample_size(table.rows, size) / table.rows)
         own: dict[str, Any] = {"size": size, "cut": cut, "method": method}
         leaves = fit_leaves(sample, names, k, records=table.rows, **own, **given)
-    elif (leaves.columns, leaves.k) != (names, plan.k):
-        need = f"leaves of {list(names)} with k={plan.k}"
-        raise InvalidParameterError.kind("leaves", repr(leaves), need)
     with workplace(to) as folder:
         leaves, files = run.split(folder, leaves)
         run.mask(folder, leaves, files)
@@ -135,15 +143,6 @@ def protect_parquet(
         publish(made, to)
     run.tick(STEPS * table.rows)
     return leaves
-
-
-def _refuse_beside(leaves: Leaves, given: dict[str, Any]) -> None:
-    """Refuse options that leaves have already, as they would be ignored."""
-    defaults: dict[str, Any] = protect_parquet.__kwdefaults__ or {}
-    for name, value in given.items():
-        if name not in defaults or value != defaults[name]:
-            what = f"{name}={value!r} beside leaves={leaves!r}"
-            raise InvalidParameterError.cannot("protect_parquet", what, "Give it to fit_leaves.")
 
 
 def _target(target: str | PathLike[str], table: Source) -> Path:

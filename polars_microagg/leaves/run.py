@@ -13,7 +13,7 @@ from polars_microagg.errors import BrokenPromiseError, InvalidParameterError, Mi
 from polars_microagg.frames.measures import classes
 from polars_microagg.frames.selection import by_name
 from polars_microagg.leaves.budget import Budget, parts_of
-from polars_microagg.leaves.fit import sampled
+from polars_microagg.leaves.fit import in_sample
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import arrow_of, fingerprints, matrix_of
 from polars_microagg.leaves.source import Source
@@ -41,6 +41,8 @@ class Run:
 
     def _frames(self) -> Iterator[pl.DataFrame]:
         """Read the table, and refuse it in the end if values are missing."""
+        import pyarrow as pa
+
         absent = np.zeros((2, len(self.names)), dtype=np.intp)
         for batch in self.table.batches(self.budget.batch):
             frame = pl.DataFrame(batch)
@@ -51,6 +53,7 @@ class Run:
                     absent[1, j] += len(column) - column.null_count() - column.is_finite().sum()
             yield frame
             self._tell(frame.height)
+        pa.default_memory_pool().release_unused()
         for name, nulls, others in zip(self.names, *absent.tolist(), strict=True):
             if nulls:
                 raise MissingValuesError.nulls(name, nulls)
@@ -71,7 +74,9 @@ class Run:
             Their columns that are masked.
         """
         kept = [by_name(name) for name in self.names]
-        return pl.concat(sampled(frame, share).select(kept) for frame in self._frames())
+        return pl.concat(
+            frame.filter(in_sample(frame, share)).select(kept) for frame in self._frames()
+        )
 
     def split(self, folder: Path, leaves: Leaves) -> tuple[Leaves, dict[str, list[str]]]:
         """Set the records down part by part.
