@@ -125,7 +125,8 @@ def _start(folder: Path, workers: int) -> subprocess.Popen[str]:
     names = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
     environment = os.environ | dict.fromkeys(names, threads)
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    command = [sys.executable, "-m", __name__, str(folder)]
+    code = f"import sys; from {__name__} import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, str(folder)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)  # noqa: S603
 
@@ -163,7 +164,3 @@ def main(arguments: Sequence[str]) -> None:
             answer = {"error": type(error).__name__, "text": str(error)}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,0 +1,246 @@
+"""Spark gives the bits of one machine, in one process and in several, even if one is killed."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+
+ROOT = Path(__file__).parents[1]
+COLUMNS = ["age", "income", "born", "debt"]
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(
+        importlib.util.find_spec("pyspark") is None, reason="needs pyspark: pip install '.[spark]'"
+    ),
+    pytest.mark.skipif(
+        shutil.which("java") is None and "JAVA_HOME" not in os.environ, reason="needs Java 17"
+    ),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.memory": "1g",
+    "spark.executor.memory": "512m",
+    "spark.executor.cores": "1",
+    "spark.sql.shuffle.partitions": "4",
+}
+
+
+def people(n, seed=0):
+    """Records with ties in the masked columns, which only the others tell apart."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "id": np.arange(n),
+            "age": pl.Series(rng.integers(18, 95, n), dtype=pl.Int16),
+            "income": np.round(rng.lognormal(3, 1, n)),
+            "born": pl.Series(rng.integers(-9000, -8900, n), dtype=pl.Int32).cast(pl.Date),
+            "debt": pl.Series(rng.integers(0, 3, n)).cast(pl.Decimal(9, 2)),
+            "note": pl.Series([f"note {v}" for v in rng.integers(0, 9, n)]),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def spark():
+    from pyspark.sql import SparkSession
+
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The same records in one file, and shuffled in three with other row groups."""
+    folder = tmp_path_factory.mktemp("spark")
+    frame = people(6000)
+    frame.write_parquet(folder / "one.parquet")
+    mixed = frame.sample(fraction=1, shuffle=True, seed=1)
+    (folder / "many").mkdir()
+    for number, part in enumerate(mixed.iter_slices(2345)):
+        part.write_parquet(folder / "many" / f"{number}.parquet", row_group_size=333)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(files):
+    """What one machine makes of it."""
+    leaves = mg.protect_parquet(
+        files / "one.parquet", files / "masked.parquet", COLUMNS, 5, size=400
+    )
+    return leaves, pl.read_parquet(files / "masked.parquet")
+
+
+def read(path):
+    return pl.read_parquet(f"{path}/*.parquet").sort("id")
+
+
+def test_the_same_bits_however_the_table_is_cut_up(spark, files, expected, tmp_path):
+    from polars_microagg.spark import protect, verify
+
+    leaves, masked = expected
+    one = protect(spark.read.parquet(str(files / "one.parquet")), COLUMNS, 5, size=400)
+    one.write.parquet(str(tmp_path / "one"))
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "777")
+    mixed = spark.read.parquet(str(files / "many")).repartition(7)
+    protect(mixed, COLUMNS, 5, leaves=leaves).write.parquet(str(tmp_path / "many"))
+    for name in ("one", "many"):
+        written = read(tmp_path / name)
+        assert written.equals(masked)
+        assert written.schema == masked.schema
+    again = spark.read.parquet(str(tmp_path / "many"))
+    verify(again, COLUMNS, 5)
+    sizes = masked.group_by(COLUMNS).len()["len"]
+    few = sizes.filter(sizes < 9)
+    text = rf"{len(few)} class\(es\) with {few.sum()} record\(s\) in all are smaller than k=9 \(the smallest has {few.min()}\)"
+    with pytest.raises(mg.NotAnonymousError, match=text):
+        verify(again, COLUMNS, 9)
+
+
+def test_leaves_are_fitted_to_the_same_sample(spark, files, expected):
+    from polars_microagg.spark import fit
+
+    mixed = spark.read.parquet(str(files / "many")).repartition(5)
+    assert fit(mixed, COLUMNS, 5, size=400).to_json() == expected[0].to_json()
+
+
+def test_floats_and_small_leaves(spark, files):
+    from polars_microagg.spark import protect
+
+    df = spark.read.parquet(str(files / "one.parquet"))
+    leaves = mg.fit_leaves(people(6000), ["age", "income"], 5, size=100, dtype="float")
+    few = df.where("id < 150")
+    masked = protect(few, ["age", "income"], 5, leaves=leaves).toArrow()
+    frame = pl.DataFrame(masked)
+    mg.verify(frame, ["age", "income"], k=5)
+    assert frame.height == 150
+    assert frame.schema["age"] == frame.schema["income"] == pl.Float64
+
+
+def test_what_is_refused_is_refused_before_anything_is_masked(spark, files):
+    from polars_microagg.spark import fit, protect
+
+    df = spark.read.parquet(str(files / "one.parquet"))
+    with pytest.raises(mg.InvalidParameterError, match="Did you mean 'income'"):
+        protect(df, ["incom"], 5)
+    with pytest.raises(mg.NotNumericError, match="'note'"):
+        protect(df, ["note"], 5)
+    with pytest.raises(mg.TooFewRecordsError, match="k=5 needs at least 5 records, got 4"):
+        protect(df.limit(4), ["age"], 5)
+    holes = df.selectExpr(
+        "id", "nullif(age, 20) AS age", "if(id < 3, double('nan'), income) AS income"
+    )
+    with pytest.raises(mg.MissingValuesError, match="'income' has 3 NaN"):
+        fit(holes, ["income"], 5)
+    with pytest.raises(mg.MissingValuesError, match=r"'age' has \d+ null"):
+        fit(holes, ["age"], 5)
+    with pytest.raises(mg.InvalidParameterError, match="method='vmdav' beside leaves"):
+        protect(df, ["age"], 5, leaves=mg.fit_leaves(people(50), "age", 5), method="vmdav")
+
+
+CLUSTER = """
+import json, os, signal, sys, threading, time
+from pathlib import Path
+from pyspark.sql import SparkSession
+import polars_microagg as mg
+from polars_microagg.spark import protect
+
+source, out, settings = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
+builder = SparkSession.builder.master("local-cluster[2,1,2048]")
+for name, value in settings.items():
+    builder = builder.config(name, value)
+spark = builder.getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+leaves = mg.Leaves.from_json(Path(sys.argv[4]).read_text())
+ours = spark.sparkContext.applicationId
+
+def executors():
+    for entry in Path("/proc").iterdir():
+        try:
+            command = (entry / "cmdline").read_bytes().split(bytes(1))
+        except OSError:
+            continue
+        if ours.encode() in command and any(c.endswith(b"ExecutorBackend") for c in command):
+            yield int(entry.name)
+
+def kill():
+    while not any(out.glob("_temporary/0/_temporary/*/*.parquet")):
+        time.sleep(0.01)
+    os.kill(next(executors()), signal.SIGKILL)
+    killed.append(True)
+
+killed = []
+masked = protect(spark.read.parquet(source).repartition(6), %s, 5, leaves=leaves)
+threading.Thread(target=kill, daemon=True).start()
+masked.write.parquet(str(out))
+print("killed", len(killed))
+spark.stop()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="finds its executor in /proc")
+def test_an_executor_killed_while_it_writes_loses_no_row_and_changes_no_bit(
+    files, expected, tmp_path
+):
+    leaves, masked = expected
+    (tmp_path / "leaves.json").write_text(leaves.to_json())
+    settings = SETTINGS | {"spark.sql.adaptive.enabled": "false"}
+    arguments = [files / "many", tmp_path / "out", json.dumps(settings), tmp_path / "leaves.json"]
+    done = subprocess.run(
+        [sys.executable, "-c", CLUSTER % COLUMNS, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=os.environ
+        | {
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": str(ROOT),
+        },
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "killed 1" in done.stdout
+    assert read(tmp_path / "out").equals(masked)
+
+
+def test_the_example_releases_what_it_says(tmp_path):
+    command = [sys.executable, ROOT / "examples" / "etl_spark.py", tmp_path, "--rows", "3000"]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    before, after = (
+        pl.read_parquet(tmp_path / name)
+        for name in ("patients.parquet", "patients_masked_spark/*.parquet")
+    )
+    masked = ["age", "income", "weight", "visits"]
+    mg.verify(after, masked, k=5)
+    assert after.height == before.height == 3000
+    assert after.columns == [name for name in before.columns if name != "patient_id"]
