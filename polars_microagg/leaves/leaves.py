@@ -15,6 +15,7 @@ import polars as pl
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.frames.columns import require
 from polars_microagg.frames.selection import as_frame, resolve
+from polars_microagg.leaves.budget import parts_of
 from polars_microagg.leaves.cuts import with_distance
 from polars_microagg.leaves.masking import LeafPlan, arrow_of, fingerprints, mask_leaves, matrix_of
 from polars_microagg.leaves.merge import merge_small, targets
@@ -25,6 +26,9 @@ from polars_microagg.plan import Plan
 __all__ = ["Leaves"]
 
 VERSION = 1
+
+MANY = 1 << 19
+"""Records that are masked at a time where all are in memory."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,6 +203,47 @@ class Leaves:
             at = table.schema.get_field_index(column.name)
             table = table.set_column(at, *arrow_of(column, table.schema.field(at), self.plan.dtype))
         return table
+
+    def mask(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Mask a whole table in memory, all leaves one after the other.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+            All records.
+
+        Returns
+        -------
+        polars.DataFrame
+            The same table with its columns masked; leaves that have too few records here are
+            merged first.
+
+        Raises
+        ------
+        InvalidDataError
+            Nulls, NaN or infinities, a type without centroid, or fewer than k records.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_microagg as mg
+        >>> people = pl.DataFrame({"age": range(100)})
+        >>> masked = mg.fit_leaves(people, "age", k=5, size=20).mask(people)
+        >>> mg.verify(masked, "age", k=5)
+        """
+        leaf = self.assign(frame).to_numpy()
+        leaf = self.merge(np.bincount(leaf, minlength=len(self.tree))).after_merging(leaf)
+        ties = fingerprints(frame, without=self.columns)
+        part = parts_of(self.tree, frame.height, MANY)[leaf]
+        order = np.argsort(part, kind="stable")
+        pieces = []
+        for rows in np.split(order, np.cumsum(np.bincount(part))[:-1]):
+            if rows.size:
+                chosen = self._selected(frame)[rows]
+                masked = mask_leaves(self.plan, chosen, self.size, leaf[rows], ties[rows])
+                pieces.append(pl.DataFrame(masked))
+        back = np.empty(len(order), dtype=np.intp)
+        back[order] = np.arange(len(order))
+        return frame.with_columns(pl.concat(pieces)[back]) if pieces else frame
 
     def _selected(self, frame: pl.DataFrame) -> pl.DataFrame:
         for name in self.columns:

@@ -49,6 +49,17 @@ def test_every_leaf_holds_k_and_nothing_else_changes():
     assert len(leaves) > 10
 
 
+def test_a_whole_table_is_masked_leaf_by_leaf(monkeypatch):
+    monkeypatch.setattr("polars_microagg.leaves.leaves.MANY", 700)
+    frame = people()
+    leaves = mg.fit_leaves(frame, COLUMNS, k=5, size=300)
+    assert leaves.mask(frame).equals(masked_by(leaves, frame))
+    assert leaves.mask(frame.clear()).equals(frame.clear())
+    few = frame.head(60)
+    assert leaves.assign(few).value_counts()["count"].min() < 5
+    mg.verify(leaves.mask(few), COLUMNS, k=5)
+
+
 def test_one_leaf_is_the_table_masked_whole():
     frame = people(600)
     leaves = mg.fit_leaves(frame, ["income"], k=4, size=600, cut="median")
