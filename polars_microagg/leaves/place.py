@@ -37,7 +37,8 @@ def workplace(target: Path) -> Iterator[Path]:
         if old.name.startswith(start) and old.name.endswith(ENDING) and not _in_use(old):
             shutil.rmtree(old, ignore_errors=True)
     folder = target.parent / f"{start}{secrets.token_hex(4)}{ENDING}"
-    folder.mkdir()
+    # It will hold values that are not masked.
+    folder.mkdir(mode=0o700)
     try:
         with (folder / LOCK).open("w") as lock:
             _lock(lock.fileno())
