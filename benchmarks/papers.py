@@ -185,8 +185,9 @@ def genetic(data, quick) -> Iterator[Table]:
                 mg.sse(frame, mg.genetic(frame, frame.columns, 3, steps=steps, **options))
                 for steps in (1, 2)
             ]
-            # Of large losses by MDAV the paper prints whole numbers.
-            cells = map(beside, (mdav, one, two), (plain, *found), (0 if mdav > 99 else 2, 2, 2))
+            # Some are printed as whole numbers.
+            digits = (0 if value == int(value) else 2 for value in (mdav, one, two))
+            cells = map(beside, (mdav, one, two), (plain, *found), digits)
             rows.append([file, str(macro), *cells])
     yield (
         "Table 2, k = 3: SSE",

@@ -1,6 +1,6 @@
 """Where and why the tables of the papers do not come out as printed."""
 
-HEAD = """# The papers' tables again
+HEAD = """# The papers' experiments
 
 <!-- Written by benchmarks/papers.py; do not edit. -->
 
