@@ -23,7 +23,7 @@ FLOOR = 1e-3
 """The heat of a record is at least this share of the median."""
 
 POWER = 0.75
-"""Power of the local spread that the heat goes by: 0 is the same heat for all records."""
+"""Power of the local spread that the heat goes by, by default; 0 is the same for all records."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Schedule:
     cold: float
 
 
-def heat(x: Matrix, near: Labels, k: int) -> Vector:
+def heat(x: Matrix, near: Labels, k: int, power: float = POWER) -> Vector:
     """Weigh half the mean squared distance of each record from the k nearest to it.
 
     Parameters
@@ -49,12 +49,14 @@ def heat(x: Matrix, near: Labels, k: int) -> Vector:
         Neighbours of each record, nearest first.
     k : int
         How many of them to look at.
+    power : float, optional
+        Power of the spread.
 
     Returns
     -------
     array of shape (n,)
-        The unit of each record's temperature: h^0.75 times the median of h to the power of 0.25,
-        above 0 unless most h are 0.
+        The unit of each record's temperature, above 0 unless most h are 0: h to the power times
+        the median of h to the rest of 1.
 
     Examples
     --------
@@ -67,7 +69,7 @@ def heat(x: Matrix, near: Labels, k: int) -> Vector:
         heat += np.square(x - x[column]).sum(axis=1)
     heat /= 2.0 * count
     middle = float(np.median(heat))
-    weighed: Vector = np.maximum(heat, FLOOR * middle) ** POWER * middle ** (1.0 - POWER)
+    weighed: Vector = np.maximum(heat, FLOOR * middle) ** power * middle ** (1.0 - power)
     return weighed
 
 

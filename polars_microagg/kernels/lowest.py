@@ -10,6 +10,7 @@ import numpy as np
 from polars_microagg.kernels.anneal import Schedule, anneal, heat
 from polars_microagg.kernels.blocks import equal_blocks, mdav_in_blocks
 from polars_microagg.kernels.candidates import candidates
+from polars_microagg.kernels.crossover import crossed
 from polars_microagg.kernels.groups import Groups
 from polars_microagg.kernels.recut import in_patches
 from polars_microagg.kernels.refine import improve, neighbour_count, squares_within
@@ -28,11 +29,14 @@ LEAST = 40_000
 HOT, COLD = 2.0, 0.1
 """Temperatures of a whole annealing; below the last one hardly anything is accepted."""
 
+LONG = 4
+"""From this effort on the steps are shared by annealings after different laws, then crossed."""
+
+LAWS = (0.75, 0.4)
+"""Powers of a record's local spread that its temperature goes by."""
+
 MILD = 1.5
 """Temperature at which annealing in patches starts, where there are fewer steps a record."""
-
-BROAD = 10
-"""From this k on it starts three times as hot."""
 
 LINEAR = 4000
 """With more records the steps grow, more slowly than the records."""
@@ -88,8 +92,12 @@ class Search:
     seed: int
     tick: Tick
 
+    def _after(self, before: int) -> Tick:
+        """Tell the number of steps after those made before."""
+        return lambda steps: self.tick(before + steps)
+
     def best_of(self, starts: list[Labels]) -> Labels:
-        """Improve all starts, anneal the best one, and keep the best of all.
+        """Improve all starts, anneal the best one, and keep what is best of each part.
 
         Parameters
         ----------
@@ -99,7 +107,7 @@ class Search:
         Returns
         -------
         array of shape (n,)
-            The grouping with the lowest sum of squares that was seen.
+            No grouping that was seen has a lower sum of squares.
         """
         n, k = len(self.x), self.k
         near = candidates(self.x, np.array([n]), neighbour_count(k))
@@ -110,13 +118,19 @@ class Search:
             found += [labels, groups.labels]
         steps = steps_for(n, self.effort)
         if steps:
-            groups = Groups(self.x, self._best(found), k)
-            schedule = Schedule(steps, 3.0 * HOT if k >= BROAD else HOT, COLD)
+            start, powers = self._best(found), LAWS if self.effort >= LONG else LAWS[:1]
+            schedule = Schedule(steps // len(powers), HOT, COLD)
             rng = np.random.default_rng(self.seed)
-            anneal(groups, near, heat(self.x, near, k), schedule, rng, self.tick)
-            improve(groups, near)
-            found.append(groups.labels)
-        return self._best(found)
+            for turn, power in enumerate(powers):
+                groups = Groups(self.x, start, k)
+                tick = self._after(turn * schedule.steps)
+                anneal(groups, near, heat(self.x, near, k, power), schedule, rng, tick)
+                improve(groups, near)
+                found.append(groups.labels)
+        best = self._best(found)
+        for labels in found:
+            best = crossed(self.x, best, labels)
+        return best
 
     def across_borders(self, start: Labels) -> Labels:
         """Anneal patch by patch, the patches cut anew as it gets colder.
@@ -147,12 +161,12 @@ class Search:
                 cool: float = cool,
             ) -> None:
                 nonlocal done
-                before, share = done, steps * len(groups) // (len(self.x) * cuts)
+                share = steps * len(groups) // (len(self.x) * cuts)
                 if share:
                     schedule = Schedule(share, warm, cool)
                     warmth = heat(groups.x[:-1], near, groups.k)
-                    anneal(groups, near, warmth, schedule, rng, lambda s: self.tick(before + s))
-                done = before + share
+                    anneal(groups, near, warmth, schedule, rng, self._after(done))
+                done += share
                 if last or not share:
                     improve(groups, near)
 
