@@ -69,10 +69,10 @@ def lowloss(
     n. Local search follows. Of each part of the records that two groupings do not mix with others,
     the better grouping is kept.
 
-    *What did not pay*, on generated and public tables: one temperature for all records or one in
-    proportion to h; three short annealings for two; drawing only partners other than the neighbour
-    itself, fewer neighbours, all members of a group at once, or only records that can move;
-    annealing again from the best grouping at lower temperatures and crossing after each time.
+    *What did not pay*, on generated and public tables: three shorter annealings; drawing only
+    partners other than the neighbour itself, fewer neighbours, all members of a group at once, or
+    only records that can move; starting hotter for large k; annealing again from the best grouping
+    at lower temperatures and crossing after each time.
 
     Examples
     --------
