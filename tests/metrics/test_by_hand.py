@@ -16,12 +16,14 @@ from polars_microagg.metrics.components import (
 from polars_microagg.metrics.information_loss import loss, sse, sst
 from polars_microagg.metrics.interval import drisk, il1s, interval_disclosure
 from polars_microagg.metrics.linkage import dld, pld
+from polars_microagg.metrics.optimum import above_optimum
 from polars_microagg.metrics.score import dr, score
 from polars_microagg.metrics.variation import il, il1, il1_zero_cells, il2, il3, il4, il5
 from tests.metrics.worked import MEANS, SIZES, U, V, X, Y
 
 IL1 = (1 + 1 / 3 + 1 / 5 + 1 / 7 + 1 / 4 + 1 / 2 + 1 / 8 + 1 / 6) / 8
 
+LINE = np.array([[0.0], [1.0], [8.0], [9.0]])
 BY_HAND = {
     # Each of 8 cells is 1 off, which is 1/5 in variances; 1.6 of 8 is 20 per cent.
     "sse": (sse(X, Y), 1.6),
@@ -81,6 +83,9 @@ BY_HAND = {
     "delta_corr": (delta_corr(X, Y), 0.4),
     "delta_corr_sd": (delta_corr_sd(X, Y), 0),
     "eigenvalue_difference": (eigenvalue_difference(X, Y), 0.4 / 1.6 + 0.4 / 0.4),
+    # 0 1 8 9 in pairs that are 8 apart lose 4 * 16; no record is nearer than 1, a quarter each.
+    # The bound is lowered by a billionth of itself, for rounding.
+    "above_optimum": (round(above_optimum(LINE, np.array([[4.0], [5.0]] * 2)), 4), 6300),
     "dr": (dr(50, 25, 40), 45),
     "dr sugeno": (dr(50, 25, 40, weights="sugeno"), 12.5 + 6.25 + 20),
     "dr own": (dr(50, 25, 40, weights={"pld": 3, "dld": 1, "il": 9}), (75 + 50) / 4),
