@@ -2140,7 +2140,7 @@ def lowloss(
     (J. Domingo-Ferrer and J. M. Mateo-Sanz, 2002, IEEE Transactions on Knowledge and Data
     Engineering 14(1), 189-201); to find one is NP-hard.
 
-    A single column is cut at its optimum, without a search. *Start.* MDAV, V-MDAV, and the
+    If a single column varies, it is cut at its optimum, without a search. *Start.* MDAV, V-MDAV, and the
     optimal partition along the path from record to nearest record. With very many records, MDAV
     for the farthest ones and, in blocks of neighbours, the others.
     *Local search.* Records move to the groups of their nearest neighbours or swap places with

@@ -55,7 +55,7 @@ def lowloss(
     (J. Domingo-Ferrer and J. M. Mateo-Sanz, 2002, IEEE Transactions on Knowledge and Data
     Engineering 14(1), 189-201); to find one is NP-hard.
 
-    A single column is cut at its optimum, without a search. *Start.* MDAV, V-MDAV, and the
+    If a single column varies, it is cut at its optimum, without a search. *Start.* MDAV, V-MDAV, and the
     optimal partition along the path from record to nearest record. With very many records, MDAV
     for the farthest ones and, in blocks of neighbours, the others.
     *Local search.* Records move to the groups of their nearest neighbours or swap places with
@@ -83,9 +83,11 @@ def lowloss(
     n = len(x)
     if n < 2 * k:
         return Partition.from_labels(np.zeros(n, dtype=np.intp))
-    if x.shape[1] == 1:
-        order = stable_order(x[:, 0])
-        return Partition.from_labels(labels_along(order, cut(x[order], k)))
+    varies = np.flatnonzero(np.ptp(x, axis=0) > 0)
+    if len(varies) <= 1:
+        single = x[:, varies] if len(varies) else x[:, :1]
+        order = stable_order(single[:, 0])
+        return Partition.from_labels(labels_along(order, cut(single[order], k)))
     x = np.ascontiguousarray(x - x.mean(axis=0))
     tick = ticker("lowloss", max(1, steps_for(n, effort)))
     search = Search(x, k, effort, seed, tick)
