@@ -22,11 +22,14 @@ AHEAD = 32
 FILL = 8
 """Rounds that are looked at again when the answer to a query is missing."""
 
-SHELL = 24
+SHELL = 96
 """The shell begins with one record in so many."""
 
 SMALLEST = 4096
 """Fewest records in a shell."""
+
+DEARER = 2
+"""To look at a record outside the shell costs so many times what it costs inside."""
 
 PATIENCE = 4
 """The shell is made anew when so many times all records were looked at outside it, then twice
@@ -72,7 +75,7 @@ class Front:
     def _outermost(self) -> int:
         shell = self._shell
         row = -1
-        if shell.scanned <= max(self._patience, shell.asked * len(shell)):
+        if shell.scanned <= max(self._patience, shell.asked * len(shell) // DEARER):
             row = shell.outermost()
         if row < 0:
             self._renew()
@@ -89,7 +92,7 @@ class Front:
 
     def _renew(self) -> None:
         """Make a new shell, larger or smaller as the work outside and inside the last one was."""
-        outside, inside = self._shell.scanned, self._shell.asked * len(self._shell)
+        outside, inside = DEARER * self._shell.scanned, self._shell.asked * len(self._shell)
         self._hot = np.union1d(self._hot, self._shell.hot())
         if outside > inside:
             self._size = min(2 * self._size, max(SMALLEST, len(self._left) // 4))
