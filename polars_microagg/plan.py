@@ -235,12 +235,20 @@ class Plan:
             grouped[rows], groups = self.method.lockstep(x[rows], sizes[small], **arguments)
             starts, sizes = starts[~small], sizes[~small]
         for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
-            partition = self.method.function(x[start : start + size], **arguments)
+            part = self._varying(x[start : start + size])
+            partition = self.method.function(part, **arguments)
             if len(partition.labels) != size:
                 raise BrokenPromiseError.shape(self.method.name, len(partition.labels), size)
             grouped[start : start + size] = partition.labels + groups
             groups += len(partition)
         return grouped, groups
+
+    def _varying(self, x: Matrix) -> Matrix:
+        """Leave out columns in which no record differs: they would change nothing but rounding."""
+        if not self.method.scaled or any(option.axis for option in self.method.options.values()):
+            return x
+        varies = (x != x[:1]).any(axis=0)
+        return x if varies.all() or not varies.any() else np.asfortranarray(x[:, varies])
 
     def _arguments(self, block: tuple[str, ...]) -> dict[str, Any]:
         arguments: dict[str, Any] = {"k": self.k}
