@@ -140,20 +140,18 @@ class InvalidParameterError(MicroaggError):
     @classmethod
     def twins(cls, first: str, second: str) -> Self:
         """Refuse a table in which two columns have the same name."""
+        same = "" if first == second else f" ({second!r} is the same name in DuckDB)"
         return cls(
-            f"The table has two columns of the name {first!r}"
-            + ("" if first == second else f" ({second!r} is the same name in DuckDB)")
-            + ", and a release must say which one is meant. Name every column once, as in "
-            "SELECT a.age, b.age AS age_2."
+            f"The table has two columns of the name {first!r}{same}, and a release must say which one "
+            "is meant. Name every column once, as in SELECT a.age, b.age AS age_2."
         )
 
     @classmethod
     def changed(cls) -> Self:
         """Refuse a table that was replaced while it was read."""
         return cls(
-            "The source had other columns when it was read than when it was looked up: it was "
-            "replaced in between. Nothing was released. Read it again when nobody writes it, or "
-            "mask inside one transaction."
+            "The source had other columns when it was read than when it was looked up: it was replaced "
+            "in between. Nothing was released. Read it when nobody writes it, or in one transaction."
         )
 
     @classmethod
@@ -295,23 +293,15 @@ class NotAnonymousError(InvalidDataError):
 
     @classmethod
     def of(
-        cls,
-        columns: Iterable[str],
-        k: int,
-        classes: int,
-        records: int,
-        smallest: int,
-        strata: Sequence[str] = (),
+        cls, columns: Sequence[str], k: int, counts: tuple[int, int, int], strata: Iterable[str]
     ) -> Self:
-        """Say how many classes and records fall short."""
-        columns = list(columns)
-        strata = [name for name in strata if name not in columns]
-        within = f" within strata of {_names(strata)}" if strata else ""
+        """Say how many classes and records fall short, and the size of the smallest class."""
+        keys = [name for name in strata if name not in columns]
+        on = f"{_names(columns)} within strata of {_names(keys)}" if keys else _names(columns)
         return cls(
-            f"The table is not {k}-anonymous on {_names(columns)}{within}: {classes} class(es) with "
-            f"{records} record(s) in all are smaller than k={k} (the smallest has {smallest}). "
-            f"Mask these columns together with this k{' and these strata' if strata else ''} before "
-            "releasing the table."
+            f"The table is not {k}-anonymous on {on}: {counts[0]} class(es) with {counts[1]} "
+            f"record(s) in all are smaller than k={k} (the smallest has {counts[2]}). Mask these "
+            f"columns together with this k{' and these strata' * bool(keys)} before releasing the table."
         )
 
 

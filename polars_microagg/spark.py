@@ -176,7 +176,7 @@ def verify(df: DataFrame, columns: str | Sequence[str], k: int) -> None:
     few = sizes.where(f.col("size") < k)
     found = few.agg(f.count(f.lit(1)), f.sum("size"), f.min("size")).collect()[0]
     if found[0]:
-        raise NotAnonymousError.of(names, k, *found)
+        raise NotAnonymousError.of(names, k, found, ())
 
 
 def _empty(df: DataFrame) -> pl.DataFrame:

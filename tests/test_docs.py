@@ -95,7 +95,7 @@ def test_readme_lists_the_options():
     options = re.findall(r"^\| `(\w+)` \| (.*?) \|", README.partition("### Strata")[0], re.M)
     parameters = inspect.signature(mg.mdav).parameters
     written = {name for name, _ in options}
-    assert written == set(parameters) - {"frame", "columns", "k", "refine"}
+    assert written == set(parameters) - {"frame", "columns", "k"}
     for name, values in options:
         if isinstance(parameters[name].default, str):
             assert values.startswith(f'`"{parameters[name].default}"`')
@@ -106,6 +106,14 @@ def test_readme_lists_the_options():
 def test_every_method_is_in_the_table(name, page):
     row = f"| `{name}` | {registry.methods()[name].summary.rstrip('.')} |"
     assert row in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_the_demo_prints_what_the_readme_shows(tmp_path):
+    code = "from polars_microagg.cli.main import run; run()"
+    done = run("-c", code, "demo", cwd=tmp_path)
+    assert not done.returncode, done.stderr
+    shown = README.partition("&& microagg demo\n```\n```text\n")[2].partition("```")[0]
+    assert done.stdout.strip() == shown.strip()
 
 
 def test_generated_files_are_fresh():
@@ -158,7 +166,8 @@ def test_every_public_name_is_documented():
 
 
 SMALL = {"etl_polars.py": ["--rows", "3000"]}
-CALLED = {"airflow_task.py", "dagster_check.py"}  # not scripts; tests/publish calls them
+# Called by tests/publish and tests/test_spark.py.
+CALLED = {"airflow_task.py", "dagster_check.py", "etl_spark.py"}
 SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.name not in CALLED]
 
 

@@ -71,7 +71,7 @@ def _verify(spec: Any, sizes: Any) -> Any:
         small = classes[classes < asked.k]
         if len(small):
             counts = len(small), int(small.sum()), int(small.min())
-            raise NotAnonymousError.of(asked.columns, asked.k, *counts, strata=asked.strata)
+            raise NotAnonymousError.of(asked.columns, asked.k, counts, asked.strata)
     return pa.array(np.ones(len(spec), dtype=np.bool_))
 
 

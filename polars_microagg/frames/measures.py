@@ -137,7 +137,7 @@ def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> Non
         if len(small):
             smallest = int(small.min())  # type: ignore[arg-type]
             counts = len(small), int(small.sum()), smallest
-            raise NotAnonymousError.of(names, k, *counts, strata=keys)
+            raise NotAnonymousError.of(names, k, counts, keys)
 
 
 def anonymity(
