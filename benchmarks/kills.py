@@ -30,7 +30,7 @@ import polars as pl
 from polars_microagg.cli.main import main
 
 # The process that forks never lets polars work, as threads do not survive a fork.
-TRACED = (("publish", "manifest"), ("publish_swap",))
+TRACED = (("publish", "manifest"), ("swap",))
 ARGUMENTS = ["--columns=a,b,c", "--k=5", "--method=fixed_size", "--keep=d", "--overwrite"]
 
 

@@ -11,13 +11,16 @@ from typing import Any, Self
 
 import polars as pl
 
-from polars_microagg.advice import advice
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.frames.assess import assess
 from polars_microagg.frames.door import Request, mask_frame
 from polars_microagg.frames.measures import keys_of, selected, verify
 from polars_microagg.frames.selection import Columns, Names, as_frame, by_name
-from polars_microagg.manifest import (
+from polars_microagg.parameters import COMMON, group_size
+from polars_microagg.registry import methods
+from polars_microagg.release.advice import advice
+from polars_microagg.release.files import Place
+from polars_microagg.release.manifest import (
     SCHEMA,
     VERSION,
     attack,
@@ -26,11 +29,8 @@ from polars_microagg.manifest import (
     dumped,
     tools,
 )
-from polars_microagg.parameters import COMMON, group_size
-from polars_microagg.publish_files import Place
-from polars_microagg.publish_require import Requirement, judged, requirements
-from polars_microagg.publish_stage import stage
-from polars_microagg.registry import methods
+from polars_microagg.release.require import Requirement, judged, requirements
+from polars_microagg.release.stage import stage
 
 __all__ = ["Job", "publish", "release"]
 

@@ -33,7 +33,6 @@ INSIDE = {
     ".evaluate",
     "numpy",
 }
-PUBLISHING = {f".publish_{part}" for part in ("csv", "files", "require", "stage", "swap", "tables")}
 ROOMS = {
     "__init__": {"._version", ".errors", ".frames", ".leaves", ".progress", ".publish"},
     "_version": set(),
@@ -50,38 +49,15 @@ ROOMS = {
     "frames": {*INSIDE, ".frames", "polars", "altair"},
     "report": {*INSIDE, "._version", ".frames", ".report", "polars", "vl_convert"},
     "duckdb": {*INSIDE, ".frames", ".duckdb", "duckdb", "pyarrow"},
-    "publish_swap": {".errors"},
-    "publish_csv": {".errors", "polars", "pyarrow"},
-    "publish_tables": {".errors", ".publish_files", ".publish_swap", "duckdb", "polars"},
-    "publish_require": {".errors", ".registry"},
-    "publish_files": {".errors", *PUBLISHING, "polars"},
-    "publish_stage": {".errors", ".frames", *PUBLISHING, "polars"},
-    "advice": {".frames", ".partition", ".publish_csv", "numpy", "polars"},
-    "manifest": {*INSIDE, "._version", ".frames", "polars"},
-    "manifest_check": {".errors", ".frames", ".manifest", *PUBLISHING, "polars"},
-    "cli": {
-        *(
-            ".",
-            "._version",
-            ".cli",
-            ".advice",
-            ".errors",
-            ".frames",
-            ".manifest",
-            ".manifest_check",
-        ),
-        *(
-            ".parameters",
-            ".progress",
-            ".publish",
-            ".registry",
-            ".report",
-            *PUBLISHING,
-            "numpy",
-            "polars",
-        ),
+    "release": {
+        *INSIDE,
+        *("._version", ".frames", ".release", "polars", "pyarrow", "duckdb"),
     },
-    "publish": {*INSIDE, ".frames", ".advice", ".manifest", *PUBLISHING, "polars"},
+    "publish": {*INSIDE, ".frames", ".release", "polars"},
+    "cli": {
+        *(".", "._version", ".cli", ".errors", ".frames", ".parameters", ".progress", ".publish"),
+        *(".registry", ".release", ".report", "numpy", "polars"),
+    },
     "leaves": {*INSIDE, ".frames", ".leaves", "polars", "pyarrow"},
     "spark": {*INSIDE, ".frames", ".leaves", "polars", "pyarrow", "pyspark"},
 }

@@ -14,8 +14,8 @@ from polars_microagg.cli import protect
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import show, table
 from polars_microagg.errors import OutputError
-from polars_microagg.publish_files import Place
-from polars_microagg.publish_swap import checked, put
+from polars_microagg.release.files import Place
+from polars_microagg.release.swap import checked, put
 
 __all__ = ["EXAMPLES", "add", "patients", "run"]
 

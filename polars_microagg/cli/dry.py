@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.advice import advice
 from polars_microagg.cli.bar import left
 from polars_microagg.cli.say import table
 from polars_microagg.cli.settings import Roles
@@ -20,6 +19,7 @@ from polars_microagg.frames.door import mask_frame
 from polars_microagg.frames.measures import classes
 from polars_microagg.publish import Job
 from polars_microagg.registry import methods
+from polars_microagg.release.advice import advice
 
 __all__ = ["estimate", "preview", "said"]
 

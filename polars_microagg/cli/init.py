@@ -14,9 +14,9 @@ from polars_microagg.cli.say import plain, show, tell
 from polars_microagg.errors import OutputError
 from polars_microagg.frames.columns import can_mask
 from polars_microagg.parameters import group_size
-from polars_microagg.publish_csv import typed
-from polars_microagg.publish_files import Place
-from polars_microagg.publish_swap import put
+from polars_microagg.release.csv import typed
+from polars_microagg.release.files import Place
+from polars_microagg.release.swap import put
 
 __all__ = ["EXAMPLES", "add", "configuration", "guess", "quoted", "run"]
 

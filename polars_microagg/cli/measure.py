@@ -14,9 +14,9 @@ from polars_microagg.frames.assess import assess
 from polars_microagg.frames.compare import compare as compared
 from polars_microagg.frames.measures import anonymity
 from polars_microagg.frames.recommend import recommend
-from polars_microagg.manifest import read_manifest
-from polars_microagg.publish_files import Place
 from polars_microagg.registry import assessed, methods
+from polars_microagg.release.files import Place
+from polars_microagg.release.manifest import read_manifest
 
 __all__ = ["add_compare", "add_risk", "compare", "risk"]
 

@@ -25,9 +25,9 @@ from polars_microagg.frames.measures import classes
 from polars_microagg.parameters import CHOICES, COMMON
 from polars_microagg.progress import progress
 from polars_microagg.publish import Job, release
-from polars_microagg.publish_files import Place
-from polars_microagg.publish_swap import checked, said, waiting
 from polars_microagg.registry import methods
+from polars_microagg.release.files import Place
+from polars_microagg.release.swap import checked, said, waiting
 
 __all__ = ["EXAMPLES", "add", "job", "protect", "publish", "run"]
 

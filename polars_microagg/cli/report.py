@@ -16,10 +16,10 @@ from polars_microagg.cli.say import tell
 from polars_microagg.cli.settings import table_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
 from polars_microagg.frames.compare import compare
-from polars_microagg.manifest import read_manifest
-from polars_microagg.manifest_check import check
-from polars_microagg.publish_files import Place
-from polars_microagg.publish_swap import put
+from polars_microagg.release.check import check
+from polars_microagg.release.files import Place
+from polars_microagg.release.manifest import read_manifest
+from polars_microagg.release.swap import put
 
 __all__ = ["EXAMPLES", "add", "run"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
 from polars_microagg.cli.options import flags
-from polars_microagg.manifest import dumped
+from polars_microagg.release.manifest import dumped
 
 __all__ = ["as_flags", "plain", "show", "show_json", "table", "tell"]
 

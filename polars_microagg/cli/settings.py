@@ -14,7 +14,7 @@ import polars as pl
 from polars_microagg.cli.options import names_in, number, own_options, value_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.parameters import COMMON
-from polars_microagg.publish_csv import typed
+from polars_microagg.release.csv import typed
 
 __all__ = ["KEYS", "Roles", "hash_key", "roles", "settings", "table_of"]
 

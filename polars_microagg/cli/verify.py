@@ -11,8 +11,8 @@ from polars_microagg.cli.say import plain, show, show_json, table
 from polars_microagg.cli.settings import hash_key
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.measures import verify
-from polars_microagg.manifest_check import check
-from polars_microagg.publish_files import Place
+from polars_microagg.release.check import check
+from polars_microagg.release.files import Place
 
 __all__ = ["EXAMPLES", "add", "run"]
 

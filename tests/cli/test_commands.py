@@ -15,7 +15,7 @@ from polars_microagg.cli.dry import estimate
 from polars_microagg.cli.main import main
 from polars_microagg.cli.settings import Roles
 from polars_microagg.publish import Job
-from polars_microagg.publish_files import Place
+from polars_microagg.release.files import Place
 
 from .conftest import ROLES, SECRET
 

@@ -8,8 +8,8 @@ import pytest
 
 from polars_microagg.cli.exits import CODES
 from polars_microagg.cli.main import COMMANDS
-from polars_microagg.manifest import KEYS
-from polars_microagg.publish_files import FORMATS
+from polars_microagg.release.files import FORMATS
+from polars_microagg.release.manifest import KEYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", PAGE, re.M | re.S)

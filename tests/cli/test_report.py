@@ -102,7 +102,7 @@ def test_a_report_that_fails_at_the_end_does_not_deny_the_release(
     def failing(part, path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("polars_microagg.publish_swap._take", failing)
+    monkeypatch.setattr("polars_microagg.release.swap._take", failing)
     arguments = [
         "protect",
         source,

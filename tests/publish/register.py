@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import polars_microagg as mg
-from polars_microagg.manifest_check import check
+from polars_microagg.release.check import check
 
 N = 90
 RNG = np.random.default_rng(11)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.advice import advice
+from polars_microagg.release.advice import advice
 
 RNG = np.random.default_rng(3)
 N = 200

@@ -11,7 +11,7 @@ import pytest
 from polars_microagg.cli.init import configuration
 from polars_microagg.cli.main import main
 from polars_microagg.cli.settings import KEYS
-from polars_microagg.publish_files import Place
+from polars_microagg.release.files import Place
 
 PIECES = [
     "'; DROP TABLE t; --", '"; COPY (SELECT 1) TO \'{out}/pwned\'; --', "$(touch {out}/pwned)",

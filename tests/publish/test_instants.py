@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.manifest import read_manifest
-from polars_microagg.publish_files import Place
-from polars_microagg.publish_swap import Swap
+from polars_microagg.release.files import Place
+from polars_microagg.release.manifest import read_manifest
+from polars_microagg.release.swap import Swap
 
 from .register import PEOPLE, N, holds, publish
 
@@ -89,7 +89,7 @@ def test_a_failure_between_the_renames_leaves_a_pair(step, tmp_path, monkeypatch
 
     if step == "settle":
         monkeypatch.setattr(
-            "polars_microagg.publish_swap._settle",
+            "polars_microagg.release.swap._settle",
             lambda folder: (_ for _ in ()).throw(OSError(5, "")),
         )
     else:

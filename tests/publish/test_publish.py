@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.manifest import read_manifest
-from polars_microagg.publish_files import Place
+from polars_microagg.release.files import Place
+from polars_microagg.release.manifest import read_manifest
 
 from .register import MASKED, PEOPLE, N, holds, publish
 
@@ -109,7 +109,7 @@ def test_a_masked_table_is_published_without_a_method(tmp_path):
 
 def test_k_is_counted_on_the_file_and_not_on_the_frame(tmp_path, monkeypatch):
     """A writer that changes one value on its way to the disk is found out."""
-    from polars_microagg import publish_stage
+    from polars_microagg.release import stage as publish_stage
 
     original = publish_stage.write
 

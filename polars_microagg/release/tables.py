@@ -11,8 +11,8 @@ from typing import Any, Self
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, OutputError
-from polars_microagg.publish_files import rows_digest
-from polars_microagg.publish_swap import Swap, checked
+from polars_microagg.release.files import rows_digest
+from polars_microagg.release.swap import Swap, checked
 
 __all__ = ["TableSwap", "read_table"]
 

@@ -11,7 +11,7 @@ from polars_microagg.frames.columns import can_mask
 from polars_microagg.frames.measures import classes
 from polars_microagg.frames.selection import by_name
 from polars_microagg.partition import Matrix
-from polars_microagg.publish_csv import typed
+from polars_microagg.release.csv import typed
 
 __all__ = ["advice"]
 

@@ -14,11 +14,11 @@ import polars as pl
 
 from polars_microagg.errors import InvalidDataError, MicroaggError
 from polars_microagg.frames.assess import assess
-from polars_microagg.manifest import class_sizes, config_hash, read_manifest
-from polars_microagg.publish_csv import typed
-from polars_microagg.publish_files import Place, rows_digest
-from polars_microagg.publish_require import judged, requirements
-from polars_microagg.publish_swap import sha256_of
+from polars_microagg.release.csv import typed
+from polars_microagg.release.files import Place, rows_digest
+from polars_microagg.release.manifest import class_sizes, config_hash, read_manifest
+from polars_microagg.release.require import judged, requirements
+from polars_microagg.release.swap import sha256_of
 
 __all__ = ["Finding", "check"]
 

@@ -15,9 +15,9 @@ import polars as pl
 
 from polars_microagg.errors import InvalidDataError, OutputError
 from polars_microagg.frames.selection import by_name
-from polars_microagg.publish_csv import typed
-from polars_microagg.publish_files import Place, parsed, rows_digest, write
-from polars_microagg.publish_swap import Swap, checked, put, said, sha256_of
+from polars_microagg.release.csv import typed
+from polars_microagg.release.files import Place, parsed, rows_digest, write
+from polars_microagg.release.swap import Swap, checked, put, said, sha256_of
 
 __all__ = ["Staged", "stage"]
 
@@ -36,7 +36,7 @@ class Staged:
             if record is not None:
                 checked(record)
         elif place.table:
-            from polars_microagg.publish_tables import TableSwap
+            from polars_microagg.release.tables import TableSwap
 
             self._swap = held.enter_context(TableSwap(place.path, place.table, _required(record)))
         else:

@@ -16,8 +16,8 @@ from typing import IO, Any, Self
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
-from polars_microagg.publish_csv import read_csv
-from polars_microagg.publish_swap import of_system, said
+from polars_microagg.release.csv import read_csv
+from polars_microagg.release.swap import of_system, said
 
 __all__ = ["FORMATS", "Place", "parsed", "rows_digest", "serialised", "write"]
 
@@ -120,7 +120,7 @@ class Place:
         Returns
         -------
         polars.DataFrame
-            Columns of CSV files are text; `publish_csv.typed` reads numbers and dates from them.
+            Columns of CSV files are text; `csv.typed` reads numbers and dates from them.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class Place:
             It is missing, broken or empty.
         """
         if self.table:
-            from polars_microagg.publish_tables import read_table
+            from polars_microagg.release.tables import read_table
 
             return read_table(self.path, self.table)
         try:

@@ -1,0 +1,1 @@
+"""Putting a release in place whole: files, requirements, the manifest, and warnings."""
