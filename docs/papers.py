@@ -15,7 +15,8 @@ HEAD = """# The papers' tables again
 
 Every system that the five papers compare: what they print, what this package gives on the same
 file, and whether that is the same. `tests/test_papers.py` computes the cells again where the
-reference files are at hand; `python -m tests.papers` writes them anew.
+reference files are at hand; `python benchmarks/papers.py --data DIR` prints them beside the printed
+ones, and with `--write` writes this page anew.
 
 | in a cell | meaning |
 | --- | --- |

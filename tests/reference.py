@@ -37,8 +37,13 @@ def reference_frame(name: str, *, whole: bool = False) -> pl.DataFrame:
 
 
 def reference(name: str) -> Matrix:
+    """Read a reference file, standardised."""
+    return standardised(reference_frame(name))
+
+
+def standardised(frame: pl.DataFrame) -> Matrix:
     """Columns that vary, each with mean 0 and standard deviation 1 (ddof 0)."""
-    x = reference_frame(name).to_numpy().astype(np.float64)
+    x = frame.to_numpy().astype(np.float64)
     sd = x.std(axis=0)
     varies = sd > 0
     return np.asfortranarray((x - x.mean(axis=0))[:, varies] / sd[varies])
