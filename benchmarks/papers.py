@@ -35,12 +35,14 @@ def run(cell: papers.Cell) -> str:
     """Compute one cell, keep what comes out, and say what it is beside the printed."""
     if cell["verdict"] == "absent":
         return "not tried"
-    cell["computed"] = papers.again(cell)
+    before, cell["computed"] = cell["computed"], papers.again(cell)
+    changed = f", before: {before}" if before not in ("", cell["computed"]) else ""
     if cell["verdict"] == "here":
-        return "not printed"
+        return f"not printed{changed}"
     same = papers.agrees(cell, papers.of(cell))
-    known = cell["verdict"] != "differs"
-    return ("same" if same else "differs") + ("" if same == known else ", other than in the table")
+    if same == (cell["verdict"] == "differs"):
+        changed += f", but the verdict is {cell['verdict']!r}"
+    return ("same" if same else "differs") + changed
 
 
 def table(title: str, cells: list[papers.Cell]) -> None:
