@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from polars_microagg import registry
 from polars_microagg.errors import (
@@ -207,11 +208,14 @@ class Plan:
             return labels, 0
         part = x if len(strata.sizes) == 1 and len(strata.order) == len(x) else x[strata.order]
         ready = scaled(part, self.scale, factors, strata.sizes) if self.method.scaled else part
+        # Records of one null pattern are grouped by the columns that they have.
+        firsts = np.cumsum(strata.sizes) - strata.sizes
+        there = ~np.isnan(ready[firsts]) if self.nulls == "pattern" else None
         if np.isnan(ready).any():
             parts = np.split(ready, np.cumsum(strata.sizes)[:-1])
             ready = np.concatenate([completed(part) for part in parts])
         with progress(self.report):
-            grouped, groups = self._grouped(ready, strata.sizes, self._arguments(block))
+            grouped, groups = self._grouped(ready, strata.sizes, self._arguments(block), there)
         sizes = np.bincount(grouped, minlength=groups)
         if sizes.min() < self.k:
             raise BrokenPromiseError.small_class(self.method.name, int(sizes.min()), self.k)
@@ -223,7 +227,11 @@ class Plan:
         return labels, groups
 
     def _grouped(
-        self, x: Matrix, sizes: Labels, arguments: Mapping[str, Any]
+        self,
+        x: Matrix,
+        sizes: Labels,
+        arguments: Mapping[str, Any],
+        there: npt.NDArray[np.bool_] | None,
     ) -> tuple[Labels, int]:
         """Run the method on each stratum; the groups of later ones get later numbers."""
         starts = np.cumsum(sizes) - sizes
@@ -234,21 +242,18 @@ class Plan:
             rows = np.repeat(small, sizes)
             grouped[rows], groups = self.method.lockstep(x[rows], sizes[small], **arguments)
             starts, sizes = starts[~small], sizes[~small]
-        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
-            part = self._varying(x[start : start + size])
+            there = there if there is None else there[~small]
+        by_name = any(option.axis for option in self.method.options.values())
+        for i, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
+            part = x[start : start + size]
+            if there is not None and not there[i].all() and not by_name:
+                part = np.asfortranarray(part[:, there[i]])
             partition = self.method.function(part, **arguments)
             if len(partition.labels) != size:
                 raise BrokenPromiseError.shape(self.method.name, len(partition.labels), size)
             grouped[start : start + size] = partition.labels + groups
             groups += len(partition)
         return grouped, groups
-
-    def _varying(self, x: Matrix) -> Matrix:
-        """Leave out columns in which no record differs: they would change nothing but rounding."""
-        if not self.method.scaled or any(option.axis for option in self.method.options.values()):
-            return x
-        varies = (x != x[:1]).any(axis=0)
-        return x if varies.all() or not varies.any() else np.asfortranarray(x[:, varies])
 
     def _arguments(self, block: tuple[str, ...]) -> dict[str, Any]:
         arguments: dict[str, Any] = {"k": self.k}

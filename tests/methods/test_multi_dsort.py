@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
+import polars_microagg as mg
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.multi_dsort import multi_dsort
 from polars_microagg.partition import Labels, Matrix
@@ -127,6 +129,21 @@ def test_printed_losses_of_groups_below_k_and_of_records_left_out(data, k, left_
     x = source(data)[0].to_numpy().astype(np.float64)
     digits = len(printed.partition(".")[2])
     assert f"{illegal(x, k, data != 'tarragona', left_out):.{digits}f}" == printed
+
+
+def test_a_constant_column_ranks_when_asked_also_on_frames():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    x[:, 1] = 7.0
+    frame = pl.DataFrame(x, schema=["a", "b", "c"])
+    losses = []
+    for constant in (False, True):
+        options = {"resort": False, "constant": constant}
+        masked = mg.mask(frame, frame.columns, 3, method="multi_dsort", scale="none", **options)
+        labels = multi_dsort(np.asfortranarray(x), k=3, **options).labels
+        means = np.array([x[labels == label].mean(axis=0) for label in labels])
+        np.testing.assert_allclose(masked.to_numpy(), means)
+        losses.append(loss(x, labels))
+    assert losses[0] != losses[1]
 
 
 def test_registered():
