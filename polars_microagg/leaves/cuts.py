@@ -43,7 +43,14 @@ def _between(ranked: Vector, at: int) -> float | None:
     changes = np.flatnonzero(ranked[1:] != ranked[:-1])
     if not changes.size:
         return None
-    return float(ranked[changes[np.abs(changes + 1 - at).argmin()]])
+    last = changes[np.abs(changes + 1 - at).argmin()]
+    return _midway(ranked[last], ranked[last + 1])
+
+
+def _midway(low: float, high: float) -> float:
+    """Threshold between two values; it is the lower one only if there is nothing in between."""
+    middle = float(low / 2.0 + high / 2.0)
+    return middle if low <= middle < high else float(low)
 
 
 def _median(weights: Vector) -> Cut:
@@ -79,7 +86,8 @@ def _gain(weights: Vector, capacity: float) -> Cut:
             gains[ranked[low - 1] == ranked[np.minimum(low, n - 1)]] = 0.0
             at = int(gains.argmax())
             if gains[at] > best:
-                best, chosen = float(gains[at]), (j, float(ranked[low[at] - 1]))
+                best = float(gains[at])
+                chosen = j, _midway(ranked[low[at] - 1], ranked[low[at]])
         return chosen or middle(x)
 
     return cut

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
-from polars_microagg.frames.columns import require
+from polars_microagg.frames.columns import refuse, require
 from polars_microagg.frames.selection import as_frame, resolve
 from polars_microagg.leaves.budget import parts_of
 from polars_microagg.leaves.cuts import with_distance
@@ -35,8 +35,9 @@ MANY = 1 << 19
 class Leaves:
     """A table split by the values of its records into leaves that are masked each on its own.
 
-    Made by `fit_leaves`. Leaves can be pickled and written as JSON. They hold a few values of
-    the table, those where it is cut, and are no more to be released than the table itself.
+    Made by `fit_leaves`. Leaves can be pickled and written as JSON. They hold numbers
+    close to values of single records, where it is cut, and are no more to be released than the
+    table itself.
 
     Examples
     --------
@@ -209,8 +210,8 @@ class Leaves:
 
         Parameters
         ----------
-        frame : polars.DataFrame
-            All records.
+        frame : polars.DataFrame or polars.LazyFrame
+            All records; a LazyFrame is collected.
 
         Returns
         -------
@@ -230,6 +231,7 @@ class Leaves:
         >>> masked = mg.fit_leaves(people, "age", k=5, size=20).mask(people)
         >>> mg.verify(masked, "age", k=5)
         """
+        frame = as_frame(frame).lazy().collect()
         leaf = self.assign(frame).to_numpy()
         leaf = self.merge(np.bincount(leaf, minlength=len(self.tree))).after_merging(leaf)
         ties = fingerprints(frame, without=self.columns)
@@ -248,6 +250,7 @@ class Leaves:
     def _selected(self, frame: pl.DataFrame) -> pl.DataFrame:
         for name in self.columns:
             resolve(name, frame.schema)
+            refuse(name, frame.schema[name])
         return pl.DataFrame([frame[name] for name in self.columns])
 
     def to_json(self) -> str:
@@ -271,9 +274,13 @@ class Leaves:
         Leaves
             The same leaves.
         """
-        read = json.loads(text)
-        if not isinstance(read, dict) or read.get("version") != VERSION:
-            raise InvalidParameterError.kind("text", "other JSON", "what Leaves.to_json wrote")
+        try:
+            read = json.loads(text)
+        except (TypeError, ValueError):
+            read = None
+        needed = {"version", "tree", "merged", *_PLAIN}
+        if not isinstance(read, dict) or needed - set(read) or read["version"] != VERSION:
+            raise InvalidParameterError.kind("text", "other text", "what Leaves.to_json wrote")
         tree = Tree(*(np.array(read["tree"][name], dtype=kind) for name, kind in _TREE.items()))
         fields = {name: read[name] for name in _PLAIN}
         for name in ("columns", "weights", "centre"):

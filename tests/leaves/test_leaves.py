@@ -247,3 +247,33 @@ def test_extreme_values_stay_finite():
     frame = pl.DataFrame({"id": range(120), "a": x, "b": np.arange(120) % 7})
     leaves = mg.fit_leaves(frame, ["a", "b"], k=3, size=20)
     mg.verify(masked_by(leaves, frame), ["a", "b"], k=3)
+
+
+def test_fitted_leaves_refuse_another_type_without_showing_a_value():
+    leaves = mg.fit_leaves(pl.DataFrame({"age": range(20)}), "age", 3)
+    names = pl.DataFrame({"age": ["Anna"] * 20})
+    for call in (leaves.mask, leaves.assign, leaves.protect):
+        with pytest.raises(mg.NotNumericError, match="'age' is of type String") as caught:
+            call(names)
+        assert "Anna" not in str(caught.value)
+
+
+def test_no_threshold_is_the_value_of_a_record():
+    table = pl.DataFrame(np.random.default_rng(8).normal(size=(4000, 3)), schema=["a", "b", "c"])
+    leaves = mg.fit_leaves(table, ["a", "b", "c"], 5, size=100)
+    values = {name: set(table[name].to_list()) for name in table.columns}
+    found = zip(leaves.tree.columns.tolist(), leaves.tree.thresholds.tolist(), strict=True)
+    assert len(leaves) > 20
+    assert not any(at in values["abc"[column]] for column, at in found if column < 3)
+
+
+@pytest.mark.parametrize("text", ["hello", "{}", "[]", '{"version": 1}', ""])
+def test_what_is_no_json_of_leaves_is_refused(text):
+    with pytest.raises(mg.InvalidParameterError, match=r"what Leaves\.to_json wrote"):
+        mg.Leaves.from_json(text)
+
+
+def test_a_lazyframe_is_masked_as_well():
+    table = pl.DataFrame({"age": range(50)})
+    leaves = mg.fit_leaves(table, "age", 3, size=20)
+    assert leaves.mask(table.lazy()).equals(leaves.mask(table))
