@@ -75,7 +75,11 @@ def lower_bound(frame: Any, columns: Columns, k: int, *, effort: float = 0.0) ->
     if not number or isinstance(effort, bool) or not 0 <= effort < np.inf:
         raise InvalidParameterError.kind("effort", effort, "a number at least 0")
     table = as_frame(frame)
-    names = [name for block in selected(table, columns) for name in block]
+    blocks = selected(table, columns)
+    if len(blocks) > 1:
+        what, instead = "several blocks of columns", "Ask for the floor of one block at a time."
+        raise InvalidParameterError.cannot("lower_bound", what, instead)
+    names = list(blocks[0])
     table = table.lazy().select(by_name(name) for name in names).collect()
     x = np.empty((table.height, len(names)), order="F")
     for j, name in enumerate(names):

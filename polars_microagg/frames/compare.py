@@ -20,11 +20,13 @@ from polars_microagg.parameters import group_size
 
 __all__ = ["compare"]
 
-MEASURES = ("loss", "il", "dld", "pld", "interval_disclosure", "dr", "score", "k_prime")
+MEASURES = ("loss", "il", "dld", "pld", "interval_disclosure", "dr", "score", "k_prime", "k_min")
 TYPES = {
     "method": pl.String(),
     "k": pl.Int64(),
-    **dict.fromkeys((*MEASURES, "seconds"), pl.Float64()),
+    **dict.fromkeys(MEASURES, pl.Float64()),
+    "k_min": pl.Int64(),
+    "seconds": pl.Float64(),
     "pareto": pl.Boolean(),
     "note": pl.String(),
 }
@@ -71,7 +73,8 @@ def compare(
     -------
     polars.DataFrame
         One row a k and method, in the order given: method, k, loss, il, dld, pld,
-        interval_disclosure, dr, score, k_prime, seconds (of masking, on the clock), pareto
+        interval_disclosure, dr, score, k_prime, k_min (the smallest class that came out, below k
+        where values or blocks are masked), seconds (of masking, on the clock), pareto
         (whether no other row has both `loss` and `dr` at most as high and one of them lower) and
         note. Where a method cannot run, for too many records, an option it does not have or want
         of time, its note says why and all numbers are null; elsewhere the note is null.

@@ -32,15 +32,22 @@ class _Need(NamedTuple):
     def __str__(self) -> str:
         return f"{self.measure} {self.sign} {_written(self.measure, self.limit)}"
 
-    def met(self, value: float | None) -> bool:
-        """Tell whether a value meets it; what was not measured does not."""
+    def found(self, row: dict[str, Any]) -> float | None:
+        """What a line has; of k not what was asked for, but what came out."""
+        value: float | None = row[self.measure]
+        return row.get("k_min", value) if self.measure == "k" else value
+
+    def met(self, row: dict[str, Any]) -> bool:
+        """Tell whether a line meets it; what was not measured does not."""
+        value = self.found(row)
         return value is not None and OPERATORS[self.sign](value, self.limit)
 
-    def short(self, value: float | None) -> float:
-        """How far a value is from meeting it, as a share of the limit."""
+    def short(self, row: dict[str, Any]) -> float:
+        """How far a line is from meeting it, as a share of the limit."""
+        value = self.found(row)
         if value is None:
             return float("inf")
-        return 0.0 if self.met(value) else abs(value - self.limit) / (abs(self.limit) or 1.0)
+        return 0.0 if self.met(row) else abs(value - self.limit) / (abs(self.limit) or 1.0)
 
 
 def recommend(compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10") -> pl.DataFrame:
@@ -51,7 +58,8 @@ def recommend(compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10
     compared : polars.DataFrame
         What `compare` returned.
     require : str or list of str, default "dld<=10"
-        What the release must meet: a measure of the table, one of <= < >= > =, and a number.
+        What the release must meet: a measure of the table, one of <= < >= > =, and a number. k is
+        the smallest class that came out (``k_min``), and with = at least that number is meant.
 
     Returns
     -------
@@ -92,7 +100,7 @@ def recommend(compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10
             f"None of the {compared.height} line(s) of compared was measured, so none can be "
             "recommended. Read their notes, and allow other methods or more seconds."
         )
-    good = [row for row in rows if all(need.met(row[need.measure]) for need in needs)]
+    good = [row for row in rows if all(need.met(row) for need in needs)]
     chosen = min(good, key=_least) if good else min(rows, key=lambda row: _nearest(row, needs))
     reason = _reason(chosen, needs, len(good), len(rows)) if good else _missed(chosen, needs, rows)
     table = pl.DataFrame([chosen], schema=compared.schema)
@@ -125,7 +133,7 @@ def _least(row: dict[str, Any]) -> tuple[float, ...]:
 
 
 def _nearest(row: dict[str, Any], needs: list[_Need]) -> tuple[float, ...]:
-    return sum(need.short(row[need.measure]) for need in needs), *_least(row)
+    return sum(need.short(row) for need in needs), *_least(row)
 
 
 def _written(measure: str, value: float | None) -> str:
@@ -136,6 +144,8 @@ def _written(measure: str, value: float | None) -> str:
 
 def _line(row: dict[str, Any], needs: list[_Need]) -> str:
     shown = dict.fromkeys(["loss", *(need.measure for need in needs)])
+    if "k" in shown and row.get("k_min", row["k"]) != row["k"]:
+        shown |= {"k_min": None}
     values = ", ".join(f"{name} {_written(name, row[name])}" for name in shown if name != "k")
     return f"{row['method']}, k={row['k']} ({values})"
 

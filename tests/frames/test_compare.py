@@ -15,7 +15,7 @@ FRAME = pl.DataFrame(
         "b": [((i * i * 7) % 53) / 2 for i in range(40)],
     }
 )
-MEASURES = ["loss", "il", "dld", "pld", "interval_disclosure", "dr", "score", "k_prime"]
+MEASURES = ["loss", "il", "dld", "pld", "interval_disclosure", "dr", "score", "k_prime", "k_min"]
 COLUMNS = ["method", "k", *MEASURES, "seconds", "pareto", "note"]
 
 

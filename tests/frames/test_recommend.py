@@ -1,5 +1,6 @@
 """One line of a comparison: the least loss that meets what is required."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -97,3 +98,17 @@ def test_a_wrong_table_is_named(table):
 def test_a_table_without_a_measured_line_is_named():
     with pytest.raises(mg.InvalidDataError, match="Read their notes"):
         mg.recommend(TABLE.filter(method="md"))
+
+
+def test_k_is_what_came_out_and_not_what_was_asked_for():
+    rng = np.random.default_rng(2)
+    people = pl.DataFrame(rng.normal(size=(200, 2)), schema=["a", "b"])
+    compared = mg.compare(people, ["a", "b"], methods=["mdav", "individual_ranking"], ks=5)
+    assert compared["k_min"].to_list() == [5, 1]
+    found = mg.recommend(compared, require="k>=5").row(0, named=True)
+    assert (found["method"], found["met"]) == ("mdav", True)
+    assert found["reason"].endswith("1 of 2 lines meets this.")
+    alone = mg.recommend(compared.tail(1), require="k>=5").row(0, named=True)
+    assert not alone["met"]
+    assert "individual_ranking, k=5" in alone["reason"]
+    assert "k_min 1" in alone["reason"]
