@@ -149,8 +149,8 @@ def publish(
     original : polars.DataFrame or polars.LazyFrame, optional
         With ``method=None``, the table before masking, to measure against; rows match by position.
     require : str or list of str, optional
-        What must be reached, such as ``"dld<=10"``; the names are those of `assess`, ``k`` and
-        ``rows``.
+        What must be reached, such as ``"dld<=10"``; the names are those of `assess`, ``k`` (the
+        smallest class of whole masked records) and ``rows``.
     manifest : str or path, optional
         Where the manifest is written; beside the file by default, as ``NAME.manifest.json``.
     overwrite : bool, default True
@@ -248,7 +248,9 @@ def release(
         warned = advice(
             original, restored, blocks, job.k, strata=strata, kept=kept, center=str(center)
         )
-        verdicts = judged(job.require, {**found, "k": smallest, "rows": reread.height})
+        # Who asks for k means records, also where k was to hold in each block or column alone.
+        whole = [each["smallest"] for each in class_sizes(reread, [names], strata)]
+        verdicts = judged(job.require, {**found, "k": whole[0], "rows": reread.height})
         config = job.config(original)
         finished = datetime.now(UTC)
         told = {

@@ -11,6 +11,7 @@ import polars as pl
 from polars_microagg.cli.options import number
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import plain, show, tell
+from polars_microagg.cli.settings import apart
 from polars_microagg.errors import OutputError
 from polars_microagg.frames.columns import can_mask
 from polars_microagg.parameters import group_size
@@ -52,6 +53,7 @@ def run(given: Namespace) -> int:
         show(text, None)
         return 0
     path = Path(given.output)
+    apart({"IN": place, "-o": Place(path, "")})
     if path.exists() and not given.overwrite:
         raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
     put(path, text.encode())

@@ -19,13 +19,14 @@ from polars_microagg.cli.options import names_in, own_options
 from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import as_flags, show, show_json, tell
-from polars_microagg.cli.settings import Roles, hash_key, roles, settings, table_of
+from polars_microagg.cli.settings import Roles, apart, hash_key, roles, settings, table_of
 from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError
 from polars_microagg.frames.measures import classes
 from polars_microagg.parameters import CHOICES, COMMON
 from polars_microagg.progress import progress
 from polars_microagg.publish import Job, release
 from polars_microagg.registry import methods
+from polars_microagg.release.csv import refuse_doubtful
 from polars_microagg.release.files import Place
 from polars_microagg.release.swap import checked, said, waiting
 
@@ -102,14 +103,13 @@ def protect(given: Namespace) -> dict[str, Any]:
         raise InvalidParameterError(
             "--json and -o - both write to standard output. Give -o a file, or name the manifest."
         )
-    if not source.piped and _same(source, target):
-        raise InvalidParameterError(
-            f"{str(source)!r} is both IN and OUT, and the original would be lost. Name another OUT."
-        )
+    _apart(source, target, asked)
     job(asked, Roles([["a"]], [], [], []))
     if asked.get("report"):
         _free(Path(asked["report"]), bool(asked.get("overwrite")))
     frame = source.read()
+    if source.format == "csv":
+        refuse_doubtful(source.path, frame)
     role = roles(asked, frame.columns)
     frame = table_of(frame, role.mask, source.format)
     asked["order_by"] = names_in("order-by", asked.get("order_by"), frame.columns) or None
@@ -151,13 +151,16 @@ def _free(path: Path, overwrite: bool) -> None:
         raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
 
 
-def _same(source: Place, target: Place) -> bool:
-    if source.piped or target.piped or source.table != target.table:
-        return False
-    try:
-        return source.path.samefile(target.path)
-    except (OSError, ValueError):
-        return False
+def _apart(source: Place, target: Place, asked: dict[str, Any]) -> None:
+    """Refuse a call in which one file would take the place of another."""
+    files = {"IN": source, "OUT": target}
+    named = {"--manifest": "manifest", "--report": "report", "--hash-key-file": "hash_key_file"}
+    files |= {flag: Place(Path(asked[key]), "") for flag, key in named.items() if asked.get(key)}
+    if target.record is not None:
+        files.setdefault("--manifest", Place(target.record, ""))
+    if asked.get("config"):
+        files["--config"] = Place(Path(asked["config"]), "")
+    apart(files)
 
 
 def _show(found: dict[str, Any], file: Any) -> None:

@@ -13,7 +13,7 @@ from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import tell
-from polars_microagg.cli.settings import table_of
+from polars_microagg.cli.settings import apart, table_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
 from polars_microagg.frames.compare import compare
 from polars_microagg.release.check import check
@@ -73,6 +73,8 @@ def run(given: Namespace) -> int:
     if record is None:
         raise InvalidParameterError("A stream has no manifest beside it. Name it with --manifest.")
     path = Path(given.output or f"{place.path}.report.html")
+    files = {"the release": place, "the manifest": Place(record, ""), "-o": Place(path, "")}
+    apart(files | {"--original": Place.of(given.original)})
     if os.path.lexists(path) and not given.overwrite:
         raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
     told = read_manifest(record)

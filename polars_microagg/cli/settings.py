@@ -6,6 +6,7 @@ import tomllib
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from polars_microagg.cli.options import names_in, number, own_options, value_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.parameters import COMMON
 from polars_microagg.release.csv import typed
+from polars_microagg.release.files import Place
 
-__all__ = ["KEYS", "Roles", "hash_key", "roles", "settings", "table_of"]
+__all__ = ["KEYS", "Roles", "apart", "hash_key", "roles", "settings", "table_of"]
 
 KEYS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("input", "output", "manifest", "hash_key_file", "report"), (str,)),
@@ -34,6 +36,8 @@ def _known() -> list[str]:
 
 def settings(given: Namespace) -> dict[str, Any]:
     """Bring options and the configuration together; an option wins over its key.
+
+    Requirements add up: none of the configuration is dropped because another was typed.
 
     Parameters
     ----------
@@ -55,6 +59,10 @@ def settings(given: Namespace) -> dict[str, Any]:
     found = {} if given.config is None else _read(Path(given.config))
     typed_ = {name: value for name, value in vars(given).items() if value is not None}
     method = str(typed_.get("method", found.get("method", "mdav")))
+    wanted = found.get("require", [])
+    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    if "require" in typed_:
+        typed_["require"] = [*wanted, *typed_["require"]]
     for name, value in typed_.items():
         if name in KEYS or name in COMMON or name in own_options():
             raw = isinstance(value, str) and name not in KEYS
@@ -179,3 +187,36 @@ def hash_key(path: str | None) -> bytes | None:
     except (OSError, ValueError):
         why = "there is no such file. Make one with openssl rand -hex 32."
         raise InvalidDataError.unreadable(path, why) from None
+
+
+def apart(files: Mapping[str, Place]) -> None:
+    """Refuse a call in which one file would take the place of another.
+
+    Parameters
+    ----------
+    files : mapping of str to Place
+        What is read and written, by the words of the command line.
+
+    Raises
+    ------
+    InvalidParameterError
+        Two of them are the same.
+    """
+    for one, other in combinations(files, 2):
+        if _same(files[one], files[other]):
+            raise InvalidParameterError(
+                f"{str(files[one])!r} is both {one} and {other}, and one of them would be lost. Name "
+                "another file."
+            )
+
+
+def _same(one: Place, other: Place) -> bool:
+    if one.piped or other.piped:
+        return False
+    # DuckDB does not tell the case of names apart.
+    if one.table and other.table and one.table.lower() != other.table.lower():
+        return False
+    try:
+        return one.path.samefile(other.path)
+    except (OSError, ValueError):
+        return one.path.absolute() == other.path.absolute()

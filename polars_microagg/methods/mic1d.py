@@ -53,6 +53,10 @@ def mic1d(x: Matrix, /, *, k: int, tail: Literal["merge", "keep"] = "merge") -> 
     blocks replaces its values. Then both normalizations are undone and each value is put back in
     its place.
 
+    It protects hardly at all: values that are next to each other in the one vector are near each
+    other already, and the least and the greatest of a block can return to themselves, so that most
+    masked values equal their originals or nearly so. It is here because the paper compares with it.
+
     k counts values, not records, and the method promises no k equal records: the number of
     records that share their masked values can only be measured afterwards, as in `k_prime`. It
     keeps neither the mean of a column nor its range, since values of different columns are grouped.

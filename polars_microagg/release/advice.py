@@ -156,16 +156,17 @@ def _broken(
     if len(blocks) < 2:
         return []
     names = [name for block in blocks for name in block]
-    start = f"The {len(blocks)} blocks of columns are masked each on its own, so k={k} holds "
+    start = f"{len(blocks)} columns or blocks are masked each on its own, so k={k} holds "
+    way = "Mask all columns in one block, by a method that groups records."
     if masked is None:
-        return [f"{start}in each block and not for whole records. Mask them in one block."]
+        return [f"{start}in each of them and not for whole records. {way}"]
     sizes = classes(masked, names, strata).filter(~pl.col("empty"))["size"]
     few = int(sizes.filter(sizes < k).sum())
     if not few:
         return []
     return [
-        f"{start}in each block only: taken together, {few} of {masked.height} records share their "
-        f"values with fewer than {k}. Mask the columns in one block."
+        f"{start}in each of them only: taken together, {few} of {masked.height} records share their "
+        f"values with fewer than {k}. {way}"
     ]
 
 
@@ -197,6 +198,6 @@ def _dominated(
                 found.append(
                     f"In {many} of {groups.height} groups one record makes more than "
                     f"{DOMINATES:.0%} of the total of {name!r}, so k times the mean nearly tells "
-                    "its value. Cap the extremes first, or use center='median'."
+                    "its value. Cap the extremes before masking, or ask for a larger k."
                 )
     return found

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError
 
-__all__ = ["read_csv", "typed"]
+__all__ = ["read_csv", "refuse_doubtful", "typed"]
 
 BLOCK = 1 << 24
 """Bytes that are parsed at a time; a line must fit."""
@@ -79,6 +80,41 @@ def _header(file: IO[bytes]) -> list[str]:
     if len(names) != len(set(names)) or not names:
         raise InvalidDataError("its header names a column twice or none. Name each column once.")
     return names
+
+
+def refuse_doubtful(path: Path, frame: pl.DataFrame) -> None:
+    """Refuse a CSV file in which rows may be hidden in a cell, or a record in the header.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    frame : polars.DataFrame
+        What `read_csv` made of it.
+
+    Raises
+    ------
+    InvalidDataError
+        A quote is not closed, a cell holds what reads like whole lines of the table, or the header
+        has numbers for names.
+    """
+    with path.open("rb") as file:
+        quotes = sum(piece.count(b'"') for piece in iter(lambda: file.read(BLOCK), b""))
+    if quotes % 2:
+        why = "it has a quote that is never closed, and all rows behind it would be one cell."
+        raise InvalidDataError.unreadable(path, f"{why} Close the quote, or double it.")
+    rows = rf"\n[^\n]*(,[^\n]*){{{max(1, frame.width - 1)}}}\n"
+    inside = sum(frame.select(pl.all().str.contains(rows).sum().cast(pl.Int64)).row(0))
+    if inside:
+        why = f"{inside} cell(s) hold what reads like whole lines of the table."
+        way = "Close or double the quotes before them, or take line breaks out of that text."
+        raise InvalidDataError.unreadable(path, f"{why} {way}")
+    numbers = sum(
+        name.replace(".", "", 1).replace("-", "", 1).isdecimal() for name in frame.columns
+    )
+    if numbers:
+        why = f"{numbers} name(s) in its header are numbers, so that may be its first record."
+        raise InvalidDataError.unreadable(path, f"{why} Write a line of names above it.")
 
 
 def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:

@@ -46,6 +46,11 @@ class Staged:
     def _file(self) -> Any:
         return self._buffer if self._place.piped else self._swap.file
 
+    def there(self) -> bool:
+        """Whether the file has a table or view of that name already."""
+        found: bool = self._swap.there()
+        return found
+
     def write(self, frame: pl.DataFrame) -> None:
         """Write the release where nobody looks."""
         if self._place.table:
@@ -128,7 +133,7 @@ class Staged:
             "name": self._place.table or self._place.path.name,
             "format": self._place.format,
             **told,
-            "columns": {name: str(dtype) for name, dtype in frame.schema.items()},
+            "columns": {name: _type(dtype) for name, dtype in frame.schema.items()},
         }
 
     def commit(self, record: bytes) -> None:
@@ -143,6 +148,11 @@ class Staged:
             raise OutputError.of("standard output", said(error)) from None
         if self._record is not None:
             put(self._record, record)
+
+
+def _type(dtype: pl.DataType) -> str:
+    """Name of a type; the categories of an Enum are values."""
+    return "Enum" if dtype == pl.Enum else str(dtype)
 
 
 def _required(record: Path | None) -> Path:
@@ -177,6 +187,8 @@ def stage(place: Place, record: Path | None, overwrite: bool) -> Iterator[Staged
     record = record or place.record
     with ExitStack() as held:
         staged = Staged(place, record, held)
+        if place.table and not overwrite and staged.there():
+            raise OutputError.of(place, "it is there already. Allow it with overwrite=True.")
         for path in (None if place.piped or place.table else place.path, record):
             if path is not None and not overwrite and os.path.lexists(path):
                 raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")

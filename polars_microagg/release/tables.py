@@ -114,6 +114,14 @@ class TableSwap(Swap):
         except self._failed:
             raise FileNotFoundError from None
 
+    def there(self) -> bool:
+        """Whether there is a table or view of that name, which DuckDB compares without case."""
+        found = self._con.execute(
+            "SELECT table_name FROM information_schema.tables WHERE lower(table_name) = lower(?)",
+            [self._table],
+        )
+        return bool(found.fetchall())
+
     def write(self, frame: pl.DataFrame) -> None:
         """Write the new rows beside the old ones."""
         self._con.register(self._given, frame.to_arrow())

@@ -32,7 +32,7 @@ WRONG = {
     "choice misspelt": (["IN", "-o", "OUT", *ROLES, "--nulls", "imputed"], "it must be one of 'raise', 'impute', 'pattern'. Did you mean 'impute'"),
     "option without value": (["IN", "-o", "OUT", *ROLES, "--method"], "--method needs a value, and none was given"),
     "unknown ending": (["IN", "-o", "out.xlsx", *ROLES], "it must be one of '.parquet'"),
-    "same file": (["IN", "-o", "IN", *ROLES, "--overwrite"], "is both IN and OUT, and the original would be lost"),
+    "same file": (["IN", "-o", "IN", *ROLES, "--overwrite"], "is both IN and OUT, and one of them would be lost"),
     "stray words": (["IN", "-o", "OUT", *ROLES, "income", "age"], "was given 'income' without an option before it"),
     "measure misspelt": (["IN", "-o", "OUT", *ROLES, "--require", "dlt<=10"], "measure='dlt' is not known.*Did you mean 'dld'"),
     "requirement without sign": (["IN", "-o", "OUT", *ROLES, "--require", "dld"], 'a measure, a sign and a number, as in "k=5"'),
