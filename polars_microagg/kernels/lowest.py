@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,9 @@ LAWS = (0.75, 0.4)
 
 MILD = 1.5
 """Temperature at which annealing in patches starts, where there are fewer steps a record."""
+
+CALM = 0.2
+"""Where it starts over if that was too hot for the number of steps, as in many columns."""
 
 LINEAR = 4000
 """With more records the steps grow, more slowly than the records."""
@@ -145,12 +148,23 @@ class Search:
         array of shape (n,)
             The best of the start and the end.
         """
+        steps = steps_for(len(self.x), self.effort)
+        labels = self._patch_by_patch(start, steps, (MILD, COLD))
+        best = self._best([start, labels])
+        if steps and best is start:
+            calm = replace(self, tick=lambda _: self.tick(steps))
+            labels = calm._patch_by_patch(start, steps // 2, (CALM, CALM / 10.0))
+            best = self._best([start, labels])
+        return best
+
+    def _patch_by_patch(self, start: Labels, steps: int, heats: tuple[float, float]) -> Labels:
+        """Anneal between two temperatures; the end may be worse than the start."""
         rng = np.random.default_rng(self.seed)
         cuts = round(CUTS * max(1.0, min(self.effort, 4.0)) ** 0.5)
-        steps = steps_for(len(self.x), self.effort)
+        hot, cold = heats
         labels, done = start, 0
         for cut in range(cuts):
-            warm, cool = (MILD * (COLD / MILD) ** ((cut + i) / cuts) for i in (0, 1))
+            warm, cool = (hot * (cold / hot) ** ((cut + i) / cuts) for i in (0, 1))
 
             def work(
                 groups: Groups,
@@ -171,7 +185,7 @@ class Search:
                     improve(groups, near)
 
             labels = in_patches(self.x, labels, self.k, neighbour_count(self.k), rng, work)
-        return self._best([start, labels])
+        return labels
 
     def _best(self, found: list[Labels]) -> Labels:
         squares = [squares_within(self.x, labels).sum() for labels in found]
