@@ -196,3 +196,14 @@ def test_a_plan_masks_a_matrix_without_any_frame():
     assert masked.labels.tolist() == [0, 1, 0, 1]
     assert masked.anchors.tolist() == [[0], [1]]
     assert masked.differences.tolist() == [[0.5], [-0.5]]
+
+
+def test_groups_that_refining_left_too_small_are_not_released(monkeypatch):
+    from polars_microagg import plan
+
+    def apart(x, labels, sizes, k):
+        return np.arange(len(x)), len(x)
+
+    monkeypatch.setattr(plan, "refined", apart)
+    with pytest.raises(mg.BrokenPromiseError, match=r"^mdav made a class of 1 record\(s\)"):
+        mg.mdav(TABLE, ["a", "b"], 2, refine=True)
