@@ -15,6 +15,7 @@ import polars as pl
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.frames.columns import refuse, require
 from polars_microagg.frames.selection import as_frame, resolve
+from polars_microagg.leaves.bare import without_notes
 from polars_microagg.leaves.budget import parts_of
 from polars_microagg.leaves.cuts import with_distance
 from polars_microagg.leaves.masking import LeafPlan, arrow_of, fingerprints, mask_leaves, matrix_of
@@ -178,7 +179,7 @@ class Leaves:
         -------
         polars.DataFrame or pyarrow.Table
             The same table with its columns masked: other columns, types and the order of rows
-            are kept.
+            are kept. Notes on an Arrow table, its metadata, are left out.
 
         Raises
         ------
@@ -203,7 +204,7 @@ class Leaves:
         for column in masked:
             at = table.schema.get_field_index(column.name)
             table = table.set_column(at, *arrow_of(column, table.schema.field(at), self.plan.dtype))
-        return table
+        return without_notes(table)
 
     def mask(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Mask a whole table in memory, all leaves one after the other.

@@ -97,9 +97,11 @@ def protect_parquet(
 
     Notes
     -----
-    Rows, their order, the other columns, their types and the schema are kept. Groups are made
-    within leaves, so k holds in each leaf and with that in the whole table. A run that was
-    killed leaves nothing but a hidden folder beside the target, which the next run removes.
+    Rows, their order, the other columns and the types of all are kept. Notes of the files, that
+    is their metadata and that of their columns, and categories that no record has, are left
+    out: nobody can tell what they say of single records. Groups are made within leaves, so k
+    holds in each leaf and with that in the whole table. A run that was killed leaves nothing but
+    a hidden folder beside the target, which the next run in that folder removes.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ import polars as pl
 from polars_microagg.errors import BrokenPromiseError, InvalidParameterError, MissingValuesError
 from polars_microagg.frames.measures import classes
 from polars_microagg.frames.selection import by_name
+from polars_microagg.leaves.bare import bare, without_notes
 from polars_microagg.leaves.budget import Budget, parts_of
 from polars_microagg.leaves.fit import in_sample
 from polars_microagg.leaves.leaves import Leaves
@@ -158,7 +160,8 @@ class Run:
         import pyarrow.parquet as pq
 
         masked = Ranges(folder / f"masked-{part}.arrow" for part in self.parts)
-        dtype, writer, start = leaves.plan.dtype, None, 0
+        dtype, start = leaves.plan.dtype, 0
+        writer = pq.ParquetWriter(made, self._released(dtype), compression="zstd")
         try:
             for number, table in enumerate(self.table.even(self.budget.batch, self.budget.range)):
                 frame = masked.frame(number)
@@ -169,14 +172,22 @@ class Run:
                     at = table.schema.get_field_index(name)
                     changed = arrow_of(frame[str(j)], table.schema.field(at), dtype)
                     table = table.set_column(at, *changed)
-                writer = writer or pq.ParquetWriter(made, table.schema, compression="zstd")
-                writer.write_table(table)
+                writer.write_table(without_notes(table))
                 self._tell(table.num_rows)
                 start = stop
         finally:
             masked.close()
-            if writer is not None:
-                writer.close()
+            writer.close()
+
+    def _released(self, dtype: str) -> Any:
+        """Schema of what is written."""
+        import pyarrow as pa
+
+        schema = self.table.schema
+        for name in self.names if dtype == "float" else ():
+            at = schema.get_field_index(name)
+            schema = schema.set(at, schema.field(at).with_type(pa.float64()))
+        return bare(schema)
 
     def verify(self, folder: Path, made: Path, leaves: Leaves) -> None:
         """Read what was written, and count the records that share each masked record.

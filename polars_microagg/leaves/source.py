@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.leaves.bare import has_dictionary
 
 __all__ = ["Source"]
 
@@ -74,11 +75,16 @@ class Source:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        types = self.schema.types
         for path in self.paths:
             # With a buffer, a column of a row group is read piece by piece.
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-                for batch in file.iter_batches(size, columns=columns, use_threads=False):
-                    yield pa.Table.from_batches([batch])
+                # Categories within lists or structs cannot be read across row groups.
+                inner = any(has_dictionary(t) and not pa.types.is_dictionary(t) for t in types)
+                groups = range(file.metadata.num_row_groups)
+                for some in [[group] for group in groups] if inner else [groups]:
+                    for batch in file.iter_batches(size, some, columns, use_threads=False):
+                        yield pa.Table.from_batches([batch])
 
     def even(self, batch: int, size: int) -> Iterator[Any]:
         """Read the files in tables of the same number of records, but for the last.
