@@ -36,6 +36,12 @@ EACH = 16
 TRIAL = 40_000
 """Sampled records on which cuts are compared."""
 
+LARGEST = 2.0**1020
+"""Differences of values up to this size do not overflow."""
+
+MOST = 1000
+"""Weights are below this power of two."""
+
 HONOURED = {
     "nulls": ("raise", "Drop rows with nulls, fill them, or mask the table whole."),
     "small_strata": ("raise", "Leaves know no strata. Leave it out."),
@@ -236,9 +242,14 @@ def _scaling(frame: pl.DataFrame, x: Matrix, scale: str) -> tuple[Vector, Vector
     """Weight of each column in distances, and the mean of each."""
     factors = np.array([unit(dtype) for dtype in frame.schema.dtypes()])
     ready = scaled(x, scale, factors, np.array([len(x)]))
-    # Halves, as the span of a column may be more than a number can hold.
-    low, high = x.min(axis=0) / 2, x.max(axis=0) / 2
-    weights = np.ones(x.shape[1])
-    some = high > low
-    weights[some] = np.ptp(ready[:, some], axis=0) / 2 / (high - low)[some]
+    low, high = x.min(axis=0), x.max(axis=0)
+    # Halves of large values, as the span of a column may be more than a number can hold.
+    half = np.where(np.maximum(np.abs(low), np.abs(high)) > LARGEST, 0.5, 1.0)
+    span = high * half - low * half
+    some = span > 0
+    (tops, above), (steps, below) = np.frexp(np.ptp(ready, axis=0) * half), np.frexp(span)
+    exponents = np.where(some, above - below, 0)
+    # Only their proportions count; those of values near 1e-310 would be more than a number holds.
+    shift = max(0, int(exponents.max()) - MOST)
+    weights = np.ldexp(np.where(some, tops / np.where(some, steps, 1.0), 1.0), exponents - shift)
     return weights, (x / len(x)).sum(axis=0)
