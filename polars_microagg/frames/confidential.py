@@ -20,12 +20,17 @@ def distinct_values(classes: pl.Series, values: pl.Series) -> int | None:
     classes : polars.Series
         Class of each record.
     values : polars.Series
-        Confidential values; null is a value.
+        Confidential values; a null is not counted.
 
     Returns
     -------
     int or None
-        The l; None for no records.
+        The l, 1 for a class without values; None for no records.
+
+    Notes
+    -----
+    In a class with one disease and a null, the intruder reads that disease and no other: a null
+    hides nobody. A class of nulls tells one thing of all its records.
 
     Examples
     --------
@@ -33,8 +38,9 @@ def distinct_values(classes: pl.Series, values: pl.Series) -> int | None:
     1
     """
     frame = pl.DataFrame({"class": classes, "value": values})
-    least = frame.group_by("class").agg(pl.col("value").n_unique())["value"].min()
-    return None if least is None else int(least)  # type: ignore[arg-type]
+    kinds = pl.col("value").drop_nulls().n_unique()
+    least = frame.group_by("class").agg(kinds)["value"].min()
+    return None if least is None else max(1, int(least))  # type: ignore[arg-type]
 
 
 def farthest(classes: pl.Series, values: pl.Series) -> float | None:
@@ -46,7 +52,7 @@ def farthest(classes: pl.Series, values: pl.Series) -> float | None:
         Class of each record, numbered from 0.
     values : polars.Series
         Confidential values: numbers, decimals, dates and times are ordered, all else is not; null
-        is a value, the first in order.
+        is a value like any other here, the first in order.
 
     Returns
     -------

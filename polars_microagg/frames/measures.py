@@ -154,8 +154,8 @@ def anonymity(
     ----------
     frame : polars.DataFrame or polars.LazyFrame
         A table; a LazyFrame is collected.
-    columns : str, selector or list
-        What an intruder is thought to know.
+    columns : str, selector, list, or list of lists
+        What an intruder is thought to know; each block of a list of lists is counted on its own.
     strata : str or list of str, optional
         More such columns: classes are counted within each stratum.
     k : int, optional
@@ -172,14 +172,17 @@ def anonymity(
         `confidential` also size_q25, size_median, size_q75, size_max (of the classes, linear
         between ranks) and histogram (a list of sizes and the number of classes of each); then
         at_risk with `k`; and l_diversity and t_closeness with `confidential`, of several columns
-        the worst.
+        the worst. Of several blocks one row each, that begins with the `columns` of the block.
 
     Notes
     -----
     l_diversity is the least number of distinct confidential values in a class (Machanavajjhala et
-    al., 2007). t_closeness is the greatest earth mover's distance, from 0 to 1, between the values
+    al., 2007). A null is not counted, as it hides nobody among those whose values can be read; a
+    class of nulls has 1. t_closeness is the greatest earth mover's distance, from 0 to 1, between the values
     of a class and those of all records (Li, Li and Venkatasubramanian, 2007): of numbers, decimals,
-    dates and times by their order, of other types with all values equally far apart.
+    dates and times by their order, of other types with all values equally far apart. Null is a
+    value there, since a class may also tell that nothing is known of its records; it comes before
+    all others in order.
 
     Examples
     --------
@@ -190,11 +193,25 @@ def anonymity(
     (1, 0.25)
     """
     frame = as_frame(frame)
-    names = [name for block in selected(frame, columns) for name in block]
+    blocks = selected(frame, columns)
     divided = keys_of(frame, "strata", strata)
     hidden = keys_of(frame, "confidential", confidential)
     if k is not None:
         k = group_size(k)
+    rows = [_counted(frame, names, divided, k, hidden) for names in blocks]
+    if len(rows) == 1:
+        return rows[0]
+    return pl.concat(rows).insert_column(0, pl.Series("columns", blocks))
+
+
+def _counted(
+    frame: pl.DataFrame | pl.LazyFrame,
+    names: Sequence[str],
+    divided: Sequence[str],
+    k: int | None,
+    hidden: Sequence[str],
+) -> pl.DataFrame:
+    """Count the classes on one block of columns."""
     sizes = classes(frame, names, divided)
     size = pl.col("size")
     row = [

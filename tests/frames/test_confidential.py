@@ -77,10 +77,23 @@ def test_k_adds_the_sizes_and_the_records_at_risk():
         mg.anonymity(TABLE, "age", confidential="wages")
 
 
-def test_null_is_a_value():
-    table = pl.DataFrame({"a": [None, None, 1, 1], "c": [None, 1, 1, None], "t": [None, "x"] * 2})
-    found = mg.anonymity(table, "a", confidential=["c", "t"]).row(0, named=True)
-    assert (found["l_diversity"], found["t_closeness"]) == (2, 0)
+def test_a_null_hides_nobody_and_is_a_share():
+    # Class 0 shows u and v beside a null; class 1 only u; class 2 nothing.
+    sick = ["u", "v", None, "u", None, None, None, None]
+    table = pl.DataFrame({"a": [0, 0, 0, 1, 1, None, None, None], "c": sick})
+    ls = {0: 2, 1: 1, None: 1}
+    for value, wanted in ls.items():
+        part = table.filter(pl.col("a").eq_missing(value))
+        assert mg.anonymity(part, "a", confidential="c")["l_diversity"].item() == wanted
+    found = mg.anonymity(table, "a", confidential="c")
+    assert found["l_diversity"].item() == 1
+    # u v null have 2/8 1/8 5/8, the last class 0 0 1: (2/8 + 1/8 + 3/8) / 2.
+    assert found["t_closeness"].item() == pytest.approx(3 / 8)
+    # The same as numbers 7 and 9: null 7 9 have F 5/8 7/8, the classes 1/3 2/3, 1/2 1 and 1 1.
+    wage = table.with_columns(pl.col("c").replace_strict({"u": 7, "v": 9}, default=None))
+    found = mg.anonymity(wage, "a", confidential="c")
+    assert found["l_diversity"].item() == 1
+    assert found["t_closeness"].item() == pytest.approx((7 / 24 + 5 / 24) / 2)
 
 
 def test_no_rows():
