@@ -231,12 +231,10 @@ class TooFewRecordsError(InvalidDataError):
     """Fewer than k records."""
 
     @classmethod
-    def of(cls, n: int, k: int) -> Self:
+    def of(cls, n: int, k: int, instead: str = "") -> Self:
         """Say how many records there are."""
-        return cls(
-            f"k={k} needs at least {k} records, got {n}. "
-            "Lower k, or use small_strata='null' to make the masked cells null."
-        )
+        instead = instead or "Lower k, or use small_strata='null' to make the masked cells null."
+        return cls(f"k={k} needs at least {k} records, got {n}. {instead}")
 
     @classmethod
     def strata(cls, small: int, total: int, fewest: int, k: int) -> Self:
@@ -251,21 +249,23 @@ class MissingValuesError(InvalidDataError):
     """Nulls, NaN or infinities where numbers are needed."""
 
     @classmethod
-    def nulls(cls, column: str, count: int) -> Self:
+    def nulls(cls, column: str, count: int, instead: str = "") -> Self:
         """Say which column has nulls and how many."""
-        return cls(
-            f"Column {column!r} has {count} null value(s). Use nulls='impute' to fill them with the "
-            "centroid of their group, nulls='pattern' to keep them, or drop those rows first."
+        instead = instead or (
+            "Use nulls='impute' to fill them with the centroid of their group, nulls='pattern' to "
+            "keep them, or drop those rows first."
         )
+        return cls(f"Column {column!r} has {count} null value(s). {instead}")
 
     @classmethod
-    def not_finite(cls, column: str, count: int) -> Self:
+    def not_finite(cls, column: str, count: int, instead: str = "") -> Self:
         """Say which column has NaN or infinities and how many."""
-        return cls(
-            f"Column {column!r} has {count} NaN or infinite value(s), which have no centroid. "
+        instead = instead or (
             "Replace them by null (fill_nan(None), in SQL nullif(x, 'nan')) or by a number, or drop "
             "those rows first."
         )
+        what = f"{count} NaN or infinite value(s), which have no centroid"
+        return cls(f"Column {column!r} has {what}. {instead}")
 
     @classmethod
     def null_records(cls, count: int) -> Self:
@@ -280,12 +280,11 @@ class NotNumericError(InvalidDataError):
     """A column of a type that has no centroid."""
 
     @classmethod
-    def of(cls, column: str, dtype: object) -> Self:
+    def of(cls, column: str, dtype: object, instead: str = "") -> Self:
         """Say which column and what type."""
-        return cls(
-            f"Column {column!r} is of type {dtype}, which has no centroid; numbers, decimals, dates "
-            "and times can be masked. Leave it out, cast it, or use it as a stratum."
-        )
+        can = "numbers, decimals, dates and times can be masked"
+        instead = instead or "Leave it out, cast it, or use it as a stratum."
+        return cls(f"Column {column!r} is of type {dtype}, which has no centroid; {can}. {instead}")
 
 
 class NotAnonymousError(InvalidDataError):

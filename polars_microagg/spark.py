@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from polars_microagg.errors import MissingValuesError, NotAnonymousError, TooFewRecordsError
+from polars_microagg.errors import NotAnonymousError
 from polars_microagg.leaves.fit import (
     accept,
     fit_leaves,
@@ -21,6 +21,7 @@ from polars_microagg.leaves.fit import (
     sample_size,
 )
 from polars_microagg.leaves.leaves import Leaves
+from polars_microagg.leaves.refusals import refuse_few, refuse_missing
 from polars_microagg.parameters import group_size
 
 if TYPE_CHECKING:
@@ -203,13 +204,8 @@ def _records(df: DataFrame, names: Sequence[str], k: int) -> int:
             odd = f.isnan(column) | (f.abs(column) == float("inf"))
         counts.append(f.count_if(odd))
     records, *absent = df.agg(*counts).collect()[0]
-    for name, nulls, others in zip(names, absent[::2], absent[1::2], strict=True):
-        if nulls:
-            raise MissingValuesError.nulls(name, nulls)
-        if others:
-            raise MissingValuesError.not_finite(name, others)
-    if records < k:
-        raise TooFewRecordsError.of(records, k)
+    refuse_missing(zip(names, absent[::2], absent[1::2], strict=True))
+    refuse_few(records, k)
     return int(records)
 
 

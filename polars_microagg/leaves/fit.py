@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
-from polars_microagg.frames.columns import refuse, require, unit
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.columns import unit
 from polars_microagg.frames.measures import selected
 from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.leaves.cuts import CUTS, grown, loss_of, with_distance
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import LARGE, fingerprints, matrix_of
-from polars_microagg.parameters import whole_number
+from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
+from polars_microagg.parameters import COMMON, whole_number
 from polars_microagg.partition import Matrix, Vector
 from polars_microagg.plan import Plan
+from polars_microagg.registry import methods
 
 __all__ = ["accept", "fit_leaves", "in_sample", "leaf_plan", "leaf_size", "names_in", "sample_size"]
 
@@ -121,12 +123,10 @@ def fit_leaves(
     frame = as_frame(sample_or_frame)
     names = names_in(frame, columns, plan)
     frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
-    for name in names:
-        require(frame[name], name, "raise")
+    refuse_missing((name, *missing_in(frame[name])) for name in names)
     whole = records is None
     n = frame.height if records is None else whole_number("records", records, RECORDS, frame.height)
-    if n < plan.k:
-        raise TooFewRecordsError.of(n, plan.k)
+    refuse_few(n, plan.k)
     sample = frame.filter(in_sample(frame, sample_size(n, size) / n)) if whole else frame
     sample = _in_order(sample.select(by_name(name) for name in names))
     x = matrix_of(sample, names)
@@ -167,6 +167,11 @@ def leaf_plan(method: str, k: int, options: dict[str, Any]) -> Plan:
     for name, (value, instead) in HONOURED.items():
         if (given := options.pop(name, value)) != value:
             raise InvalidParameterError.cannot("fit_leaves", f"{name}={given!r}", instead)
+    own = methods()[method].options if method in list(methods()) else options
+    can = [*own, "size", "cut", *(name for name in COMMON if name not in HONOURED)]
+    for name in options:
+        if name not in can:
+            raise InvalidParameterError.option(method, name, can)
     plan = Plan.make(method, k, **options)
     if plan.groups_cells:
         what = "leaves, as it mixes values of several columns"
@@ -196,7 +201,7 @@ def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) ->
     refuse_repeated(blocks[0])
     schema = frame.collect_schema()
     for name in blocks[0]:
-        refuse(name, schema[name])
+        refuse_type(name, schema[name])
     if plan.method.columnwise and len(blocks[0]) > 1:
         what = "leaves of several columns, as it groups values and not records"
         raise InvalidParameterError.cannot(plan.method.name, what, "Mask one column at a time.")

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
-from polars_microagg.frames.columns import refuse, require
+from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.selection import as_frame, resolve
 from polars_microagg.leaves.bare import without_notes
 from polars_microagg.leaves.budget import parts_of
 from polars_microagg.leaves.cuts import with_distance
 from polars_microagg.leaves.masking import LeafPlan, arrow_of, fingerprints, mask_leaves, matrix_of
 from polars_microagg.leaves.merge import merge_small, targets
+from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
 from polars_microagg.leaves.tree import Tree
 from polars_microagg.partition import Labels
 from polars_microagg.plan import Plan
@@ -104,8 +104,7 @@ class Leaves:
             Nulls, NaN or infinities.
         """
         frame = self._selected(as_frame(frame))
-        for name in self.columns:
-            require(frame[name], name, "raise")
+        _complete(frame)
         values = matrix_of(frame, self.columns)
         return pl.Series("leaf", self._into[self.before_merging(values)])
 
@@ -162,8 +161,7 @@ class Leaves:
         if len(counts) != len(self.tree):
             need = f"one count for each of the {len(self.tree)} leaves"
             raise InvalidParameterError.kind("counts", f"{len(counts)} counts", need)
-        if 0 < counts.sum() < self.k:
-            raise TooFewRecordsError.of(int(counts.sum()), self.k)
+        refuse_few(int(counts.sum()) or self.k, self.k)
         into = dict(self.merged) | merge_small(self.tree, counts, self.k)
         return replace(self, merged=dict(sorted(targets(into).items())))
 
@@ -196,6 +194,8 @@ class Leaves:
         """
         frame = as_frame(table)
         chosen = self._selected(frame)
+        _complete(chosen)
+        refuse_few(frame.height or self.k, self.k, leaf=True)
         leaves = np.zeros(frame.height, dtype=np.intp)
         ties = fingerprints(frame, without=self.columns)
         masked = mask_leaves(self.plan, chosen, self.size, leaves, ties)
@@ -251,7 +251,7 @@ class Leaves:
     def _selected(self, frame: pl.DataFrame) -> pl.DataFrame:
         for name in self.columns:
             resolve(name, frame.schema)
-            refuse(name, frame.schema[name])
+            refuse_type(name, frame.schema[name])
         return pl.DataFrame([frame[name] for name in self.columns])
 
     def to_json(self) -> str:
@@ -287,6 +287,10 @@ class Leaves:
         for name in ("columns", "weights", "centre"):
             fields[name] = tuple(fields[name])
         return cls(**fields, tree=tree, merged={int(a): int(b) for a, b in read["merged"]})
+
+
+def _complete(frame: pl.DataFrame) -> None:
+    refuse_missing((name, *missing_in(frame[name])) for name in frame.columns)
 
 
 _PLAIN = ("columns", "k", "method", "options", "size", "weights", "centre", "cut", "losses")

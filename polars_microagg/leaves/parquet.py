@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
+from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.selection import Columns
 from polars_microagg.leaves.budget import Budget, bytes_of
 from polars_microagg.leaves.fit import (
@@ -21,6 +21,7 @@ from polars_microagg.leaves.fit import (
 )
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.place import publish, workplace
+from polars_microagg.leaves.refusals import refuse_few
 from polars_microagg.leaves.run import Run
 from polars_microagg.leaves.source import Source
 from polars_microagg.parameters import whole_number
@@ -114,6 +115,9 @@ def protect_parquet(
     """
     given: dict[str, Any] = {"scale": scale, "seed": seed, **options}
     if leaves is not None:
+        if not isinstance(leaves, Leaves):
+            need = "leaves that fit_leaves or an earlier call has made"
+            raise InvalidParameterError.kind("leaves", type(leaves).__name__, need)
         defaults: dict[str, Any] = protect_parquet.__kwdefaults__ or {}
         beside = given | {"size": size, "cut": cut, "method": method}
         beside = {n: v for n, v in beside.items() if n not in defaults or v != defaults[n]}
@@ -128,8 +132,7 @@ def protect_parquet(
     names = names_in(pl.DataFrame(table.schema.empty_table()), columns, plan)
     if leaves is not None:
         accept(leaves, names, plan.k, beside)
-    if table.rows < plan.k:
-        raise TooFewRecordsError.of(table.rows, plan.k)
+    refuse_few(table.rows, plan.k)
     budget = Budget.of(limit, workers, len(names), table.wide)
     run = Run(table, names, budget, ticker("protect_parquet", STEPS * table.rows))
     if leaves is None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.errors import BrokenPromiseError, InvalidParameterError, MissingValuesError
+from polars_microagg.errors import BrokenPromiseError, InvalidParameterError
 from polars_microagg.frames.measures import classes
 from polars_microagg.frames.selection import by_name
 from polars_microagg.leaves.bare import bare, without_notes
@@ -18,6 +18,7 @@ from polars_microagg.leaves.budget import Budget, parts_of
 from polars_microagg.leaves.fit import in_sample
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import arrow_of, fingerprints, matrix_of
+from polars_microagg.leaves.refusals import missing_in, refuse_missing
 from polars_microagg.leaves.source import Source
 from polars_microagg.leaves.spill import Ranges, Spill, read
 from polars_microagg.leaves.work import Job, mask_parts
@@ -49,18 +50,11 @@ class Run:
         for batch in self.table.batches(self.budget.batch):
             frame = pl.DataFrame(batch)
             for j, name in enumerate(self.names):
-                column = frame[name]
-                absent[0, j] += column.null_count()
-                if column.dtype.is_float():
-                    absent[1, j] += len(column) - column.null_count() - column.is_finite().sum()
+                absent[:, j] += missing_in(frame[name])
             yield frame
             self._tell(frame.height)
         pa.default_memory_pool().release_unused()
-        for name, nulls, others in zip(self.names, *absent.tolist(), strict=True):
-            if nulls:
-                raise MissingValuesError.nulls(name, nulls)
-            if others:
-                raise MissingValuesError.not_finite(name, others)
+        refuse_missing(zip(self.names, *absent.tolist(), strict=True))
 
     def sample(self, share: float) -> pl.DataFrame:
         """Read a share of the records, those with the lowest hashes.

@@ -1,0 +1,76 @@
+"""Each refusal of leaves names a way out that a user of leaves has."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+
+TABLE = pl.DataFrame({"age": np.arange(40.0), "income": np.arange(40.0) % 7, "note": ["x"] * 40})
+HOLES = TABLE.with_columns(age=pl.when(pl.col("age") > 2).then("age"))
+STRANGE = TABLE.with_columns(age=pl.col("age").replace({3.0: float("inf")}))
+ELSEWHERE = ["small_strata", "strata", "stratum", "nulls=", "fill_nan", "order_by"]
+"""What leaves refuse, so that no message may send anybody there."""
+
+
+def fitted(table, folder, **options):
+    return mg.fit_leaves(table, ["age", "income"], 5, **options)
+
+
+def assigned(table, folder, **options):
+    return mg.fit_leaves(TABLE, ["age", "income"], 5, **options).assign(table)
+
+
+def protected(table, folder, **options):
+    return mg.fit_leaves(TABLE, ["age", "income"], 5, **options).protect(table)
+
+
+def masked(table, folder, **options):
+    return mg.fit_leaves(TABLE, ["age", "income"], 5, **options).mask(table)
+
+
+def written(table, folder, **options):
+    table.write_parquet(folder / "in.parquet")
+    given = ["age", "income"], 5
+    return mg.protect_parquet(folder / "in.parquet", folder / "out.parquet", *given, **options)
+
+
+def by_older_leaves(table, folder):
+    return written(table, folder, leaves=mg.fit_leaves(TABLE, ["age", "income"], 5))
+
+
+DOORS = [fitted, assigned, protected, masked, written, by_older_leaves]
+WAYS = {
+    "nulls": (HOLES, mg.MissingValuesError, "'age' has 3 null .* Drop those rows or fill them"),
+    "infinite": (STRANGE, mg.MissingValuesError, "'age' has 1 NaN .* Replace them by a number"),
+    "text": (TABLE.with_columns(age="note"), mg.NotNumericError, "Leave it out, or cast it"),
+    "few": (TABLE.head(4), mg.TooFewRecordsError, "at least 5 records, got 4. Lower k, or give"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+@pytest.mark.parametrize("why", list(WAYS))
+def test_the_way_out_is_one_that_leaves_have(tmp_path, door, why):
+    table, error, text = WAYS[why]
+    if door is assigned and why == "few":
+        pytest.skip("some records may be assigned before the others")
+    with pytest.raises(error, match=text) as caught:
+        door(table, tmp_path)
+    assert not [word for word in ELSEWHERE if word in str(caught.value)]
+
+
+@pytest.mark.parametrize("door", [fitted, written], ids=lambda door: door.__name__)
+def test_an_unknown_option_lists_those_that_leaves_have(tmp_path, door):
+    with pytest.raises(mg.InvalidParameterError, match=r"mdav has no option 'xyz'") as caught:
+        door(TABLE, tmp_path, xyz=1)
+    assert not [word for word in ["nulls", *ELSEWHERE] if word in str(caught.value)]
+    assert "'center'" in str(caught.value)
+    with pytest.raises(mg.InvalidParameterError, match="Did you mean 'gamma'"):
+        door(TABLE, tmp_path, method="vmdav", gama=1)
+
+
+def test_a_method_that_is_no_name_and_leaves_that_are_none(tmp_path):
+    with pytest.raises(mg.UnknownMethodError, match="There is no method"):
+        fitted(TABLE, tmp_path, method=["mdav"])
+    with pytest.raises(mg.InvalidParameterError, match="leaves='str' was given; it must be leaves"):
+        written(TABLE, tmp_path, leaves="my leaves")
