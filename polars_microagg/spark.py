@@ -11,12 +11,11 @@ import polars as pl
 import pyarrow as pa
 
 from polars_microagg.errors import NotAnonymousError
+from polars_microagg.leaves.call import leaf_plan, leaf_size
 from polars_microagg.leaves.fit import (
     accept,
     fit_leaves,
     in_sample,
-    leaf_plan,
-    leaf_size,
     names_in,
     sample_size,
 )

@@ -55,15 +55,9 @@ def _type(dtype: Any) -> Any:
         return pa.map_(_field(dtype.key_field), _field(dtype.item_field), dtype.keys_sorted)
     if is_a.is_fixed_size_list(dtype):
         return pa.list_(_field(dtype.value_field), dtype.list_size)
-    lists = {
-        is_a.is_list: pa.list_,
-        is_a.is_large_list: pa.large_list,
-        is_a.is_list_view: pa.list_view,
-        is_a.is_large_list_view: pa.large_list_view,
-    }
-    for is_this, make in lists.items():
-        if is_this(dtype):
-            return make(_field(dtype.value_field))
+    if is_a.is_list(dtype) or is_a.is_large_list(dtype):
+        make = pa.large_list if is_a.is_large_list(dtype) else pa.list_
+        return make(_field(dtype.value_field))
     return dtype
 
 

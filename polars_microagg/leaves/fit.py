@@ -13,21 +13,19 @@ from polars_microagg.frames.columns import unit
 from polars_microagg.frames.measures import selected
 from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
 from polars_microagg.kernels.scale import scaled
+from polars_microagg.leaves.call import leaf_columns, leaf_plan, leaf_size
 from polars_microagg.leaves.cuts import CUTS, grown, loss_of, with_distance
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.masking import LARGE, fingerprints, matrix_of
+from polars_microagg.leaves.masking import fingerprints, matrix_of
 from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
-from polars_microagg.parameters import COMMON, whole_number
+from polars_microagg.leaves.tree import Tree
+from polars_microagg.parameters import whole_number
 from polars_microagg.partition import Matrix, Vector
 from polars_microagg.plan import Plan
-from polars_microagg.registry import methods
 
-__all__ = ["accept", "fit_leaves", "in_sample", "leaf_plan", "leaf_size", "names_in", "sample_size"]
+__all__ = ["accept", "fit_leaves", "in_sample", "names_in", "one_leaf", "sample_size"]
 
 RECORDS = "the number of records of the whole table, at least those of the sample"
-
-SIZE = 5000
-"""Records of a leaf: about the most that MDAV groups without taking longer for each."""
 
 SAMPLE = 1 << 17
 """Records that leaves are fitted to, at least."""
@@ -43,14 +41,6 @@ LARGEST = 2.0**1020
 
 MOST = 1000
 """Weights are below this power of two."""
-
-HONOURED = {
-    "nulls": ("raise", "Drop rows with nulls, fill them, or mask the table whole."),
-    "small_strata": ("raise", "Leaves know no strata. Leave it out."),
-    "strata": (None, "Fit the leaves of each stratum to a table of its own."),
-    "order_by": (None, "Leave it out: the order of rows does not count."),
-}
-"""Options of other doors: the only value that leaves can honour, and the way out."""
 
 
 def fit_leaves(
@@ -157,39 +147,19 @@ def accept(leaves: Leaves, names: tuple[str, ...], k: int, options: Mapping[str,
         raise InvalidParameterError.kind("leaves", repr(leaves), need)
 
 
+def one_leaf(
+    names: tuple[str, ...], k: int, method: str, options: dict[str, Any], size: int
+) -> Leaves:
+    """Make the only leaf of a table that has no records."""
+    none = np.zeros(0, dtype=np.intp)
+    tree = Tree(none, none.astype(np.float64), none, none, np.ones(1, dtype=np.intp))
+    ones = (1.0,) * len(names)
+    return Leaves(names, k, method, _plain(options), size, ones, ones, tree, "median")
+
+
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
     """Turn numbers of numpy into those of Python, which JSON can hold."""
     return {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
-
-
-def leaf_plan(method: str, k: int, options: dict[str, Any]) -> Plan:
-    """Check a call, and that leaves can honour it."""
-    for name, (value, instead) in HONOURED.items():
-        if (given := options.pop(name, value)) != value:
-            raise InvalidParameterError.cannot("fit_leaves", f"{name}={given!r}", instead)
-    own = methods()[method].options if method in list(methods()) else options
-    can = [*own, "size", "cut", *(name for name in COMMON if name not in HONOURED)]
-    for name in options:
-        if name not in can:
-            raise InvalidParameterError.option(method, name, can)
-    plan = Plan.make(method, k, **options)
-    if plan.groups_cells:
-        what = "leaves, as it mixes values of several columns"
-        raise InvalidParameterError.cannot(method, what, "Mask the table whole.")
-    return plan
-
-
-def leaf_size(size: object, plan: Plan) -> int:
-    """Check the size of leaves, or choose it."""
-    most = plan.method.limit and plan.method.limit // LARGE
-    if size is None:
-        return max(min(SIZE, most or SIZE), 2 * plan.k)
-    need = f"a whole number of at least 2k={2 * plan.k}"
-    number = whole_number("size", size, need, 2 * plan.k)
-    if most and number > most:
-        need = f"at most {most}, as {plan.method.name} takes at most {plan.method.limit} records"
-        raise InvalidParameterError.kind("size", number, need)
-    return number
 
 
 def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) -> tuple[str, ...]:
@@ -202,10 +172,7 @@ def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) ->
     schema = frame.collect_schema()
     for name in blocks[0]:
         refuse_type(name, schema[name])
-    if plan.method.columnwise and len(blocks[0]) > 1:
-        what = "leaves of several columns, as it groups values and not records"
-        raise InvalidParameterError.cannot(plan.method.name, what, "Mask one column at a time.")
-    plan.bind(blocks)
+    leaf_columns(blocks[0], plan)
     return tuple(blocks[0])
 
 

@@ -11,12 +11,12 @@ import polars as pl
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.selection import Columns
 from polars_microagg.leaves.budget import Budget, bytes_of
+from polars_microagg.leaves.call import leaf_plan, leaf_size
 from polars_microagg.leaves.fit import (
     accept,
     fit_leaves,
-    leaf_plan,
-    leaf_size,
     names_in,
+    one_leaf,
     sample_size,
 )
 from polars_microagg.leaves.leaves import Leaves
@@ -92,7 +92,8 @@ def protect_parquet(
     InvalidParameterError
         A parameter is wrong, or one that leaves cannot honour.
     InvalidDataError
-        Nulls, NaN or infinities, a type without centroid, or fewer than k records.
+        Nulls, NaN or infinities, a type without centroid, fewer than k records (but none are as
+        good as masked), or a file that cannot be read.
     BrokenPromiseError
         A class of the written records is smaller than k; the target is as it was.
 
@@ -132,16 +133,19 @@ def protect_parquet(
     names = names_in(pl.DataFrame(table.schema.empty_table()), columns, plan)
     if leaves is not None:
         accept(leaves, names, plan.k, beside)
-    refuse_few(table.rows, plan.k)
+    refuse_few(table.rows or plan.k, plan.k)
     budget = Budget.of(limit, workers, len(names), table.wide)
     run = Run(table, names, budget, ticker("protect_parquet", STEPS * table.rows))
-    if leaves is None:
+    if leaves is None and not table.rows:
+        leaves = one_leaf(names, plan.k, method, given, size)
+    elif leaves is None:
         sample = run.sample(sample_size(table.rows, size) / table.rows)
         own: dict[str, Any] = {"size": size, "cut": cut, "method": method}
         leaves = fit_leaves(sample, names, k, records=table.rows, **own, **given)
     with workplace(to) as folder:
-        leaves, files = run.split(folder, leaves)
-        run.mask(folder, leaves, files)
+        if table.rows:
+            leaves, files = run.split(folder, leaves)
+            run.mask(folder, leaves, files)
         made = folder / "made.parquet"
         run.write(folder, made, leaves)
         run.verify(folder, made, leaves)

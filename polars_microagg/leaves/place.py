@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -13,14 +14,16 @@ __all__ = ["publish", "workplace"]
 
 LOCK = "in-use"
 ENDING = ".microagg"
+OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(ENDING), re.DOTALL)
+"""Names of folders that are made here."""
 
 
 @contextmanager
 def workplace(target: Path) -> Iterator[Path]:
     """Make a folder beside the target, and remove it in the end with all that is in it.
 
-    Folders that runs left behind when they were killed are removed first; those of runs that
-    go on are let alone.
+    Folders that runs left in the same place when they were killed are removed first, whatever
+    they were to make; those of runs that go on are let alone.
 
     Parameters
     ----------
@@ -32,16 +35,16 @@ def workplace(target: Path) -> Iterator[Path]:
     pathlib.Path
         An empty folder on the same file system.
     """
-    start = f".{target.name}."
     for old in target.parent.iterdir():
-        if old.name.startswith(start) and old.name.endswith(ENDING) and not _in_use(old):
+        if OURS.fullmatch(old.name) and not _in_use(old):
             shutil.rmtree(old, ignore_errors=True)
-    folder = target.parent / f"{start}{secrets.token_hex(4)}{ENDING}"
-    # It will hold values that are not masked.
+    # It will hold values that are not masked. Nobody takes it for an old one before it is locked.
+    folder = target.parent / f".{target.name}.{secrets.token_hex(4)}"
     folder.mkdir(mode=0o700)
     try:
         with (folder / LOCK).open("w") as lock:
-            _lock(lock.fileno())
+            if _lock(lock.fileno()):
+                folder = folder.rename(f"{folder}{ENDING}")
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -48,12 +48,13 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
-@pytest.mark.parametrize("why", list(WAYS))
+# Some records may be assigned before the others, however few.
+CALLS = [(d, why) for d in DOORS for why in WAYS if (d, why) != (assigned, "few")]
+
+
+@pytest.mark.parametrize(("door", "why"), CALLS, ids=lambda part: getattr(part, "__name__", part))
 def test_the_way_out_is_one_that_leaves_have(tmp_path, door, why):
     table, error, text = WAYS[why]
-    if door is assigned and why == "few":
-        pytest.skip("some records may be assigned before the others")
     with pytest.raises(error, match=text) as caught:
         door(table, tmp_path)
     assert not [word for word in ELSEWHERE if word in str(caught.value)]
