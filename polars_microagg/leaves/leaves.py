@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,13 +19,12 @@ from polars_microagg.leaves.cuts import with_distance
 from polars_microagg.leaves.masking import LeafPlan, arrow_of, fingerprints, mask_leaves, matrix_of
 from polars_microagg.leaves.merge import merge_small, targets
 from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
+from polars_microagg.leaves.stored import fields_of, text_of
 from polars_microagg.leaves.tree import Tree
 from polars_microagg.partition import Labels
 from polars_microagg.plan import Plan
 
 __all__ = ["Leaves"]
-
-VERSION = 1
 
 MANY = 1 << 19
 """Records that are masked at a time where all are in memory."""
@@ -66,6 +64,16 @@ class Leaves:
     def __len__(self) -> int:
         """Count the leaves that are not merged into others."""
         return len(self.tree) - len(self.merged)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether other leaves are the same to the last bit."""
+        if not isinstance(other, Leaves):
+            return NotImplemented
+        return text_of(self, ordered=True) == text_of(other, ordered=True)
+
+    def __hash__(self) -> int:
+        """Hash what is short."""
+        return hash((self.columns, self.k, self.method, self.size, self.weights))
 
     def __repr__(self) -> str:
         """Say what it is without a value of a record."""
@@ -256,10 +264,7 @@ class Leaves:
 
     def to_json(self) -> str:
         """Write the leaves as JSON, every number to its last bit."""
-        fields = {name: getattr(self, name) for name in _PLAIN}
-        tree = {name: getattr(self.tree, name).tolist() for name in _TREE}
-        merged = [[int(leaf), int(target)] for leaf, target in self.merged.items()]
-        return json.dumps({"version": VERSION, **fields, "tree": tree, "merged": merged})
+        return text_of(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -274,33 +279,17 @@ class Leaves:
         -------
         Leaves
             The same leaves.
+
+        Raises
+        ------
+        InvalidParameterError
+            It is no JSON of leaves, or was altered so that it is none any more.
         """
-        try:
-            read = json.loads(text)
-        except (TypeError, ValueError):
-            read = None
-        needed = {"version", "tree", "merged", *_PLAIN}
-        if not isinstance(read, dict) or needed - set(read) or read["version"] != VERSION:
-            raise InvalidParameterError.kind("text", "other text", "what Leaves.to_json wrote")
-        tree = Tree(*(np.array(read["tree"][name], dtype=kind) for name, kind in _TREE.items()))
-        fields = {name: read[name] for name in _PLAIN}
-        for name in ("columns", "weights", "centre"):
-            fields[name] = tuple(fields[name])
-        return cls(**fields, tree=tree, merged={int(a): int(b) for a, b in read["merged"]})
+        return cls(**fields_of(text))
 
 
 def _complete(frame: pl.DataFrame) -> None:
     refuse_missing((name, *missing_in(frame[name])) for name in frame.columns)
-
-
-_PLAIN = ("columns", "k", "method", "options", "size", "weights", "centre", "cut", "losses")
-_TREE: dict[str, type] = {
-    "columns": np.intp,
-    "thresholds": np.float64,
-    "below": np.intp,
-    "above": np.intp,
-    "expected": np.intp,
-}
 
 
 @dataclass(frozen=True)
