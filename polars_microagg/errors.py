@@ -180,11 +180,6 @@ class InvalidParameterError(MicroaggError):
         )
 
     @classmethod
-    def not_yet(cls, what: str, instead: str) -> Self:
-        """Refuse an option that a later version will have."""
-        return cls(f"{what} is not available in this version. {instead}")
-
-    @classmethod
     def cannot(cls, method: str, what: str, instead: str) -> Self:
         """Refuse what a method cannot honour."""
         return cls(f"{method} cannot honour {what}. {instead}")
@@ -267,14 +262,6 @@ class MissingValuesError(InvalidDataError):
         what = f"{count} NaN or infinite value(s), which have no centroid"
         return cls(f"Column {column!r} has {what}. {instead}")
 
-    @classmethod
-    def null_records(cls, count: int) -> Self:
-        """Say how many records are null where a record is expected."""
-        return cls(
-            f"{count} whole record(s) are null. Use nulls='impute' or nulls='pattern', "
-            "or drop those rows first."
-        )
-
 
 class NotNumericError(InvalidDataError):
     """A column of a type that has no centroid."""
@@ -285,6 +272,15 @@ class NotNumericError(InvalidDataError):
         can = "numbers, decimals, dates and times can be masked"
         instead = instead or "Leave it out, cast it, or use it as a stratum."
         return cls(f"Column {column!r} is of type {dtype}, which has no centroid; {can}. {instead}")
+
+    @classmethod
+    def known(cls, column: str, dtype: object) -> Self:
+        """Refuse to link records by a column that has no distances."""
+        return cls(
+            f"known names {column!r} of type {dtype}, which has no distances, so that no records are "
+            "linked by it. Leave it out of known, or ask for measures that only count, as in "
+            "metrics=['k_min', 'k_prime']."
+        )
 
 
 class NotAnonymousError(InvalidDataError):

@@ -94,7 +94,8 @@ def _measurable(pairs: Pairs) -> Pairs:
 def _require_known(asked: Measuring, known: Pairs) -> None:
     """Refuse a measure of linkage that is asked for where a known column has no distances."""
     metrics: Mapping[str, registry.Metric] = registry.metrics()
-    if not any("subsets" in inputs(metrics[name]) for name in asked.metrics):
+    wanted = asked.metrics or registry.assessed()
+    if not asked.known or not any("subsets" in inputs(metrics[name]) for name in wanted):
         return
     there = [before.name for before, _ in known]
     for name in asked.known:
@@ -103,7 +104,7 @@ def _require_known(asked: Measuring, known: Pairs) -> None:
     for pair in known:
         for column in pair:
             if not lane_of(column.type_):
-                raise NotNumericError.of(column.name, column.type_.partition("(")[0])
+                raise NotNumericError.known(column.name, column.type_.partition("(")[0])
 
 
 def _matrices(pairs: Pairs) -> tuple[Matrix, Matrix]:

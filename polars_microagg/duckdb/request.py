@@ -108,6 +108,9 @@ class Measuring:
         blocks = [] if spec["columns"] is None else blocks_of(spec["columns"])
         columns = tuple(name for block in blocks for name in block)
         known, key, metrics = (names_of(what, spec[what]) for what in ("known", "key", "metrics"))
+        for what, need in (("known", "column"), ("metrics", "name of a metric")):
+            if isinstance(spec[what], list) and not spec[what]:
+                raise InvalidParameterError.kind(what, [], f"at least one {need}")
         for name in metrics:
             if name not in registry.assessed():
                 raise InvalidParameterError.choice("metrics", name, registry.assessed())

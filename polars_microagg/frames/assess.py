@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from polars_microagg import registry
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
 from polars_microagg.evaluate import evaluate, inputs
 from polars_microagg.frames.columns import can_mask, refuse, require, values
 from polars_microagg.frames.known import Attack, Known, attack
@@ -29,6 +29,7 @@ def _matched(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...])
         if original.height != masked.height:
             raise InvalidDataError.rows(original.height, masked.height)
         return masked
+    _refuse_types(original, masked, key)
     for frame, what in ((original, "original"), (masked, "masked")):
         repeated = frame.height - frame.select(by_name(name) for name in key).n_unique()
         if repeated:
@@ -44,6 +45,18 @@ def _matched(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...])
         counts = f"{matched.height} of {original.height} and {masked.height} rows match"
         raise InvalidDataError.key(key, counts)
     return matched
+
+
+def _refuse_types(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) -> None:
+    """Refuse keys whose types cannot be compared."""
+    for name in key:
+        tables = [table.clear().select(by_name(name)) for table in (original, masked)]
+        try:
+            tables[0].join(tables[1], on=by_name(name)).n_unique()
+        except pl.exceptions.PolarsError:
+            kinds = " and ".join(str(table.schema[name]) for table in tables)
+            found = f"{name!r} is of type {kinds}, which cannot be compared"
+            raise InvalidDataError.key(key, found) from None
 
 
 def _shared(
@@ -198,13 +211,13 @@ def assess(
     -------
     polars.DataFrame
         One row, or one for each value of `by` in order of appearance; one column a metric. Null
-        where a metric is not defined: where an intruder knows a column without distances, for
-        `pld` above 20,000 records, or where no column varies.
+        where a metric is not defined: for `pld` above 20,000 records, or where no column varies.
 
     Raises
     ------
     InvalidDataError
-        The rows cannot be matched.
+        The rows cannot be matched, or an intruder knows a column without distances, such as one of
+        strings, and a metric is not among `k_min` and `k_prime`, which only count.
 
     Notes
     -----
@@ -238,7 +251,7 @@ def assess(
     divided, pieces = _parts(before, after, parts)
     for x, y in pieces:
         pair, found = _Pair(x, y, names, what), dict[str, Any]()
-        for entry in entries if metrics is not None else ():
+        for entry in entries:
             _require_known(entry, {}, pair)
         rows.append({e.name: evaluate(e, pair.given, found) for e in entries})
     schema = {e.name: pl.Int64() if e.whole else pl.Float64() for e in entries}
@@ -266,12 +279,15 @@ def _require_known(entry: registry.Metric, options: Mapping[str, Any], pair: _Pa
         for table in (pair._before, pair._after):
             if name not in table.schema:
                 raise InvalidParameterError.unknown_column("known", name, table.schema)
-            refuse(name, table.schema[name])
+            if not can_mask(table.schema[name]):
+                raise NotNumericError.known(name, table.schema[name])
 
 
 def _entries(metrics: object) -> list[registry.Metric]:
     known = registry.metrics()
-    listed = names_of("metrics", metrics) or tuple(registry.assessed())
+    listed = tuple(registry.assessed()) if metrics is None else names_of("metrics", metrics)
+    if not listed:
+        raise InvalidParameterError.kind("metrics", metrics, "at least one name of a metric")
     for name in listed:
         if name not in known:
             raise InvalidParameterError.choice("metrics", name, known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -96,7 +96,10 @@ def compare(
     frame = as_frame(frame).lazy().collect()
     names = [name for block in selected(frame, columns) for name in block]
     listed = _methods(methods)
-    sizes = list(dict.fromkeys(group_size(k) for k in ([ks] if isinstance(ks, int) else ks)))
+    asked = ks if isinstance(ks, Iterable) and not isinstance(ks, str) else [ks]
+    sizes = list(dict.fromkeys(group_size(k) for k in asked))
+    if not sizes:
+        raise InvalidParameterError.kind("ks", ks, "at least one smallest group size, as in (3, 5)")
     shared = dict(options) | {"strata": strata, "seed": seed}
     known_by: dict[str, Any] = {"known": known, "known_sample": known_sample, "seed": seed}
 

@@ -75,7 +75,9 @@ def attack(
             raise InvalidParameterError.kind("known", known, "no empty list of columns")
         names = list(dict.fromkeys(name for chosen in sets for name in chosen))
         return names, [tuple(sorted(map(names.index, chosen))) for chosen in sets]
-    listed = list(keys_of(masked, "known", names_of("known", known))) or columns
+    listed = list(keys_of(masked, "known", names_of("known", known)))
+    if not listed:
+        raise InvalidParameterError.kind("known", known, "at least one column, or 'all' of them")
     return listed, [tuple(range(len(listed)))]
 
 

@@ -194,8 +194,15 @@ def test_assess_with_what_an_intruder_knows(con):
     con.execute(f"CREATE TABLE o AS {ORIGINAL}")
     con.execute("CREATE TABLE m AS FROM microagg.mdav('o', 'age', 5)")
     query = (
-        "SELECT k_min, k_prime FROM microagg.assess('o', 'm', 'age', known := ['age', 'region'])"
+        "SELECT k_min, k_prime FROM microagg.assess('o', 'm', 'age', known := ['age', 'region'],"
+        " metrics := ['k_min', 'k_prime'])"
     )
+    for metrics in ("NULL", "['dld']", "['k_min', 'dr']"):
+        with pytest.raises(duckdb.InvalidInputException, match="'note' of type VARCHAR, which has"):
+            con.sql(
+                "FROM microagg.assess('o', 'm', 'age', known := ['age', 'note'],"
+                f" metrics := {metrics})"
+            ).fetchall()
     counted = con.sql("FROM microagg.anonymity('m', ['age', 'region'])").fetchall()[0]
     assert con.sql(query).fetchall() == [counted[2:4]]
 
@@ -219,6 +226,9 @@ def test_assess_of_some_metrics(con):
     assert found["sse"] == 0
     assert found["k_min"] == 1
     assert {name for name, value in found.items() if value is not None} == {"sse", "k_min"}
+    for empty in ("metrics", "known"):
+        with pytest.raises(duckdb.InvalidInputException, match=rf"{empty}=\[\] was given; .* one"):
+            con.sql(f"FROM microagg.assess('o', 'o', 'age', {empty} := [])").fetchall()
     with pytest.raises(duckdb.InvalidInputException, match="metrics='lost' is not known"):
         con.sql("FROM microagg.assess('o', 'o', 'age', metrics := 'lost')")
 

@@ -82,6 +82,12 @@ def test_options_reach_the_metric():
         (lambda: mg.assess(BEFORE, AFTER, known="subset"), "known names 'subset'"),
         (lambda: mg.assess(BEFORE, AFTER, known=[["a"], []]), "no empty list"),
         (lambda: mg.assess(BEFORE, AFTER, known=[["a"], ["c"]]), "known names 'c'"),
+        (
+            lambda: mg.assess(BEFORE, AFTER, known=[]),
+            r"known=\[\] .* at least one column, or 'all'",
+        ),
+        (lambda: mg.dld(BEFORE, AFTER, known=()), "at least one column, or 'all'"),
+        (lambda: mg.assess(BEFORE, AFTER, metrics=[]), r"metrics=\[\] .* at least one name"),
         (lambda: mg.assess(BEFORE, AFTER, known_sample=0), "known_sample=0"),
         (lambda: mg.assess(BEFORE, AFTER, by="c"), "by names 'c'"),
     ],
@@ -142,19 +148,32 @@ def test_many_sets_need_a_sample():
     assert 0 <= mg.dld(wide, wide, known="subsets", known_sample=20) <= 100
 
 
-def test_a_known_column_without_distances():
-    # The classes of id and a are counted; there are no distances of id.
-    found = mg.assess(BEFORE, AFTER, known=["id", "a"]).row(0, named=True)
-    assert found["k_min"] == 1
-    assert found["dld"] is found["pld"] is found["dr"] is found["score"] is None
-    assert found["interval_disclosure"] is not None
-    for call in (
-        lambda: mg.dld(BEFORE, AFTER, known="id"),
-        lambda: mg.score(BEFORE, AFTER, known="id"),
-        lambda: mg.assess(BEFORE, AFTER, metrics="dr", known="id"),
-    ):
-        with pytest.raises(mg.NotNumericError, match="'id'"):
-            call()
+@as_given
+@pytest.mark.parametrize(
+    "metrics", [None, "dld", "dr", ["k_min", "score"], ["pld", "loss"]], ids=str
+)
+@pytest.mark.parametrize("known", ["id", ["id", "a"], [["a"], ["b", "id"]]], ids=str)
+def test_a_known_column_without_distances_links_nothing(as_given, metrics, known):
+    tables = as_given(BEFORE), as_given(AFTER)
+    text = r"'id' of type String.*ask for .* metrics=\['k_min', 'k_prime'\]"
+    with pytest.raises(mg.NotNumericError, match=text):
+        mg.assess(*tables, metrics=metrics, known=known)
+    for name in ("dld", "pld", "dr", "score"):
+        with pytest.raises(mg.NotNumericError, match=text):
+            getattr(mg, name)(*tables, known=known)
+
+
+@as_given
+def test_a_known_column_without_distances_is_counted(as_given):
+    # Nobody shares an id; on a two and two are alike.
+    tables = as_given(BEFORE), as_given(AFTER)
+    for known, row in ((["id", "a"], (1, 1.0)), ([["a"], ["id"]], (1, 1.5))):
+        found = mg.assess(*tables, metrics=["k_min", "k_prime"], known=known)
+        assert found.row(0) == row
+    assert mg.k_min(*tables, known="id") == 1
+    # What does not depend on what is known is measured beside it.
+    both = mg.assess(*tables, metrics=["loss", "k_min"], known="id")
+    assert both["loss"].item() == mg.loss(*tables)
 
 
 def test_a_known_column_that_is_not_measured():
@@ -203,3 +222,34 @@ def test_regions_with_a_key_and_more_than_one_column():
     assert found.select("x", "y").rows() == [(1, "u"), (2, "u")]
     # In each region a is one value, so that nothing is left of it.
     assert mg.assess(before, AFTER, ["a"], metrics="loss", by="x")["loss"].to_list() == [100, 100]
+
+
+# --- Keys -------------------------------------------------------------------------------------
+
+
+@as_given
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(pl.Int64, pl.String), (pl.String, pl.Int64), (pl.Date, pl.Int64), (pl.Int64, pl.Float64)],
+    ids=str,
+)
+def test_keys_of_other_types_are_refused_in_a_sentence(as_given, one, other):
+    rows = pl.Series([11, 12, 13, 14])
+    tables = BEFORE.with_columns(id=rows.cast(one)), AFTER.with_columns(id=rows.cast(other))
+    text = rf"key=\['id'\] .*: 'id' is of type {one} and {other}, which cannot be compared"
+    with pytest.raises(mg.InvalidDataError, match=text) as caught:
+        mg.assess(*map(as_given, tables), ["a", "b"], key="id")
+    assert "11" not in str(caught.value)
+    with pytest.raises(mg.InvalidDataError, match=text):
+        mg.dld(*map(as_given, tables), ["a", "b"], key="id")
+    with pytest.raises(mg.InvalidDataError, match=text):
+        mg.assess(*map(as_given, tables), ["a", "b"], by="a", key=["id"])
+
+
+def test_keys_of_other_widths_match():
+    tables = (
+        BEFORE.with_columns(id=pl.Series([1, 2, 3, 4])),
+        AFTER.with_columns(id=pl.Series([1, 2, 3, 4])),
+    )
+    narrow = tables[1].with_columns(pl.col("id").cast(pl.Int8))[::-1]
+    assert mg.assess(tables[0], narrow, ["a", "b"], key="id").equals(mg.assess(*tables, ["a", "b"]))

@@ -106,6 +106,13 @@ def test_no_method_is_begun_that_has_not_the_time():
         (lambda: mg.compare(FRAME, "a", methods="mdaw"), mg.UnknownMethodError, "mdaw"),
         (lambda: mg.compare(FRAME, "a", methods=[]), mg.InvalidParameterError, "at least one"),
         (lambda: mg.compare(FRAME, "a", ks=1), mg.InvalidParameterError, "k=1"),
+        (lambda: mg.compare(FRAME, "a", ks=2.5), mg.InvalidParameterError, "k=2.5"),
+        (
+            lambda: mg.compare(FRAME, "a", ks=[]),
+            mg.InvalidParameterError,
+            r"ks=\[\] .* at least one",
+        ),
+        (lambda: mg.compare(FRAME, "a", known=[]), mg.InvalidParameterError, r"known=\[\]"),
         (lambda: mg.compare(FRAME, "c"), mg.InvalidParameterError, "'c'"),
         (
             lambda: mg.compare(FRAME, "a", methods="mdav", known="c"),
