@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias
 
-__all__ = ["Callback", "current", "progress", "ticker"]
+from polars_microagg.errors import InvalidParameterError
+
+__all__ = ["Callback", "current", "progress", "steps_of", "ticker"]
 
 Callback: TypeAlias = Callable[[int, int, str], object]
 """Called with what is done, what there is to do in all, and the name of the work."""
@@ -18,15 +20,24 @@ SHARES = 100
 """The callback is called about so many times for one piece of work."""
 
 
-@contextmanager
-def progress(callback: Callback | None) -> Iterator[None]:
+def progress(callback: Callback | None) -> AbstractContextManager[None]:
     """Let a function be called as the work of the calls typed in this block goes on.
 
     Parameters
     ----------
-    callback : callable
+    callback : callable, or None for nobody
         Called as ``callback(done, total, what)``: `what` is the name of a method, and `done` of
         `total` the share of its work that is over. Methods that take no time do not call it.
+
+    Returns
+    -------
+    context manager
+        The block in which calls are typed.
+
+    Raises
+    ------
+    InvalidParameterError
+        The callback cannot be called.
 
     Notes
     -----
@@ -44,11 +55,41 @@ def progress(callback: Callback | None) -> Iterator[None]:
     >>> told[-1]
     (1000, 1000, 'mdav')
     """
+    if callback is not None and not callable(callback):
+        need = "a function to call as callback(done, total, what), or None"
+        raise InvalidParameterError.kind("callback", callback, need)
+    return _telling(callback)
+
+
+@contextmanager
+def _telling(callback: Callback | None) -> Iterator[None]:
     token = _callback.set(callback)
     try:
         yield
     finally:
         _callback.reset(token)
+
+
+def steps_of(tick: Callable[[int], None], start: int = 0) -> AbstractContextManager[None]:
+    """Let the work of methods that are called in this block be steps of the one that calls them.
+
+    Parameters
+    ----------
+    tick : callable
+        Made by `ticker`.
+    start : int, default 0
+        What is done before.
+
+    Returns
+    -------
+    context manager
+        The block.
+    """
+
+    def passed_on(done: int, *_: object) -> None:
+        tick(start + done)
+
+    return progress(None if tick is _ignore else passed_on)
 
 
 def current() -> Callback | None:

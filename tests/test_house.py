@@ -38,7 +38,7 @@ ROOMS = {
     "_version": set(),
     "errors": set(),
     "partition": {"numpy"},
-    "progress": set(),
+    "progress": {".errors"},
     "kernels": {"numpy", ".partition", ".kernels"},
     "registry": {"numpy", ".partition"},
     "evaluate": {".registry"},

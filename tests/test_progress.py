@@ -21,18 +21,46 @@ def telling(told):
     return mg.progress(lambda done, total, what: told.append((done, total, what)))
 
 
-@pytest.mark.parametrize(
-    ("method", "options"), [("mdav", {}), ("lowloss", {"effort": 0.2}), ("lowloss", {"effort": 0})]
-)
+STEPS = [
+    ("mdav", {}),
+    ("lowloss", {"effort": 0.2}),
+    ("lowloss", {"effort": 0}),
+    ("genetic", {"generations": 30}),
+    ("genetic", {"generations": 30, "steps": 1}),
+    ("fuzzy", {"iterations": 2}),
+    ("mhm", {"order": "mdav"}),
+]
+
+
+@pytest.mark.parametrize(("method", "options"), STEPS, ids=str)
 def test_what_is_done_grows_to_all_there_is_to_do(told, method, options):
-    plain = mg.mask(FRAME, ["a", "b"], 3, method=method, **options)
+    frame = FRAME[:600] if method == "fuzzy" else FRAME
+    plain = mg.mask(frame, ["a", "b"], 3, method=method, **options)
     with telling(told):
-        masked = mg.mask(FRAME, ["a", "b"], 3, method=method, **options)
+        masked = mg.mask(frame, ["a", "b"], 3, method=method, **options)
     assert masked.equals(plain)
     assert {(total, what) for _, total, what in told} == {(told[0][1], method)}
     assert all(before < after for before, after in pairwise(d for d, _, _ in told))
     assert told[-1][0] == told[-1][1]
     assert len(told) <= 101
+    # Most of the work is told of on the way, not all at once in the end.
+    assert len(told) > 10 or options == {"effort": 0}
+
+
+def test_the_generations_are_what_genetic_tells_of(told):
+    with telling(told):
+        mg.genetic(FRAME[:300], ["a", "b"], 3, generations=99, population=4)
+    # 300 for MDAV and 300 for each generation.
+    assert {total for _, total, _ in told} == {300 * 100}
+    assert len([done for done, _, _ in told if done > 300]) > 50
+
+
+@pytest.mark.parametrize("callback", [3, "print", [print]], ids=str)
+def test_what_cannot_be_called_is_refused_when_it_is_typed(callback):
+    with pytest.raises(
+        mg.InvalidParameterError, match=r"callback=.* a function to call as callback"
+    ):
+        mg.progress(callback)
 
 
 def test_nobody_is_told_outside_the_block(told):
@@ -71,7 +99,7 @@ def test_every_stratum_and_block_reports_itself(told):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
-@pytest.mark.parametrize("method", ["mdav", "lowloss"])
+@pytest.mark.parametrize("method", ["mdav", "lowloss", "genetic", "fuzzy"])
 def test_what_the_callback_raises_stops_the_work(error, method):
     calls = []
 
@@ -82,7 +110,7 @@ def test_what_the_callback_raises_stops_the_work(error, method):
 
     masked = None
     with pytest.raises(error), mg.progress(stop):
-        masked = mg.mask(FRAME, ["a", "b"], 3, method=method)
+        masked = mg.mask(FRAME[:900], ["a", "b"], 3, method=method)
     assert masked is None
     assert len(calls) == 3
     with telling(again := []):

@@ -15,7 +15,7 @@ import numpy as np
 from polars_microagg.kernels.repair import split_large
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from polars_microagg.partition import Labels, Matrix, Vector
 
@@ -44,6 +44,7 @@ def evolved(
     start: Sequence[Labels] | None,
     how: Evolution,
     rng: np.random.Generator,
+    tick: Callable[[int], None],
 ) -> list[Labels]:
     """Evolve groups of at least k records in each of several macrogroups.
 
@@ -57,6 +58,8 @@ def evolved(
         Parameters.
     rng : numpy.random.Generator
         Source of random numbers.
+    tick : callable
+        Called with the number of generations that are over.
 
     Returns
     -------
@@ -80,6 +83,7 @@ def evolved(
         chromosomes = world.repaired(chromosomes, generation)
         sse = world.sse(chromosomes)
         chromosomes[world.firsts], sse[world.firsts] = elite, least
+        tick(generation + 1)
     best = world.best(sse)
     return [c[: len(part)] for c, part in zip(chromosomes[best], records, strict=True)]
 

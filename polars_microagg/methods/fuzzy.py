@@ -11,6 +11,7 @@ from polars_microagg.kernels.fuzzy_means import fuzzy_means
 from polars_microagg.kernels.recursion import divided
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.partition import Labels, Matrix, Partition
+from polars_microagg.progress import steps_of, ticker
 from polars_microagg.registry import Range, method
 
 __all__ = ["fuzzy"]
@@ -77,6 +78,14 @@ def fuzzy(
     """
     columns, _ = centred(x)
     rng = np.random.default_rng(seed)
+    tick, done = ticker("fuzzy", len(x)), 0
+
+    def finished(found: Labels) -> Labels:
+        nonlocal done
+        sizes = np.bincount(found)
+        done += int(sizes[sizes < 2 * k].sum())
+        tick(done)
+        return found
 
     def divide(rows: Labels) -> Labels:
         part, clusters, exponent = columns[:, rows], len(rows) // k, m
@@ -85,10 +94,13 @@ def fuzzy(
             sizes = np.bincount(found)
             sizes = sizes[sizes > 0]
             if len(sizes) > 1 and sizes.min() >= k:
-                return found
+                return finished(found)
+            # Half of the work on some records is to divide them, the other half what comes of it.
+            tick(done + (len(rows) - k * clusters) // 2)
             if clusters == 2:
                 exponent *= FUZZIER
             clusters = max(min(clusters - 1, int(FEWER * clusters)), 2)
-        return mdav(part.T, k=k).labels
+        with steps_of(tick, done):
+            return finished(mdav(part.T, k=k).labels)
 
     return Partition.from_labels(divided(len(x), 2 * k, divide))

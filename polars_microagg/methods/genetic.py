@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from polars_microagg.kernels.evolution import Evolution, evolved
 from polars_microagg.kernels.within import centroids, group_sse
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.partition import Labels, Matrix, Partition
+from polars_microagg.progress import steps_of, ticker
 from polars_microagg.registry import Range, method
 
 __all__ = ["genetic"]
@@ -95,20 +97,33 @@ def genetic(
     if n < 2 * k:
         return Partition.from_labels(np.zeros(n, dtype=np.intp))
     columns, _ = centred(x)
-    start = mdav(x, k=k).labels if steps == 2 else None
-    macrogroup = _macrogroups(columns, start, k, macro)
+    # MDAV, and as many steps for each generation of a record.
+    tick = ticker("genetic", n * (generations + 1))
+    with steps_of(tick):
+        start = mdav(x, k=k).labels if steps == 2 else None
+        macrogroup = _macrogroups(columns, start, k, macro)
+    done = n
     how = Evolution(k, population, generations, mutation, crossover)
     rng = np.random.default_rng(seed)
     labels = np.zeros(n, dtype=np.intp) if start is None else start.copy()
     for rows in _alike(macrogroup):
         parts = [columns[:, some].T for some in rows]
         known = [Partition.from_labels(labels[some]).labels for some in rows]
-        found = evolved(parts, None if start is None else known, how, rng)
+        size = sum(map(len, rows))
+        told = _after(tick, done, size)
+        found = evolved(parts, None if start is None else known, how, rng, told)
+        done += size * generations
         for some, part, before, after in zip(rows, parts, known, found, strict=True):
             now = Partition.from_labels(after).labels
             worse = start is not None and _sse(part, now) >= _sse(part, before)
             labels[some] = (before if worse else now) + n * (1 + some[0])
+    tick(n * (generations + 1))
     return Partition.from_labels(np.unique(labels, return_inverse=True)[1])
+
+
+def _after(tick: Callable[[int], None], done: int, each: int) -> Callable[[int], None]:
+    """Tell of generations after what was done before them."""
+    return lambda generation: tick(done + each * generation)
 
 
 def _macrogroups(columns: Matrix, start: Labels | None, k: int, macro: int) -> Labels:

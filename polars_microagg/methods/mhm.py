@@ -13,6 +13,7 @@ from polars_microagg.methods.cbfs import cbfs
 from polars_microagg.methods.md import md
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.partition import Matrix, Partition
+from polars_microagg.progress import steps_of, ticker
 from polars_microagg.registry import method
 
 __all__ = ["mhm"]
@@ -76,5 +77,7 @@ def mhm(x: Matrix, /, *, k: int, order: Literal["npn", "md", "mdav", "cbfs"] = "
     if order == "npn":
         path = nearest_point_next(x)
     else:
-        path = through_groups(centred(x)[0], GROUPS[order](x, k=k).labels)
+        with steps_of(ticker("mhm", len(x))):
+            labels = GROUPS[order](x, k=k).labels
+        path = through_groups(centred(x)[0], labels)
     return Partition.from_labels(labels_along(path, cut(x[path], k)))

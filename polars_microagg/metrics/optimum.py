@@ -33,9 +33,10 @@ def above_optimum(
     Returns
     -------
     float or None
-        No grouping into groups of at least k records loses less than this percentage below the
-        loss of the release, k being the number of records that share the rarest masked record.
-        None where k is 1, where a value is missing, and where no loss could be excluded.
+        The loss of the release is at most this percentage above the least that any grouping into
+        groups of at least k records loses, k being the number of records that share the rarest
+        masked record. 0 where nothing is lost; else None where k is 1, where a value is missing, and
+        where no loss could be excluded.
 
     Notes
     -----

@@ -111,7 +111,7 @@ def test_macrogroups_evolve_as_if_each_were_first():
     records = [rng.normal(size=(size, 2)) for size in (12, 14, 15, 12)]
     start = [mdav(part, k=3).labels for part in records]
     how = Evolution(3, 10, 60, 0.1, 0.5)
-    found = evolved(records, start, how, rng)
+    found = evolved(records, start, how, rng, lambda generations: None)
     for part, before, after in zip(records, start, found, strict=True):
         sizes = np.bincount(after)
         assert set(sizes[sizes > 0]) <= {3, 4, 5}
