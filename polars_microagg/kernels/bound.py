@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from polars_microagg.kernels.distinct import distinct
 from polars_microagg.kernels.floor_lists import Lists, lists
 from polars_microagg.partition import Labels, Matrix, Vector
 
@@ -48,16 +49,35 @@ def neighbour_bound(x: Matrix, k: int) -> float:
     -----
     The sum of squares of a group of m records is the sum of all its squared distances d_ij, i and
     j in either order, over 2m. The share of record i, the sum of d_ij over 2m, is least when the
-    others are the m - 1 nearest, and grows with m; so m = k bounds it from below.
+    others are the m - 1 nearest, and grows with m; so m = k bounds it from below. Equal records
+    are looked at once, as neighbours that count several times.
 
     Examples
     --------
     >>> round(neighbour_bound(np.array([[0.0], [1.0], [8.0], [9.0]]), 2), 6)
     1.0
     """
-    found = lists(x, k - 1)
-    total = np.minimum(found.squares, found.far[:, None]).sum()
+    first, labels = distinct(x)
+    if len(first) == len(x):
+        found = lists(x, k - 1)
+        total = np.minimum(found.squares, found.far[:, None]).sum()
+    else:
+        total = _of_distinct(x[first], np.bincount(labels), k)
     return float(total) / (2 * k) * (1.0 - ROUNDING)
+
+
+def _of_distinct(x: Matrix, counts: Labels, k: int) -> float:
+    """Add up the squared distances to the k - 1 nearest others, from distinct records."""
+    if len(x) == 1:
+        return 0.0
+    found = lists(x, k - 1)
+    squares = np.minimum(found.squares, found.far[:, None])
+    there = counts[found.near]
+    # Of the others wanted, each neighbour gives as many as it has and are still missing.
+    missing = np.maximum(k - counts, 0)[:, None] - (np.cumsum(there, axis=1) - there)
+    taken = np.clip(missing, 0, there)
+    sums = np.einsum("ij,ij->i", np.where(taken > 0, squares, 0.0), taken)
+    return float((counts * sums).sum())
 
 
 def lagrangian_bound(x: Matrix, k: int, target: float, steps: int) -> float:

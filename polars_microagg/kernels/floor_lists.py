@@ -85,7 +85,9 @@ def _squares(x: Matrix, rows: Labels, near: Labels) -> Matrix:
 def _by_leaves(x: Matrix, count: int) -> Lists:
     """Compare the records of a leaf with those of the leaves round it."""
     n = len(x)
-    parts = nearby(x, max(LEAF, n // LEAVES, 2 * count), np.random.default_rng(0))
+    # A part may have two fifths of that, which are to be enough neighbours of a record.
+    size = max(LEAF, n // LEAVES, -(-5 * (count + 1) // 2))
+    parts = nearby(x, size, np.random.default_rng(0))
     low = np.stack([x[rows].min(axis=0) for rows in parts])
     high = np.stack([x[rows].max(axis=0) for rows in parts])
     found = Lists(np.empty((n, count), np.intp), np.full((n, count), np.inf), np.full(n, np.inf))
