@@ -5,6 +5,7 @@
 
 -- Which list carries the values of a type: d(ouble), i(nteger), t(ext), or none.
 CREATE OR REPLACE MACRO microagg._lane(type) AS CASE
+    WHEN type LIKE '%]' THEN ''
     WHEN type IN ('DOUBLE', 'FLOAT', 'TINYINT', 'SMALLINT', 'INTEGER',
                   'UTINYINT', 'USMALLINT', 'UINTEGER') THEN 'd'
     WHEN type IN ('BIGINT', 'DATE', 'TIME') OR type LIKE 'TIMESTAMP%' THEN 'i'

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polars_microagg import registry
-from polars_microagg.duckdb.columns import Column, lane_of, value_pair
+from polars_microagg.duckdb.columns import Column, lane_of, outline, value_pair
 from polars_microagg.duckdb.names import same
 from polars_microagg.duckdb.request import Measuring
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
@@ -104,7 +104,7 @@ def _require_known(asked: Measuring, known: Pairs) -> None:
     for pair in known:
         for column in pair:
             if not lane_of(column.type_):
-                raise NotNumericError.known(column.name, column.type_.partition("(")[0])
+                raise NotNumericError.known(column.name, outline(column.type_))
 
 
 def _matrices(pairs: Pairs) -> tuple[Matrix, Matrix]:

@@ -13,7 +13,7 @@ from polars_microagg.errors import MissingValuesError, NotNumericError
 from polars_microagg.kernels.centre import rint_half_even
 from polars_microagg.partition import Labels, Masked, Strata, Vector
 
-__all__ = ["ENDLESS", "Column", "Emitted", "decimal", "emit", "lane_of", "value_pair"]
+__all__ = ["ENDLESS", "Column", "Emitted", "decimal", "emit", "lane_of", "outline", "value_pair"]
 
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[Any]
@@ -41,6 +41,18 @@ def decimal(type_: str) -> tuple[int, int] | None:
     """Width and scale of a decimal type."""
     found = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", type_)
     return (int(found[1]), int(found[2])) if found else None
+
+
+def outline(type_: str) -> str:
+    """Name of a type without what is in it, for messages.
+
+    Examples
+    --------
+    >>> [outline(t) for t in ("DECIMAL(9,2)[]", "STRUCT(a BIGINT[])", "BIGINT[3]")]
+    ['DECIMAL[]', 'STRUCT', 'BIGINT[3]']
+    """
+    name, inner, _ = type_.partition("(")
+    return name + type_[type_.rindex(")") + 1 :] if inner else name
 
 
 def lane_of(type_: str) -> str:
@@ -87,7 +99,7 @@ class Column:
     def require(self, nulls: str) -> None:
         """Refuse a type without centre, nulls against the policy, NaN and infinities."""
         if not lane_of(self.type_):
-            raise NotNumericError.of(self.name, self.type_.partition("(")[0])
+            raise NotNumericError.of(self.name, outline(self.type_))
         missing = 0 if self.absent is None else int(self.absent.sum())
         if nulls == "raise" and missing:
             raise MissingValuesError.nulls(self.name, missing)

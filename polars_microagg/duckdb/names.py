@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.plan import Plan
 
 __all__ = [
     "GROUP",
     "OURS",
     "ROW",
+    "axes",
     "blocks_of",
     "find",
     "names_of",
@@ -77,6 +80,36 @@ def find(what: str, names: Sequence[str], table: Sequence[str]) -> list[str]:
     if repeated := sorted({name for name in found if found.count(name) > 1}):
         raise InvalidParameterError.duplicate(what, repeated)
     return found
+
+
+def axes(plan: Plan, blocks: Sequence[Sequence[str]]) -> Plan:
+    """Write a column that an option of a method names as in the table.
+
+    Parameters
+    ----------
+    plan : Plan
+        The call.
+    blocks : sequence of sequence of str
+        The columns to mask, as in the table.
+
+    Returns
+    -------
+    Plan
+        The same call.
+
+    Examples
+    --------
+    >>> axes(Plan.make("fixed_size", 5, sort="AGE"), [["Age", "income"]]).options
+    {'sort': 'Age'}
+    """
+    options = dict(plan.options)
+    for name, value in plan.options.items():
+        option = plan.method.options[name]
+        if option.axis and value not in option.choices:
+            alike = [known for block in blocks for known in block if same(known, str(value))]
+            if len(alike) == 1 and alike[0] not in option.choices:
+                options[name] = alike[0]
+    return replace(plan, options=options)
 
 
 def names_of(what: str, names: object) -> tuple[str, ...]:

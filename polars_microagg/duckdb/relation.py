@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from polars_microagg.duckdb.columns import Column, lane_of
+from polars_microagg.duckdb.columns import Column, lane_of, outline
 from polars_microagg.duckdb.names import (
     OURS,
     ROW,
+    axes,
     blocks_of,
     find,
     names_of,
@@ -118,6 +119,7 @@ def mask(
     refuse_twins(table)
     blocks = [tuple(find("columns", block, table)) for block in blocks]
     masked = find("columns", [name for block in blocks for name in block], table)
+    options |= axes(plan, blocks).options
     keys = find("strata", names_of("strata", strata), table)
     order = find("order_by", names_of("order_by", order_by), table)
     if both := [name for name in masked if name in keys]:
@@ -181,7 +183,7 @@ class _Source:
         self.types = dict(zip(relation.columns, relation.types, strict=True))
         for name in masked:
             if not lane_of(str(self.types[name])):
-                raise NotNumericError.of(name, str(self.types[name]).partition("(")[0])
+                raise NotNumericError.of(name, outline(str(self.types[name])))
         self.place = {name: f"{OURS}c{i}" for i, name in enumerate(self.types)}
         self.kept = [n for n, t in self.types.items() if n not in masked and not _survives(t)]
         # Equal values get equal numbers where those of polars might not be equal alike.

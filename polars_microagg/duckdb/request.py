@@ -12,6 +12,7 @@ from polars_microagg.duckdb.names import (
     GROUP,
     OURS,
     ROW,
+    axes,
     blocks_of,
     find,
     names_of,
@@ -23,6 +24,13 @@ from polars_microagg.parameters import COMMON, group_size
 from polars_microagg.plan import Plan
 
 __all__ = ["Masking", "Measuring", "Verifying", "roles"]
+
+
+BESIDE = {"strata": "'region'", "k": "5"} | {
+    name: f"'{value}'" if isinstance(value, str) else str(value).lower()
+    for name, value in COMMON.items()
+}
+"""Parameters of the macro itself, each with a value that it may have."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,8 @@ class Masking:
     def bind(self, table: Sequence[str]) -> Plan:
         """Find the columns to mask in a table, in the order they were asked for."""
         find("columns", [name for block in self.blocks for name in block], table)
-        return self.plan.bind([find("columns", block, table) for block in self.blocks])
+        blocks = [find("columns", block, table) for block in self.blocks]
+        return axes(self.plan, blocks).bind(blocks)
 
     def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
         """Sort the columns of a table by what happens to them."""
@@ -132,11 +141,14 @@ def _options(spec: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(own, dict):
         need = "a struct of options of the method, as in {'gamma': 0.2}"
         raise InvalidParameterError.kind("options", own, need)
-    entry = registry.methods().get(str(spec["method"]))
+    method = str(spec["method"])
+    entry = registry.methods().get(method)
     for name in own:
-        if name in COMMON:
-            known = entry.options if entry else {}
-            raise InvalidParameterError.option(str(spec["method"]), name, known)
+        if name in BESIDE:
+            what, instead = f"{name!r}", f"Write it beside options, as in {name} := {BESIDE[name]}."
+            raise InvalidParameterError.cannot("options", what, instead)
+        if entry and name not in entry.options:
+            raise InvalidParameterError.option(method, name, entry.options)
     return own | {name: spec[name] for name in COMMON if name in spec}
 
 

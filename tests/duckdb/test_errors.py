@@ -77,7 +77,7 @@ BAD = {
     "mask('people', 'age', 5, method := 'mdva')": "There is no method 'mdva'. Did you mean 'mdav'?",
     "mask('people', 'age', 5, method := NULL)": "There is no method None.",
     "mask('people', 'age', 5, options := {'gamma': 1})": "mdav has no option 'gamma'.",
-    "mask('people', 'age', 5, options := {'scale': 'none'})": "mdav has no option 'scale'.",
+    "mask('people', 'age', 5, options := {'scale': 'none'})": "Write it beside options, as in scale",
     "mask('people', 'age', 5, options := 7)": "options=7 was given; it must be a struct of options",
     "fixed_size('people', 'age', 5, sort := 'nope')": "sort='nope' is not known; it must be one of",
     "groups('people', [['age'], ['income']], 5)": "groups of records for more than one block",
