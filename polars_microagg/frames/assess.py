@@ -148,10 +148,8 @@ class _Pair:
         return None
 
     @cached_property
-    def known(self) -> tuple[Matrix, Matrix] | None:
-        """Both matrices of what an intruder knows; None if it has no distances."""
-        if self.unmeasurable is not None:
-            return None
+    def known(self) -> tuple[Matrix, Matrix]:
+        """Both matrices of what an intruder knows, which has distances."""
         if self._known == self._names:
             return self._matrices
         return matrices(self._before, self._after, self._known)

@@ -46,7 +46,7 @@ def dld(
     Returns
     -------
     float or None
-        Per cent, from 0 to 100; None for an empty table, or if an attribute has no distances.
+        Per cent, from 0 to 100; None for an empty table.
 
     Notes
     -----
@@ -106,8 +106,8 @@ def pld(
     Returns
     -------
     float or None
-        Per cent, from 0 to 100; None for an empty table, above the limit, for more than 20
-        attributes, or if an attribute has no distances.
+        Per cent, from 0 to 100; None for an empty table, above the limit, and for more than 20
+        attributes.
 
     Notes
     -----
