@@ -17,9 +17,10 @@ from polars_microagg.frames.assess import assess
 from polars_microagg.frames.columns import refuse, require
 from polars_microagg.frames.door import mask_frame
 from polars_microagg.frames.measures import classes
+from polars_microagg.parameters import COMMON
 from polars_microagg.publish import Job
 from polars_microagg.registry import methods
-from polars_microagg.release.advice import advice
+from polars_microagg.release.advice import of_table
 
 __all__ = ["estimate", "preview", "said"]
 
@@ -60,7 +61,17 @@ def preview(job: Job, frame: pl.DataFrame, roles: Roles) -> dict[str, Any]:
         ],
         "strata": {"count": len(sizes), "below_k": int((sizes < job.k).sum())},
         "problems": [{"error": type(p).__name__, "says": str(p)} for p in problems],
-        "warnings": advice(frame, None, roles.blocks, job.k, strata=roles.stratum, kept=roles.keep),
+        "warnings": of_table(
+            frame,
+            job.blocks(frame),
+            job.k,
+            strata=roles.stratum,
+            kept=roles.keep,
+            **{
+                name: job.options.get(name, COMMON[name])
+                for name in ("center", "nulls", "small_strata")
+            },
+        ),
     }
     if not problems:
         found["estimate"] = estimate(job, frame, roles, sizes.to_list())

@@ -12,8 +12,9 @@ from polars_microagg.frames.measures import classes
 from polars_microagg.frames.selection import by_name
 from polars_microagg.partition import Matrix
 from polars_microagg.release.csv import typed
+from polars_microagg.release.exposed import exposed
 
-__all__ = ["advice"]
+__all__ = ["advice", "of_release", "of_table"]
 
 REVEALS = 0.99
 """Correlation above which a kept column shows a masked one."""
@@ -21,13 +22,10 @@ REVEALS = 0.99
 UNIQUE = 0.9
 """Share of distinct values above which a kept column points at persons."""
 
-DOMINATES = 0.8
-"""Share of the total of a group above which one record shows through the group's mean."""
-
 
 def advice(
     original: pl.DataFrame,
-    masked: pl.DataFrame | None,
+    masked: pl.DataFrame,
     blocks: Sequence[Sequence[str]],
     k: int,
     *,
@@ -35,14 +33,15 @@ def advice(
     kept: Sequence[str] = (),
     center: str = "mean",
 ) -> list[str]:
-    """Say what k does not protect in this table.
+    """Say what k does not protect in this release.
 
     Parameters
     ----------
     original : polars.DataFrame
-        The table before.
-    masked : polars.DataFrame or None
-        The table after; without it only what the original shows is said.
+        The table before, with the columns that are masked.
+    masked : polars.DataFrame
+        The table after. Records whose masked cells are empty are not counted where masked values
+        are meant; their kept cells are released, and count.
     blocks : sequence of sequence of str
         Columns that are masked together.
     k : int
@@ -62,18 +61,85 @@ def advice(
     Examples
     --------
     >>> people = pl.DataFrame({"gross": [30, 40, 50, 60], "net": [21, 28, 35, 42]})
-    >>> advice(people, None, [["gross"]], 2, kept=["net"])[0].partition(":")[0]
+    >>> masked = people.with_columns(gross=pl.Series([35, 35, 55, 55]))
+    >>> advice(people, masked, [["gross"]], 2, kept=["net"])[0].partition(":")[0]
     "The kept column 'net' reveals the masked column 'gross'"
     """
     if not original.height:
         return []
+    return [
+        *_revealing(original, [name for block in blocks for name in block], masked, kept),
+        *of_release(masked, blocks, k, strata=strata, kept=kept),
+        *exposed(original, masked, blocks, strata, center),
+    ]
+
+
+def of_release(
+    masked: pl.DataFrame,
+    blocks: Sequence[Sequence[str]],
+    k: int,
+    *,
+    strata: Sequence[str] = (),
+    kept: Sequence[str] = (),
+) -> list[str]:
+    """Say what can be seen without the table before; parameters as for `advice`."""
     names = [name for block in blocks for name in block]
-    found = [*_revealing(original, names, kept), *_unique(original, kept)]
-    found += _rare(original, strata, k)
-    found += _broken(masked, blocks, k, strata)
-    if masked is not None and center == "mean":
-        found += _dominated(original, masked, blocks, strata)
-    return found
+    released = masked.filter(_present(masked, names))
+    return [
+        *_unique(masked, kept),
+        *_rare(released, strata, k),
+        *_broken(released, blocks, k, strata),
+    ]
+
+
+def of_table(
+    original: pl.DataFrame,
+    blocks: Sequence[Sequence[str]],
+    k: int,
+    *,
+    strata: Sequence[str] = (),
+    kept: Sequence[str] = (),
+    center: str = "mean",
+    nulls: str = "raise",
+    small_strata: str = "raise",
+) -> list[str]:
+    """Say what a table will be warned of before it is masked.
+
+    Parameters
+    ----------
+    original, blocks, k, strata, kept, center
+        As for `advice`.
+    nulls : {"raise", "impute", "pattern"}
+        With "pattern" a record without any value is not released.
+    small_strata : {"raise", "null"}
+        With "null" a stratum below k is not released.
+
+    Returns
+    -------
+    list of str
+        Sentences that name columns and counts and no value.
+    """
+    names = [name for block in blocks for name in block]
+    released = original
+    if nulls == "pattern":
+        released = original.filter(_present(original, names))
+    found = [*_revealing(original, names, original, kept), *_unique(original, kept)]
+    found += _rare(released, strata, k, empties=small_strata == "null")
+    if len(blocks) > 1:
+        found.append(f"{_alone(blocks, k)} in each of them and not for whole records. {ONE_BLOCK}")
+    if center != "mean":
+        found.append(
+            f"The {center} of a group of an odd number of records is the value of one of them, and "
+            "is released as it was. Use center='mean'."
+        )
+    return found if original.height else []
+
+
+def _present(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
+    """Rows of which a masked cell is released."""
+    return frame.select(
+        pl.any_horizontal(by_name(name).is_not_null() for name in names).alias("0")
+    ).to_series()
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -95,9 +161,11 @@ def _standardised(columns: Sequence[pl.Series]) -> Matrix:
     return x / np.where(length > 0, length, 1.0)
 
 
-def _revealing(original: pl.DataFrame, names: Sequence[str], kept: Sequence[str]) -> list[str]:
+def _revealing(
+    original: pl.DataFrame, names: Sequence[str], released: pl.DataFrame, kept: Sequence[str]
+) -> list[str]:
     """Kept columns that are nearly a function of a masked one, by value or by rank."""
-    read = typed(original.select(by_name(name) for name in kept), kept) if kept else original
+    read = typed(released.select(by_name(name) for name in kept), kept) if kept else released
     numeric = [n for n in kept if can_mask(read.schema[n]) and read.get_column(n).n_unique() > 2]
     masked = [name for name in names if can_mask(original.schema[name])]
     if not numeric or not masked:
@@ -115,26 +183,28 @@ def _revealing(original: pl.DataFrame, names: Sequence[str], kept: Sequence[str]
     ]
 
 
-def _unique(original: pl.DataFrame, kept: Sequence[str]) -> list[str]:
+def _unique(released: pl.DataFrame, kept: Sequence[str]) -> list[str]:
     found = []
     for name in kept:
-        distinct = original.select(by_name(name)).n_unique()
-        if original.height > 1 and distinct > UNIQUE * original.height:
+        distinct = released.select(by_name(name)).n_unique()
+        if released.height > 1 and distinct > UNIQUE * released.height:
             found.append(
                 f"The kept column {name!r} is nearly unique: {distinct} distinct values in "
-                f"{original.height} rows, so it may point at persons. Drop it, or mask it."
+                f"{released.height} rows, so it may point at persons. Drop it, or mask it."
             )
     return found
 
 
-def _rare(original: pl.DataFrame, strata: Sequence[str], k: int) -> list[str]:
-    """Strata that are too small, or that make one group."""
-    if not strata:
+def _rare(
+    released: pl.DataFrame, strata: Sequence[str], k: int, *, empties: bool = False
+) -> list[str]:
+    """Strata that are too small, unless they will be emptied, or that make one group."""
+    if not strata or not released.height:
         return []
-    sizes = classes(original, strata)["size"].to_numpy()
+    sizes = classes(released, strata)["size"].to_numpy()
     below, alone = int((sizes < k).sum()), int(((sizes >= k) & (sizes < 2 * k)).sum())
     found = []
-    if below:
+    if below and not empties:
         found.append(
             f"{below} of {len(sizes)} strata of {_listed(strata)} have fewer than k={k} records "
             f"(the smallest has {sizes.min()}). Merge strata, or empty their masked cells with "
@@ -149,55 +219,24 @@ def _rare(original: pl.DataFrame, strata: Sequence[str], k: int) -> list[str]:
     return found
 
 
+ONE_BLOCK = "Mask all columns in one block, by a method that groups records."
+
+
+def _alone(blocks: Sequence[Sequence[str]], k: int) -> str:
+    return f"{len(blocks)} columns or blocks are masked each on its own, so k={k} holds"
+
+
 def _broken(
-    masked: pl.DataFrame | None, blocks: Sequence[Sequence[str]], k: int, strata: Sequence[str]
+    released: pl.DataFrame, blocks: Sequence[Sequence[str]], k: int, strata: Sequence[str]
 ) -> list[str]:
     """Blocks whose columns taken together are not k-anonymous."""
     if len(blocks) < 2:
         return []
-    names = [name for block in blocks for name in block]
-    start = f"{len(blocks)} columns or blocks are masked each on its own, so k={k} holds "
-    way = "Mask all columns in one block, by a method that groups records."
-    if masked is None:
-        return [f"{start}in each of them and not for whole records. {way}"]
-    sizes = classes(masked, names, strata).filter(~pl.col("empty"))["size"]
+    sizes = classes(released, [name for block in blocks for name in block], strata)["size"]
     few = int(sizes.filter(sizes < k).sum())
     if not few:
         return []
     return [
-        f"{start}in each of them only: taken together, {few} of {masked.height} records share their "
-        f"values with fewer than {k}. {way}"
+        f"{_alone(blocks, k)} in each of them only: taken together, {few} of {released.height} "
+        f"records share their values with fewer than {k}. {ONE_BLOCK}"
     ]
-
-
-def _dominated(
-    original: pl.DataFrame,
-    masked: pl.DataFrame,
-    blocks: Sequence[Sequence[str]],
-    strata: Sequence[str],
-) -> list[str]:
-    """Groups whose mean nearly tells the value of one record."""
-    found = []
-    for block in blocks:
-        keys = [masked.get_column(n).alias(f"k{i}") for i, n in enumerate([*block, *strata])]
-        numeric = [name for name in block if original.schema[name].is_numeric()]
-        sizes = [
-            original.get_column(name).alias(f"x{i}").cast(pl.Float64).abs()
-            for i, name in enumerate(numeric)
-        ]
-        by = [key.name for key in keys]
-        values = [size.name for size in sizes]
-        groups = (
-            pl.DataFrame([*keys, *sizes])
-            .group_by(by)
-            .agg((pl.col(value).max() / pl.col(value).sum()).alias(value) for value in values)
-        )
-        for value, name in zip(values, numeric, strict=True):
-            many = int((groups[value].fill_nan(0) > DOMINATES).sum())
-            if many:
-                found.append(
-                    f"In {many} of {groups.height} groups one record makes more than "
-                    f"{DOMINATES:.0%} of the total of {name!r}, so k times the mean nearly tells "
-                    "its value. Cap the extremes before masking, or ask for a larger k."
-                )
-    return found

@@ -1,0 +1,108 @@
+"""Groups whose centre shows the value of one record, counted on what is released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from polars_microagg.frames.columns import can_mask
+
+__all__ = ["DOMINATES", "exposed"]
+
+DOMINATES = 0.8
+"""Share of the total of a group above which one record shows through the group's mean."""
+
+
+def exposed(
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    blocks: Sequence[Sequence[str]],
+    strata: Sequence[str],
+    center: str = "mean",
+) -> list[str]:
+    """Count the groups whose centre is, or nearly tells, the value of one record.
+
+    Parameters
+    ----------
+    original, masked : polars.DataFrame
+        The table before and after, in the same order; cells that are empty afterwards are not
+        released and count nowhere.
+    blocks : sequence of sequence of str
+        Columns that are masked together.
+    strata : sequence of str
+        Columns that keep records apart.
+    center : {"mean", "median"}
+        What replaces the values of a group.
+
+    Returns
+    -------
+    list of str
+        Sentences that name columns and counts and no value.
+
+    Examples
+    --------
+    >>> before = pl.DataFrame({"age": [30, 31, 39]})
+    >>> exposed(before, before.with_columns(age=31), [["age"]], [], "median")[0].partition(":")[0]
+    "In 1 of 1 groups the centre of 'age' is the value of one record"
+    """
+    found = []
+    for block in blocks:
+        for name in block:
+            if not can_mask(original.schema[name]):
+                continue
+            groups = _groups(original, masked, name, [*block, *strata])
+            found += _sentences(groups, name, center, original.schema[name].is_numeric())
+    return found
+
+
+def _groups(
+    original: pl.DataFrame, masked: pl.DataFrame, name: str, keys: Sequence[str]
+) -> pl.DataFrame:
+    """Of each group that is released in a column: its records, and how its values lie."""
+    # Methods of a Series look it up by its name, where "^a$" would be a pattern.
+    value, centre = (table.get_column(name).alias("0") for table in (original, masked))
+    x, size = pl.col("value"), pl.col("size")
+    by = [masked.get_column(key).alias(str(i)) for i, key in enumerate(keys)]
+    columns = [
+        value.alias("value"),
+        (value == centre).alias("same"),
+        value.to_physical().cast(pl.Float64).abs().alias("size"),
+    ]
+    return (
+        pl.DataFrame([*by, *columns])
+        .filter(centre.is_not_null())
+        .group_by(key.name for key in by)
+        .agg(
+            records=pl.len(),
+            values=x.count(),
+            same=pl.col("same").sum(),
+            largest=size.max() / size.sum(),
+        )
+    )
+
+
+def _sentences(groups: pl.DataFrame, name: str, center: str, numeric: bool) -> list[str]:
+    several = pl.col("values") > 1
+    one = groups.filter(pl.col("values") == 1).height
+    same = groups.filter(several, pl.col("same") == 1).height
+    over = groups.filter(several, pl.col("largest").fill_nan(0) > DOMINATES).height
+    found = []
+    if center == "mean" and numeric and over:
+        found.append(
+            f"In {over} of {groups.height} groups one record makes more than {DOMINATES:.0%} of the "
+            f"total of {name!r}, so k times the mean nearly tells its value. Cap the extremes before "
+            "masking, or ask for a larger k."
+        )
+    if center != "mean" and same:
+        found.append(
+            f"In {same} of {groups.height} groups the centre of {name!r} is the value of one record: "
+            f"center={center!r} releases values as they were. Use center='mean'."
+        )
+    if one:
+        found.append(
+            f"In {one} of {groups.height} groups only one record has a value of {name!r}, and it is "
+            "the centre that all of them are given. Drop the column, or keep nulls with "
+            "nulls='pattern'."
+        )
+    return found
