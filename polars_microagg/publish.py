@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import polars as pl
 
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
@@ -18,7 +19,7 @@ from polars_microagg.frames.measures import keys_of, selected, verify
 from polars_microagg.frames.selection import Columns, Names, as_frame, by_name
 from polars_microagg.parameters import COMMON, group_size
 from polars_microagg.registry import methods
-from polars_microagg.release.advice import advice
+from polars_microagg.release.advice import advice, of_release
 from polars_microagg.release.files import Place
 from polars_microagg.release.manifest import (
     SCHEMA,
@@ -27,6 +28,7 @@ from polars_microagg.release.manifest import (
     class_sizes,
     config_hash,
     dumped,
+    seal,
     tools,
 )
 from polars_microagg.release.require import Requirement, judged, requirements
@@ -111,6 +113,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    value = value.item() if isinstance(value, np.generic) else value
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
@@ -156,7 +159,8 @@ def publish(
     overwrite : bool, default True
         Whether a file that is there may be replaced; it stays until the new one is verified.
     hash_key : bytes, optional
-        Key of at least 16 bytes for a hash of the rows that came in; none is kept without.
+        Key of at least 16 bytes for a hash of the rows that came in and for the seal of the
+        manifest; there is neither without.
     **options : Any
         As for the function of the method.
 
@@ -223,7 +227,7 @@ def release(
     What `stages` is told is the name of each step; `before` is given both results while the
     release still waits, and what it raises stops it.
     """
-    started = datetime.now(UTC)
+    started = _now()
     blocks, strata = job.blocks(original), job.strata(original)
     names = [name for block in blocks for name in block]
     with stage(place, record, overwrite) as staged:
@@ -244,15 +248,13 @@ def release(
         found = assess(original, restored, names).row(0, named=True) if measured else {}
         smallest = min((c["smallest"] for c in counted if c["smallest"]), default=None)
         kept = [name for name in masked.columns if name not in (*names, *strata)]
-        center = job.options.get("center", "mean")
-        warned = advice(
-            original, restored, blocks, job.k, strata=strata, kept=kept, center=str(center)
-        )
+        roles = {"mask": names, "stratum": strata, "keep": kept, "drop": list(job.dropped)}
+        warned = _warned(job, original if measured else None, restored, blocks, roles)
         # Who asks for k means records, also where k was to hold in each block or column alone.
         whole = [each["smallest"] for each in class_sizes(reread, [names], strata)]
         verdicts = judged(job.require, {**found, "k": whole[0], "rows": reread.height})
         config = job.config(original)
-        finished = datetime.now(UTC)
+        finished = max(started, _now())
         told = {
             "schema": SCHEMA,
             "schema_version": VERSION,
@@ -260,7 +262,7 @@ def release(
             "tool": tools(),
             "config": config,
             "config_sha256": config_hash(config),
-            "roles": {"mask": names, "stratum": strata, "keep": kept, "drop": list(job.dropped)},
+            "roles": roles,
             "rows": {
                 "in": original.height,
                 "out": reread.height,
@@ -277,13 +279,37 @@ def release(
                 "seconds": round((finished - started).total_seconds(), 3),
             },
             "input": _source(job, source, original),
-            "output": staged.described(masked),
+            "output": staged.described(masked, reread),
+            "seal": None,
         }
+        if job.hash_key is not None:
+            told["seal"] = seal(told, job.hash_key)
         if before is not None:
             before(told, restored)
         stages("publishing")
         staged.commit(dumped(told))
     return told, restored
+
+
+def _now() -> datetime:
+    """Now, in whole milliseconds, so that times which are written add up."""
+    now = datetime.now(UTC)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+def _warned(
+    job: Job,
+    original: pl.DataFrame | None,
+    released: pl.DataFrame,
+    blocks: list[list[str]],
+    roles: dict[str, list[str]],
+) -> list[str]:
+    """Warn of what can be seen in the release, and of more if there is an original."""
+    given: dict[str, Any] = {"strata": roles["stratum"], "kept": roles["keep"]}
+    if original is None:
+        return of_release(released, blocks, job.k, **given)
+    center = str(job.options.get("center", "mean"))
+    return advice(original, released, blocks, job.k, center=center, **given)
 
 
 def _source(job: Job, source: Place | None, original: pl.DataFrame) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def add(parser: Parser) -> None:
     part.add_argument("--require", action="append", metavar="'dld<=10'", help="or publish nothing")
     part.add_argument("--manifest", metavar="JSON", help="OUT.manifest.json by default")
     part.add_argument("--report", metavar="HTML", help="write the report as well")
-    part.add_argument("--hash-key-file", metavar="KEY", help="hash the input with this key")
+    part.add_argument("--hash-key-file", metavar="KEY", help="hash the input, seal the manifest")
     part.add_argument("--overwrite", action="store_const", const=True, help="replace OUT")
     part.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
     part.add_argument("--json", action="store_true", help="the manifest on standard output")

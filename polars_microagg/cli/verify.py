@@ -28,8 +28,8 @@ def add(parser: Parser) -> None:
     """Describe the options."""
     parser.add_argument("input", metavar="OUT", help="the release")
     parser.add_argument("--manifest", metavar="JSON", help="OUT.manifest.json by default")
-    parser.add_argument("--original", metavar="IN", help="take the measures again")
-    parser.add_argument("--hash-key-file", metavar="KEY", help="check the hash of the original")
+    parser.add_argument("--original", metavar="IN", help="take measures, give warnings again")
+    parser.add_argument("--hash-key-file", metavar="KEY", help="check the seal of the manifest")
     parser.add_argument("--columns", action="append", metavar="A,B", help="without a manifest")
     parser.add_argument("--strata", action="append", metavar="C", help="without a manifest")
     parser.add_argument("-k", "--k", metavar="K", help="without a manifest")
@@ -41,11 +41,6 @@ def run(given: Namespace) -> int:
     place = Place.of(given.input)
     if given.columns is not None or given.k is not None:
         return _without(given, place)
-    if given.hash_key_file and not given.original:
-        raise InvalidParameterError(
-            "--hash-key-file is for the hash of the original, and no original was given. Add "
-            "--original."
-        )
     findings = check(
         place,
         Path(given.manifest) if given.manifest else None,
@@ -54,12 +49,16 @@ def run(given: Namespace) -> int:
     )
     holds = all(finding.holds for finding in findings)
     if given.json:
-        checks = [{"check": f.what, "holds": f.holds, "says": f.says} for f in findings]
+        checks = [
+            {"check": f.what, "holds": f.holds, "checked": f.checked, "says": f.says}
+            for f in findings
+        ]
         show_json({"holds": holds, "checks": checks})
     else:
-        show(table([("ok" if f.holds else "WRONG", f.what, f.says) for f in findings]))
-        told = "is what its manifest says." if holds else "is not what its manifest says."
-        show(f"{plain(place)} {told}")
+        show(table([(f.state, f.what, f.says) for f in findings]))
+        told = "is what its manifest says" if holds else "is not what its manifest says"
+        unproven = holds and not all(f.checked for f in findings)
+        show(f"{plain(place)} {told}{', as far as it was checked' * unproven}.")
     return 0 if holds else 4
 
 

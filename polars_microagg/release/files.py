@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
 from polars_microagg.release.csv import read_csv
@@ -216,13 +217,37 @@ def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None
         raise OutputError.of(what, why) from None
 
 
-def serialised(frame: pl.DataFrame) -> bytes:
-    """Rows as one uncompressed Arrow stream, the same for the same values."""
+def serialised(frame: pl.DataFrame, *, settled: bool = True) -> bytes:
+    """Rows as one uncompressed Arrow stream, the same for the same values.
+
+    Two equal columns of Arrow may differ where nobody looks: in what lies under a null, and in the
+    order in which texts are stored. Both are settled, save for records of version 1 of the schema.
+    """
     buffer = io.BytesIO()
-    frame.rechunk().write_ipc_stream(buffer, compression="uncompressed")
+    if settled:
+        frame = frame.select(
+            _settled(cs.by_name(name).as_expr(), dtype) for name, dtype in frame.schema.items()
+        )
+    level = pl.CompatLevel.oldest() if settled else None
+    frame.rechunk().write_ipc_stream(buffer, compression="uncompressed", compat_level=level)
     return buffer.getvalue()
 
 
-def rows_digest(frame: pl.DataFrame) -> str:
+def _settled(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """The same values, with the same nothing under every null."""
+    if dtype.is_nested():
+        return pl.struct(column).struct.json_encode().name.keep()
+    if dtype in (pl.Categorical, pl.Enum):
+        column, dtype = column.cast(pl.String), pl.String()
+    if dtype.is_numeric() or dtype.is_temporal():
+        nothing = pl.lit(0).cast(dtype)
+    elif dtype in (pl.String, pl.Binary, pl.Boolean):
+        nothing = pl.lit(False if dtype == pl.Boolean else "").cast(dtype)
+    else:
+        return column
+    return pl.when(column.is_not_null()).then(column.fill_null(nothing)).name.keep()
+
+
+def rows_digest(frame: pl.DataFrame, *, settled: bool = True) -> str:
     """Hash the rows of a table."""
-    return hashlib.sha256(serialised(frame)).hexdigest()
+    return hashlib.sha256(serialised(frame, settled=settled)).hexdigest()

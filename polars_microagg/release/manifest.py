@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import importlib.metadata
 import json
 import math
@@ -28,12 +29,19 @@ __all__ = [
     "config_hash",
     "dumped",
     "read_manifest",
+    "seal",
     "tools",
 ]
 
 SCHEMA = "polars_microagg/manifest"
-VERSION = 1
-"""Grows when a key changes its meaning or goes; keys may be added without."""
+VERSION = 2
+"""Grows when a key comes, goes, or changes its meaning."""
+
+VERSIONS = (1, 2)
+"""Versions that are read; the first has no seal."""
+
+SEALED = b"polars_microagg/manifest\n"
+"""What is hashed before a manifest, so that no other file has its seal as its hash."""
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
@@ -41,9 +49,9 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     **{"schema": str, "schema_version": int, "verdict": dict, "tool": dict, "config": dict},
     **{"config_sha256": str, "roles": dict, "rows": dict, "k": dict, "measures": dict},
     **{"attack": dict, "warnings": list, "seed": int, "times": dict, "input": dict},
-    **{"output": dict},
+    **{"output": dict, "seal": (str, type(None))},
 }
-"""What a manifest has at least, and of what type."""
+"""What a manifest has, and of what type."""
 
 
 def tools() -> dict[str, str]:
@@ -149,6 +157,30 @@ def dumped(manifest: Mapping[str, Any]) -> bytes:
     return (json.dumps(_finite(manifest), indent=2, allow_nan=False) + "\n").encode()
 
 
+def seal(manifest: Mapping[str, Any], key: bytes) -> str:
+    """Hash a whole manifest with a key: who does not have the key cannot change it unseen.
+
+    Parameters
+    ----------
+    manifest : mapping
+        With or without a seal, which is left out.
+    key : bytes
+        The key.
+
+    Returns
+    -------
+    str
+        HMAC-SHA-256 of the line "polars_microagg/manifest" and the manifest in its one form.
+
+    Examples
+    --------
+    >>> seal({"rows": 9, "seal": None}, b"key") == seal({"rows": 9}, b"key") != seal({}, b"key")
+    True
+    """
+    rest = {name: value for name, value in manifest.items() if name != "seal"}
+    return hmac.digest(key, SEALED + canonical(_finite(rest)), "sha256").hex()
+
+
 def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _finite(item) for key, item in value.items()}
@@ -176,21 +208,37 @@ def read_manifest(path: Path) -> dict[str, Any]:
         There is no such file, or it is no manifest of this version.
     """
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(path.read_bytes(), object_pairs_hook=_once, parse_constant=_no_number)
     except FileNotFoundError:
         why = "there is no such manifest. Name it, or protect the table again, which writes one."
         raise InvalidDataError.unreadable(path, why) from None
     except (OSError, ValueError, RecursionError):
-        why = "it is no JSON file. Protect the table again, which writes its manifest."
+        why = "it is no JSON file, or names a key twice. Protect the table again, which writes one."
         raise InvalidDataError.unreadable(path, why) from None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         why = f"it is JSON and no {SCHEMA}. Name the manifest that protect wrote."
         raise InvalidDataError.unreadable(path, why)
-    if found.get("schema_version") != VERSION:
-        why = f"its schema version is not {VERSION}. Use the version of the library that wrote it."
+    version = found.get("schema_version")
+    if version not in VERSIONS or type(version) is not int:
+        known = " or ".join(map(str, VERSIONS))
+        why = f"its schema version is not {known}. Use the version of the library that wrote it."
         raise InvalidDataError.unreadable(path, why)
     for key, kind in KEYS.items():
-        if not isinstance(found.get(key), kind):
+        expected = version > 1 or key != "seal"
+        if expected and not (key in found and isinstance(found[key], kind)):
             why = f"its key {key!r} is missing or of the wrong type. Protect the table again."
             raise InvalidDataError.unreadable(path, why)
     return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that is there twice: another reader might take the other value."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_number(_: str) -> None:
+    """Refuse NaN and Infinity, which are no JSON."""
+    raise ValueError

@@ -61,8 +61,9 @@ class Requirement:
         return cls(name, sign, bound)
 
     def __str__(self) -> str:
-        """Write the requirement."""
-        return f"{self.name}{self.sign}{self.bound:g}"
+        """Write the requirement, so that it reads as the same."""
+        short, whole = f"{self.bound:g}", str(self.bound).removesuffix(".0")
+        return f"{self.name}{self.sign}{short if float(short) == self.bound else whole}"
 
     def met(self, value: float | None) -> bool:
         """Tell whether a value meets it; what could not be measured does not."""

@@ -19,10 +19,13 @@ from polars_microagg.release.csv import typed
 from polars_microagg.release.files import Place, parsed, rows_digest, write
 from polars_microagg.release.swap import Swap, checked, put, said, sha256_of
 
-__all__ = ["Staged", "stage"]
+__all__ = ["TYPELESS", "Staged", "stage", "types"]
 
 EXACT = ("parquet", "arrow", "stream")
 """Formats in which every value comes back as it was written."""
+
+TYPELESS = ("csv", "ndjson")
+"""Formats that do not tell the types of their columns."""
 
 
 class Staged:
@@ -114,8 +117,9 @@ class Staged:
             raise OutputError.of(self._place, why)
         return reread
 
-    def described(self, frame: pl.DataFrame) -> dict[str, Any]:
-        """Say what the release is, with its hash."""
+    def described(self, frame: pl.DataFrame, reread: pl.DataFrame) -> dict[str, Any]:
+        """Say what the release is, with its hash; the types as they are read, if the format has any."""
+        typeless = self._place.format in TYPELESS
         if self._place.table:
             told: dict[str, Any] = {
                 "of": "rows",
@@ -133,7 +137,7 @@ class Staged:
             "name": self._place.table or self._place.path.name,
             "format": self._place.format,
             **told,
-            "columns": {name: _type(dtype) for name, dtype in frame.schema.items()},
+            "columns": types(frame if typeless else reread),
         }
 
     def commit(self, record: bytes) -> None:
@@ -150,9 +154,10 @@ class Staged:
             put(self._record, record)
 
 
-def _type(dtype: pl.DataType) -> str:
-    """Name of a type; the categories of an Enum are values."""
-    return "Enum" if dtype == pl.Enum else str(dtype)
+def types(frame: pl.DataFrame) -> dict[str, str]:
+    """Name the type of each column; the categories of an Enum are values, and left out."""
+    named = {name: (str(dtype), dtype) for name, dtype in frame.schema.items()}
+    return {n: str(d.base_type()) if "Enum(" in text else text for n, (text, d) in named.items()}
 
 
 def _required(record: Path | None) -> Path:

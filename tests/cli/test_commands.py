@@ -116,7 +116,19 @@ def test_the_hash_of_the_input_is_checked_with_its_key(source, tmp_path, microag
     done = microagg(*arguments, other)
     assert done.code == 4
     assert "WRONG  input" in done.out
-    assert microagg("verify", target, "--hash-key-file", key).code == 2
+    done = microagg("verify", target, "--hash-key-file", key)
+    assert done.code == 0
+    assert "ok           seal" in done.out
+    assert "as far as it was checked" in done.out  # what needs the original was not
+    done = microagg("verify", target, "--original", source, "--json")
+    found = {check["check"]: check for check in json.loads(done.out)["checks"]}
+    assert found["seal"]["holds"]
+    assert not found["seal"]["checked"]
+    told = json.loads((tmp_path / "out.parquet.manifest.json").read_text())
+    told["tool"]["numpy"] = "1.0.0"
+    (tmp_path / "out.parquet.manifest.json").write_text(json.dumps(told))
+    assert microagg("verify", target, "--original", source).code == 0
+    assert microagg("verify", target, "--hash-key-file", key).code == 4
 
 
 def test_verify_says_what_does_not_hold(source, tmp_path, microagg):
@@ -126,7 +138,7 @@ def test_verify_says_what_does_not_hold(source, tmp_path, microagg):
     done = microagg("verify", target, "--json")
     assert done.code == 4
     wrong = {c["check"] for c in json.loads(done.out)["checks"] if not c["holds"]}
-    assert wrong == {"hash", "k"}
+    assert wrong == {"hash", "k", "measures"}
     done = microagg("verify", target, "--columns", "age,income", "--k", "5")
     assert done.code == 4
     assert "not 5-anonymous" in done.err

@@ -195,7 +195,9 @@ def test_paths_that_lead_elsewhere_are_never_read_by_a_manifest(guarded, capsys)
     )
     record = folder / "out.parquet.manifest.json"
     told = json.loads(record.read_text())
-    told["output"]["name"] = "../../etc/passwd"
+    told["output"]["name"] = "../../etc/passwd\x1b[2J"
     record.write_text(json.dumps(told))
-    assert main(["verify", str(target)]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(target)]) == 4
+    assert "The manifest is that of '../../etc/passwd" in quiet(capsys).out
     assert outside(guarded) == ["home"]

@@ -130,14 +130,21 @@ def test_k_is_counted_on_the_file_and_not_on_the_frame(tmp_path, monkeypatch):
 # --- Checking again ------------------------------------------------------------------------------
 
 TAMPER = {
+    "form": lambda told: told["rows"].update(more=1),
     "configuration": lambda told: told["config"].update(k=3),
     "hash": lambda told: told["output"].update(sha256="0" * 64),
+    "name": lambda told: told["output"].update(name="other.parquet"),
     "shape": lambda told: told["rows"].update(out=91),
+    "types": lambda told: told["output"]["columns"].update(age="Int8"),
     "roles": lambda told: told["roles"]["keep"].clear(),
     "k": lambda told: told["k"].update(found=7),
-    "requirements": lambda told: told["measures"].update(dld=95.0),
+    "requirements": lambda told: told["verdict"].update(k_holds=False),
     "measures": lambda told: told["measures"].update(loss=told["measures"]["loss"] * 1.001),
+    "warnings": lambda told: told["warnings"].clear(),
+    "attack": lambda told: told["attack"]["known"].clear(),
+    "times": lambda told: told["times"].update(seconds=9.0),
     "input": lambda told: told["input"].update(hmac_sha256="0" * 64),
+    "seal": lambda told: told["tool"].update(python="3.11.99"),
 }
 
 

@@ -1,0 +1,280 @@
+"""What a manifest says of its release, found again on the tables."""
+
+from __future__ import annotations
+
+import hmac
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.evaluate import evaluate
+from polars_microagg.frames.assess import assess
+from polars_microagg.frames.selection import by_name
+from polars_microagg.registry import assessed, metrics
+from polars_microagg.release.advice import advice, of_release
+from polars_microagg.release.csv import typed
+from polars_microagg.release.files import Place, rows_digest
+from polars_microagg.release.inside import Outcome, same_version
+from polars_microagg.release.manifest import class_sizes, seal
+from polars_microagg.release.require import judged, requirements
+from polars_microagg.release.stage import TYPELESS, types
+from polars_microagg.release.swap import sha256_of
+
+__all__ = ["Release"]
+
+CLOSE = 1e-9
+"""Relative difference of a measure that another machine may make."""
+
+CLASSES = ("k_min", "k_prime")
+"""Measures of the release alone."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release as it was read, its manifest, and what else is there to check it with."""
+
+    told: Mapping[str, Any]
+    place: Place
+    frame: pl.DataFrame
+    before: pl.DataFrame | None = None
+    source: Place | None = None
+    key: bytes | None = None
+
+    def hash(self) -> Outcome:
+        """The file has its hash and its size."""
+        told, of = self.told["output"], "rows" if self.place.table else "file"
+        if told["of"] != of or self.place.piped:
+            what = "a table" if told["of"] == "rows" else "a file"
+            return False, f"The manifest is that of {what}, and this is none."
+        settled = self.told["schema_version"] > 1
+        found = (
+            rows_digest(self.frame, settled=settled) if of == "rows" else sha256_of(self.place.path)
+        )
+        size = None if of == "rows" else self.place.path.stat().st_size
+        holds = hmac.compare_digest(found, told["sha256"]) and size == told["bytes"]
+        has = "has" if holds else "does not have"
+        return holds, f"The {of} {has} the hash of the manifest."
+
+    def name(self) -> Outcome:
+        """The file has the name and the format that it was given."""
+        told, table = self.told["output"], self.place.table
+        found = table or self.place.path.name
+        named = found.lower() == told["name"].lower() if table else found == told["name"]
+        # What went to standard output has no name yet.
+        streamed = told["name"] == "-" and told["format"] == "stream"
+        holds = (named or streamed) and told["format"] == self.place.format
+        if holds:
+            return True, "The name and the format are those of the manifest."
+        return False, (
+            f"The manifest is that of {told['name']!r} ({told['format']}), and this is {found!r} "
+            f"({self.place.format})."
+        )
+
+    def shape(self) -> Outcome:
+        """Rows and columns are those of the manifest."""
+        rows, columns, frame = self.told["rows"], list(self.told["output"]["columns"]), self.frame
+        holds = frame.height == rows["out"] and frame.columns == columns
+        said = (
+            f"The table has {frame.height} rows and {frame.width} columns, the manifest says "
+            f"{rows['out']} and {len(columns)}"
+        )
+        if not holds:
+            return False, f"{said}, or names other columns."
+        if rows["in"] != rows["out"] or (
+            self.before is not None and self.before.height != rows["in"]
+        ):
+            return False, f"{said}; the rows that came in do not agree."
+        suppressed = max((c["suppressed_records"] for c in self._classes()), default=0)
+        if rows["suppressed"] != suppressed:
+            return False, f"{said}; {suppressed} rows are emptied, and it says another number."
+        return True, f"{said}."
+
+    def types(self) -> Outcome:
+        """The columns have the types of the manifest."""
+        form = self.place.format
+        if form in TYPELESS:
+            return None, f"{form} does not keep the types of columns."
+        if form == "duckdb" and self.told["schema_version"] == 1:
+            return None, "Version 1 of the schema has the types before those of DuckDB."
+        holds = types(self.frame) == self.told["output"]["columns"]
+        return holds, "The columns have " + ("" if holds else "not ") + "the types of the manifest."
+
+    def roles(self) -> Outcome:
+        """Every column has one role, and those to be dropped are not there."""
+        roles, columns = self.told["roles"], self.frame.columns
+        masked = [*roles["mask"], *roles["stratum"]]
+        holds = (
+            len(set(masked)) == len(masked)
+            and set(masked) <= set(columns)
+            and roles["keep"] == [name for name in columns if name not in masked]
+            and not set(roles["drop"]) & set(columns)
+        )
+        whole = sorted([*columns, *roles["drop"]])
+        all_told = self.before is None or whole == sorted(self.before.columns)
+        if not holds or not (all_told or not roles["drop"]):
+            return False, "Every column has not the one role that the manifest says."
+        if not all_told:
+            return (
+                None,
+                "Every column has its role; the original has others, not said to be dropped.",
+            )
+        return True, "Every column has its role, and none that was to be dropped is there."
+
+    def _classes(self) -> list[dict[str, Any]]:
+        config = self.told["config"]
+        return class_sizes(self.frame, config["columns"], config["strata"])
+
+    def k(self) -> Outcome:
+        """The classes have the sizes that are told, and none is below k."""
+        counted, told = self._classes(), self.told["k"]
+        smallest = min((c["smallest"] for c in counted if c["smallest"]), default=None)
+        holds = (
+            (smallest is None or smallest >= told["asked"])
+            and smallest == told["found"]
+            and counted == told["classes"]
+        )
+        return holds, (
+            f"The smallest class has {smallest} records, the manifest says {told['found']} and "
+            f"asks for {told['asked']}" + ("." if holds else "; the sizes do not agree.")
+        )
+
+    def requirements(self) -> Outcome:
+        """The verdict is what the requirements give when they are judged again."""
+        config, verdict = self.told["config"], self.told["verdict"]
+        whole = class_sizes(self.frame, [self.told["roles"]["mask"]], config["strata"])
+        counts = {"k": whole[0]["smallest"], "rows": self.frame.height}
+        asked = requirements(config["require"])
+        again = judged(asked, {**self.told["measures"], **counts}, refuse=False)
+        holds = (
+            verdict["released"] is True
+            and verdict["k_holds"] is True
+            and verdict["requirements"] == again
+            and all(result["met"] for result in again)
+        )
+        count = f"{len(again)} requirement(s)"
+        return holds, f"The verdict and its {count} " + ("hold." if holds else "do not hold.")
+
+    def measures(self) -> Outcome:
+        """The measures are taken again, without the original those that need none."""
+        told, config = self.told["measures"], self.told["config"]
+        if not told:
+            if config["method"] is None:
+                return None, "There was no original to take measures with."
+            return False, "The manifest holds no measures."
+        missing = [name for name in assessed() if name not in told]
+        if missing and same_version(self.told):
+            return False, f"The manifest lacks the measures {', '.join(map(repr, missing[:10]))}."
+        again = self._measured(told)
+        known = again if self.before is not None else assessed()
+        differ = [
+            name
+            for name, value in told.items()
+            if name not in known or (name in again and not _close(value, again[name]))
+        ]
+        said = f"{len(again)} measures were taken again"
+        if differ:
+            return False, f"{said}; {', '.join(map(repr, differ[:10]))} differ from the manifest."
+        if self.before is None:
+            others = len(told) - len(again)
+            return None, f"{said}, the other {others} need the original."
+        return True, f"{said} and agree with the manifest."
+
+    def _measured(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        names = self.told["roles"]["mask"]
+        after = typed(self.frame, names)
+        if self.before is not None:
+            return assess(typed(self.before, names), after, names).row(0, named=True)
+        again = assess(after, after, names, metrics=CLASSES).row(0, named=True)
+        for name, entry in assessed().items():
+            parts = [part for part in entry.needed({}) if part in metrics()]
+            if parts and all(told.get(part) is not None for part in parts):
+                again[name] = evaluate(entry, told.get, {part: told[part] for part in parts})
+        if told.get("sst") and told.get("sse") is not None:
+            again["loss"] = 100 * told["sse"] / told["sst"]
+        return again
+
+    def warnings(self) -> Outcome:
+        """The warnings are given again, without the original those that need none."""
+        roles, config, told = self.told["roles"], self.told["config"], self.told["warnings"]
+        if not same_version(self.told):
+            return None, "Another version of the library gave the warnings."
+        given = {"strata": roles["stratum"], "kept": roles["keep"]}
+        if not self.told["measures"]:
+            holds = told == of_release(self.frame, config["columns"], config["k"], **given)
+        elif self.before is None:
+            again = of_release(self.frame, config["columns"], config["k"], **given)
+            if set(again) <= set(told):
+                return None, f"{len(again)} warning(s) were given again, others need the original."
+            holds = False
+        else:
+            before = typed(self.before, roles["mask"])
+            center = config.get("center", "mean")
+            after = self._restored(before)
+            holds = told == advice(
+                before, after, config["columns"], config["k"], center=center, **given
+            )
+        if holds:
+            return True, f"{len(told)} warning(s) were given again and agree with the manifest."
+        return False, "The warnings are not those that this release gives."
+
+    def _restored(self, before: pl.DataFrame) -> pl.DataFrame:
+        """The release with its masked columns in their types, which text does not keep."""
+        if self.place.format not in TYPELESS:
+            return self.frame
+        whole = self.told["config"].get("dtype", "keep") == "keep"
+        names = self.told["roles"]["mask"]
+        kinds = {n: before.schema[n] if whole else pl.Float64() for n in names}
+        return typed(self.frame, names).with_columns(
+            by_name(name).cast(kind, strict=False) for name, kind in kinds.items()
+        )
+
+    def input(self) -> Outcome:
+        """The original has its hash."""
+        told, source, before = self.told["input"], self.source, self.before
+        if (told["of"] is None) != (told["hmac_sha256"] is None):
+            return False, "The hash of the original is said by halves."
+        if told["of"] is None:
+            if self.key is None:
+                return None, "The manifest holds no hash of the original."
+            return False, "The manifest holds no hash of the original; protect it with a key."
+        if self.key is None or source is None or before is None:
+            return None, "The hash of the original needs the original and the key."
+        plain = Place(Path("-"), "stream") if told["of"] == "rows" else source
+        found = plain.mac(self.key, before)
+        holds = found["of"] == told["of"] and hmac.compare_digest(
+            found["hmac_sha256"], told["hmac_sha256"]
+        )
+        has = "has" if holds else "does not have"
+        return holds, f"The original {has} the hash of the key."
+
+    def sealed(self) -> Outcome:
+        """The manifest has the seal of the key, and so is what was written to the last sign."""
+        found = self.told.get("seal")
+        if self.told["schema_version"] > 1 and (found is None) != (
+            self.told["input"]["hmac_sha256"] is None
+        ):
+            return False, "The manifest has a seal without a hash of the original, or the reverse."
+        if self.key is None:
+            why = "The manifest has no seal" if found is None else "The seal needs the key"
+            return None, f"{why}. {UNPROVEN}"
+        if found is None:
+            return False, "The manifest has no seal: it was made without a key, or lost it."
+        holds = hmac.compare_digest(seal(self.told, self.key), found)
+        return holds, "The seal is " + ("" if holds else "not ") + "that of the key."
+
+
+UNPROVEN = (
+    "Without it nothing proves the method and its options, the seed, the versions, the times, the "
+    "dropped columns and the hash of the original."
+)
+"""What can be changed in step, with its plain hash, by whoever can write the manifest."""
+
+
+def _close(told: Any, found: float | None) -> bool:
+    if told is None or found is None:
+        return told is None and (found is None or not math.isfinite(found))
+    return math.isclose(told, found, rel_tol=CLOSE, abs_tol=CLOSE)
