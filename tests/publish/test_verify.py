@@ -1,0 +1,181 @@
+"""Manifests of other versions and forms, and sound releases of every kind, which hold."""
+
+import copy
+import datetime as dt
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.release.check import check
+from polars_microagg.release.manifest import VERSION
+
+from .edits import KEY, PEOPLE, N, found_out, later, publish, rehashed, states
+
+# --- Versions and form ----------------------------------------------------------------------------
+
+
+def first_version(told):
+    return {n: v for n, v in told.items() if n != "seal"} | {"schema_version": 1}
+
+
+def test_a_manifest_of_version_1_is_read(tmp_path):
+    source, target, told = publish(tmp_path)
+    old = first_version(told)
+    assert not found_out(target, old, original=source)
+    assert found_out(target, old | {"seal": told["seal"]})
+    assert found_out(target, old, hash_key=KEY)  # or an edit to version 1 would pass
+    assert told["schema_version"] == VERSION == 2
+    for version in (3, 0, "2", True, None):
+        assert found_out(target, told | {"schema_version": version})
+
+
+def test_halves_of_a_hash_and_times_in_reverse_are_found_out_without_a_key(tmp_path):
+    _, target, told = publish(tmp_path)
+    assert found_out(target, first_version(told) | {"input": told["input"] | {"of": None}})
+    said = later(told)["times"]
+    back = {"started": said["finished"], "finished": told["times"]["started"]}
+    took = dt.datetime.fromisoformat(back["finished"]) - dt.datetime.fromisoformat(back["started"])
+    assert took.total_seconds() < 0
+    assert found_out(target, told | {"times": back | {"seconds": took.total_seconds()}})
+
+
+def test_a_table_of_version_1_is_read_by_its_own_hash(tmp_path):
+    from polars_microagg.release.files import rows_digest
+
+    _, target, told = publish(tmp_path, "out.duckdb::t")
+    old = first_version(told)
+    old["output"] = told["output"] | {"sha256": rows_digest(target.read(), settled=False)}
+    assert old["output"]["sha256"] != told["output"]["sha256"]
+    assert not found_out(target, old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (r'\n  "seed": 0,', '\n  "seed": 7,\n  "seed": 0,'),
+        (r'\n  "seed": 0,', '\n  "seed": 0.0,'),
+        (r'\n  "seed": 0,', '\n  "seed": false,'),
+        (r'"pld": [\d.]+', '"pld": NaN'),
+    ],
+)
+def test_json_that_others_may_read_otherwise_is_refused(old, new, tmp_path):
+    _, target, _ = publish(tmp_path)
+    text, count = re.subn(old, new, target.record.read_text())
+    assert count == 1
+    target.record.write_text(text)
+    try:
+        holds = all(finding.holds for finding in check(target))
+    except mg.InvalidDataError:
+        holds = False
+    assert not holds
+
+
+# --- Sound releases of every kind hold ------------------------------------------------------------
+
+
+def test_what_was_published_from_python_is_verified_with_its_file(tmp_path):
+    PEOPLE.write_parquet(tmp_path / "in.parquet")
+    options = {"strata": "region", "small_strata": "null", "hash_key": KEY}
+    mg.publish(PEOPLE, tmp_path / "o.parquet", ["age", "income"], 5, **options)
+    given = {"original": tmp_path / "in.parquet", "hash_key": KEY}
+    assert set(states(tmp_path / "o.parquet", **given).values()) == {"ok"}
+
+
+@pytest.mark.parametrize("dtype", ["keep", "float"])
+def test_what_text_loses_is_found_again_with_the_original(dtype, tmp_path):
+    born = pl.Series([dt.date(1950, 1, 1) + dt.timedelta(days=97 * i) for i in range(N)])
+    people = PEOPLE.with_columns(born=born, age=pl.col("age").cast(pl.Int16))
+    people.write_parquet(tmp_path / "in.parquet")
+    options = {"center": "median", "dtype": dtype}
+    told = mg.publish(people, tmp_path / "o.csv", ["age", "born", "income"], 5, **options)
+    assert len([w for w in told["warnings"] if "value of one record" in w]) == 3
+    found = states(tmp_path / "o.csv", original=tmp_path / "in.parquet")
+    assert {n for n, state in found.items() if state != "ok"} == {"types", "input", "seal"}
+
+
+def test_a_table_of_duckdb_has_the_types_of_duckdb(tmp_path):
+    kind = pl.Enum(["A", "B", "C"])
+    people = PEOPLE.with_columns(pl.col("region").cast(kind), pl.col("age").cast(pl.Float32))
+    mg.publish(people, f"{tmp_path}/o.duckdb::t", ["age", "income"], 5)
+    assert states(f"{tmp_path}/o.duckdb::t")["types"] == "ok"
+
+
+def test_a_file_under_another_name_is_another_file(tmp_path):
+    _, target, _ = publish(tmp_path)
+    moved = target.path.rename(tmp_path / "moved.parquet")
+    assert states(moved, record=target.record)["name"] == "WRONG"
+
+
+@pytest.mark.parametrize("method", ["individual_ranking", "univariate"])
+def test_a_requirement_on_whole_records_is_judged_on_them_again(method, tmp_path):
+    options = {"method": method, "require": ["k>=1"], "manifest": tmp_path / "m.json"}
+    mg.publish(PEOPLE.drop("name"), tmp_path / "o.csv", ["age", "income"], 5, **options)
+    found = states(tmp_path / "o.csv", record=tmp_path / "m.json")
+    assert found["requirements"] == found["k"] == found["configuration"] == "ok"
+
+
+def test_a_bound_of_many_digits_is_written_whole(tmp_path):
+    table = pl.DataFrame({"a": pl.int_range(0, 1_234_567, eager=True) // 7})
+    told = mg.publish(table, tmp_path / "o.parquet", "a", 2, method=None, require="rows>=1234567")
+    assert told["config"]["require"] == ["rows>=1234567"]
+    assert "WRONG" not in states(tmp_path / "o.parquet").values()
+
+
+def test_a_table_that_was_masked_elsewhere_is_warned_of_by_itself(tmp_path):
+    masked = mg.mdav(PEOPLE, ["age", "income"], 5).with_columns(net=pl.col("income"))
+    path = tmp_path / "o.parquet"
+    told = mg.publish(masked, path, ["age", "income"], 5, method=None)
+    assert not [w for w in told["warnings"] if "reveals" in w]  # there was no original
+    assert "WRONG" not in states(path).values()
+    told = mg.publish(masked, path, ["age", "income"], 5, method=None, original=PEOPLE)
+    PEOPLE.write_parquet(tmp_path / "in.parquet")
+    assert "WRONG" not in states(path, original=tmp_path / "in.parquet").values()
+
+
+def test_columns_that_were_dropped_before_are_told_as_not_checked(tmp_path):
+    PEOPLE.write_parquet(tmp_path / "in.parquet")
+    given = {"seed": np.int64(3), "nulls": "pattern"}
+    frame = PEOPLE.select("age", "income").lazy()
+    told = mg.publish(frame, tmp_path / "o.parquet", ["age", "income"], 5, **given)
+    assert told["config"]["seed"] == told["seed"] == 3
+    found = states(tmp_path / "o.parquet", original=tmp_path / "in.parquet")
+    assert found.pop("roles") == "not checked"
+    assert set(found.values()) == {"ok", "not checked"}
+
+
+def test_a_manifest_of_another_version_of_the_library_holds(tmp_path):
+    """Its words, and options that came later, are no fault of it."""
+    source, target, told = publish(tmp_path, key=None)
+    other = copy.deepcopy(told)
+    other["tool"]["polars_microagg"] = "0.0.9"
+    other["attack"]["dld"] = "links each record"
+    other["warnings"] = ["Take care."]
+    del other["config"]["gamma"]
+    assert not found_out(target, rehashed(other), original=source)
+    other["attack"]["known"] = ["age"]
+    assert found_out(target, rehashed(other), original=source)
+
+
+def test_the_hash_of_rows_is_that_of_their_values():
+    """Not of what lies under their nulls, nor of how their texts are stored."""
+    import pyarrow as pa
+
+    from polars_microagg.release.files import rows_digest
+
+    bits, numbers = pa.py_buffer(bytes([0b1101])), pa.array([1, 99, 3, 4]).buffers()[1]
+    hidden = pl.from_arrow(pa.Array.from_buffers(pa.int64(), 4, [bits, numbers]))
+    text = [f"a text of more than twelve signs {i}" for i in range(4)]
+    lists = pl.from_arrow(pa.ListArray.from_arrays([0, 2, 2, 3, 4], hidden.to_arrow()))
+    one = pl.DataFrame({"x": hidden, "^a$": text, "l": lists})
+    parts = [{"x": [1, None], "^a$": text[:2]}, {"x": [3, 4], "^a$": text[2:]}]
+    other = pl.concat(map(pl.DataFrame, parts))
+    other = other.with_columns(l=pl.Series([[1, None], [], [3], [4]]))
+    assert one.equals(other)
+    assert rows_digest(one) == rows_digest(other)
+    assert rows_digest(one) != rows_digest(other.with_columns(x=pl.Series([1, 99, 3, 4])))
+    assert rows_digest(one) != rows_digest(one.with_columns(x=pl.Series([1, 0, 3, 4])))
+    assert rows_digest(one) != rows_digest(one.rename({"x": "y"}))
+    assert rows_digest(one) != rows_digest(one.with_columns(l=pl.Series([[1, 0], [], [3], [4]])))
