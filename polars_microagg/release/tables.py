@@ -14,7 +14,7 @@ from polars_microagg.errors import InvalidDataError, OutputError
 from polars_microagg.release.files import rows_digest
 from polars_microagg.release.swap import Swap, checked
 
-__all__ = ["TableSwap", "read_table"]
+__all__ = ["TableSwap", "read_table", "refuse_view"]
 
 CLOSED: dict[str, Any] = {"enable_external_access": "false"}
 """No statement on the file may read or write another."""
@@ -74,6 +74,8 @@ class TableSwap(Swap):
     def __init__(self, path: Path, table: str, record: Path) -> None:
         super().__init__(record, record)
         self._path, self._table = path, table
+        self._con: Any = None
+        self._fresh = False
         token = secrets.token_hex(8)
         self._new, self._given = f"__microagg_{token}_new", f"__microagg_{token}_given"
 
@@ -84,12 +86,18 @@ class TableSwap(Swap):
         checked(self._path)
         checked(self.record)
         self._failed: tuple[type[Exception], ...] = (duckdb.Error, OSError)
-        self._attempt(self._open)
+        try:
+            self._attempt(self._open)
+            refuse_view(self._con, self._path, self._table)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def _open(self) -> None:
         import duckdb
 
+        self._fresh = not self._path.exists()
         self._con = duckdb.connect(str(self._path), config=CLOSED)
         self.recover(self._digest)
         self._con.execute("BEGIN")
@@ -98,13 +106,19 @@ class TableSwap(Swap):
         try:
             step()
         except self._failed:
-            why = "DuckDB refused; is the file open elsewhere, read-only, or its device full?"
+            why = (
+                "DuckDB refused; is the file open elsewhere or read-only, is its device full, or does "
+                "another table refer to this one?"
+            )
             raise OutputError.of(f"{self._path}::{self._table}", why) from None
 
     def __exit__(self, *_: object) -> None:
-        """Undo what was not committed."""
-        with suppress(*self._failed):
-            self._con.close()
+        """Undo what was not committed, and the file if it was made for it."""
+        if self._con is not None:
+            with suppress(*self._failed):
+                self._con.close()
+        if self._fresh:
+            self._path.unlink(missing_ok=True)
 
     def _digest(self) -> str:
         with suppress(*self._failed):
@@ -115,12 +129,8 @@ class TableSwap(Swap):
             raise FileNotFoundError from None
 
     def there(self) -> bool:
-        """Whether there is a table or view of that name, which DuckDB compares without case."""
-        found = self._con.execute(
-            "SELECT table_name FROM information_schema.tables WHERE lower(table_name) = lower(?)",
-            [self._table],
-        )
-        return bool(found.fetchall())
+        """Whether there is a table of that name."""
+        return bool(_kind(self._con, self._table))
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write the new rows beside the old ones."""
@@ -132,11 +142,95 @@ class TableSwap(Swap):
         return _rows(self._con, self._new)
 
     def commit(self, record: bytes) -> None:
-        """Put the new rows and their record in place of the old ones."""
+        """Put the new rows and their record in place of the old ones.
 
-        def replace() -> None:
-            self._con.execute(f"DROP TABLE IF EXISTS {_quoted(self._table)}")
-            self._con.execute(f"ALTER TABLE {self._new} RENAME TO {_quoted(self._table)}")
+        Parameters
+        ----------
+        record : bytes
+            What the new record says.
+
+        Raises
+        ------
+        OutputError
+            DuckDB refuses, or a view that reads the table would no longer work; the old rows and
+            their record are still there.
+        """
+        self._attempt(self._replace)
+
+        def settle() -> None:
             self._con.execute("COMMIT")
+            self._fresh = False
 
-        self._attempt(lambda: self.put(record, replace, self._digest))
+        self._attempt(lambda: self.put(record, settle, self._digest))
+
+    def _replace(self) -> None:
+        """Replace the table within the transaction, which nobody sees yet."""
+        # What fails ends its transaction, so views that fail already are told by another.
+        with self._con.cursor() as aside:
+            worked = [view for view in _views(aside) if _works(aside, view)]
+        self._con.execute(f"DROP TABLE IF EXISTS main.{_quoted(self._table)}")
+        self._con.execute(f"ALTER TABLE {self._new} RENAME TO {_quoted(self._table)}")
+        broken = next((view for view in worked if not _works(self._con, view)), None)
+        if broken:
+            why = (
+                f"the view {'.'.join(broken)!r} reads it, and would no longer work with its new "
+                "columns. Release the columns that it needs, or drop the view first."
+            )
+            raise OutputError.of(f"{self._path}::{self._table}", why)
+
+
+def _kind(con: Any, table: str) -> str | None:
+    """Kind of a table or view of that name, which DuckDB compares without case; None if none is."""
+    found = con.execute(
+        "SELECT table_type FROM information_schema.tables "
+        "WHERE table_schema = 'main' AND lower(table_name) = lower(?)",
+        [table],
+    ).fetchall()
+    return str(found[0][0]) if found else None
+
+
+def refuse_view(con: Any, path: Path, table: str) -> bool:
+    """Refuse a target that is a view; whether there is a table of that name.
+
+    Parameters
+    ----------
+    con : connection
+        To the file.
+    path : Path
+        The file, for the message.
+    table : str
+        The target.
+
+    Returns
+    -------
+    bool
+        Whether a table would be replaced.
+
+    Raises
+    ------
+    OutputError
+        The target is a view.
+    """
+    kind = _kind(con, table)
+    if kind == "VIEW":
+        why = "it is a view, and a release is a table. Name a table, or drop the view first."
+        raise OutputError.of(f"{path}::{table}", why)
+    return kind is not None
+
+
+def _views(con: Any) -> list[tuple[str, str]]:
+    """Schema and name of every view."""
+    query = "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+    found: list[tuple[str, str]] = con.execute(query).fetchall()
+    return found
+
+
+def _works(con: Any, view: tuple[str, str]) -> bool:
+    """Whether a view finds what it reads; it is not run."""
+    import duckdb
+
+    try:
+        con.execute(f"DESCRIBE FROM {'.'.join(map(_quoted, view))}")
+    except duckdb.Error:
+        return False
+    return True
