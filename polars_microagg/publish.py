@@ -31,7 +31,7 @@ from polars_microagg.release.manifest import (
     seal,
     tools,
 )
-from polars_microagg.release.require import Requirement, judged, requirements
+from polars_microagg.release.require import Requirement, judged, possible, requirements
 from polars_microagg.release.stage import stage
 
 __all__ = ["Job", "publish", "release"]
@@ -75,6 +75,7 @@ class Job:
             need = f"a key of at least {SHORTEST} bytes"
             raise InvalidParameterError.kind("hash_key", f"{len(hash_key)} bytes", need)
         asked = tuple(requirements(require))
+        possible(asked, None if method is None else k)
         return cls(columns, k, method, options, asked, tuple(dropped), hash_key)  # type: ignore[arg-type]
 
     def blocks(self, frame: pl.DataFrame) -> list[list[str]]:

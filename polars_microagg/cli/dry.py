@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,20 +14,28 @@ import polars as pl
 from polars_microagg.cli.bar import left
 from polars_microagg.cli.say import table
 from polars_microagg.cli.settings import Roles
-from polars_microagg.errors import MicroaggError, MissingValuesError, TooFewRecordsError
+from polars_microagg.errors import MicroaggError
 from polars_microagg.frames.assess import assess
 from polars_microagg.frames.columns import refuse, require
 from polars_microagg.frames.door import mask_frame
 from polars_microagg.frames.measures import classes
+from polars_microagg.frames.rehearse import rehearse
+from polars_microagg.frames.selection import by_name
 from polars_microagg.parameters import COMMON
 from polars_microagg.publish import Job
 from polars_microagg.registry import methods
 from polars_microagg.release.advice import of_table
+from polars_microagg.release.files import Place
+from polars_microagg.release.require import judged
+from polars_microagg.release.stage import foresee
 
 __all__ = ["estimate", "preview", "said"]
 
 ENOUGH = 0.15
 """Seconds that a trial takes before it is trusted."""
+
+FORESEEN = ("center", "nulls", "small_strata")
+"""Options that decide of what is warned."""
 
 FIRST = 500
 BYTES = 12
@@ -34,7 +44,9 @@ COPIES = 2
 BASE = 190
 
 
-def preview(job: Job, frame: pl.DataFrame, roles: Roles) -> dict[str, Any]:
+def preview(
+    job: Job, frame: pl.DataFrame, roles: Roles, place: Place, record: Path | None, overwrite: bool
+) -> dict[str, Any]:
     """Find what would happen.
 
     Parameters
@@ -45,14 +57,23 @@ def preview(job: Job, frame: pl.DataFrame, roles: Roles) -> dict[str, Any]:
         The table.
     roles : Roles
         The role of each column.
+    place : Place
+        Where the release would go.
+    record : Path or None
+        Where its manifest would go; beside it by default.
+    overwrite : bool
+        Whether a file that is there may be replaced.
 
     Returns
     -------
     dict
-        Columns, strata, problems, warnings, and an estimate where nothing stands in the way.
+        Columns, strata, problems, warnings, and an estimate where nothing stands in the way. The
+        first problem is the one that `protect` would stop at.
     """
     sizes = classes(frame, roles.stratum)["size"] if roles.stratum else pl.Series([frame.height])
-    problems = _problems(job, frame, roles, sizes)
+    problems = list(_problems(job, frame, roles, (place, record, overwrite)))
+    blocks = roles.blocks if problems else job.blocks(frame)
+    options = {name: job.options.get(name, COMMON[name]) for name in FORESEEN}
     found: dict[str, Any] = {
         "rows": frame.height,
         "columns": [
@@ -62,15 +83,7 @@ def preview(job: Job, frame: pl.DataFrame, roles: Roles) -> dict[str, Any]:
         "strata": {"count": len(sizes), "below_k": int((sizes < job.k).sum())},
         "problems": [{"error": type(p).__name__, "says": str(p)} for p in problems],
         "warnings": of_table(
-            frame,
-            job.blocks(frame),
-            job.k,
-            strata=roles.stratum,
-            kept=roles.keep,
-            **{
-                name: job.options.get(name, COMMON[name])
-                for name in ("center", "nulls", "small_strata")
-            },
+            frame, blocks, job.k, strata=roles.stratum, kept=roles.keep, **options
         ),
     }
     if not problems:
@@ -78,24 +91,32 @@ def preview(job: Job, frame: pl.DataFrame, roles: Roles) -> dict[str, Any]:
     return found
 
 
-def _problems(job: Job, frame: pl.DataFrame, roles: Roles, sizes: pl.Series) -> list[MicroaggError]:
-    """What would stop the work."""
-    found: list[MicroaggError] = []
-    for name in roles.mask:
+def _problems(
+    job: Job, frame: pl.DataFrame, roles: Roles, target: tuple[Place, Path | None, bool]
+) -> Iterator[MicroaggError]:
+    """What would stop the work, first what would stop it first, each once."""
+    released = frame.select(by_name(n) for n in frame.columns if n not in job.dropped)
+    steps: list[Callable[[], object]] = [
+        lambda: job.blocks(frame),
+        lambda: foresee(*target, released.head(1)),
+        lambda: rehearse(frame, job.method, job.columns, job.k, job.options),
+        lambda: judged([r for r in job.require if r.name == "rows"], {"rows": frame.height}),
+        *(partial(_look, job, frame, name) for name in roles.mask),
+    ]
+    told = set()
+    for step in steps:
         try:
-            refuse(name, frame.schema[name])
-            require(frame.get_column(name).alias("0"), name, job.options.get("nulls", "raise"))
+            step()
         except MicroaggError as error:
-            found.append(error)
-    small = int((sizes < job.k).sum())
-    if small and job.options.get("small_strata", "raise") == "raise":
-        fewest = min(sizes.to_list())
-        found.append(
-            TooFewRecordsError.strata(small, len(sizes), fewest, job.k)
-            if roles.stratum
-            else TooFewRecordsError.of(frame.height, job.k)
-        )
-    return sorted(found, key=lambda error: not isinstance(error, MissingValuesError))
+            if str(error) not in told:
+                yield error
+            told.add(str(error))
+
+
+def _look(job: Job, frame: pl.DataFrame, name: str) -> None:
+    """Refuse a column that cannot be masked, also where another was refused before it."""
+    refuse(name, frame.schema[name])
+    require(frame.get_column(name).alias("0"), name, job.options.get("nulls", "raise"))
 
 
 def estimate(job: Job, frame: pl.DataFrame, roles: Roles, sizes: Sequence[int]) -> dict[str, Any]:
@@ -118,8 +139,9 @@ def estimate(job: Job, frame: pl.DataFrame, roles: Roles, sizes: Sequence[int]) 
         Seconds and megabytes, both rough.
     """
     options = {n: v for n, v in job.options.items() if n not in ("strata", "order_by")}
+    options["small_strata"] = "null"  # a null pattern that is rare in the trial is so only there
     columns = pl.DataFrame({name: frame.get_column(name) for name in roles.mask})
-    rows = min(FIRST, len(columns))
+    rows = min(max(FIRST, 2 * job.k), len(columns))
     while True:
         some = columns.sample(rows, seed=0)
         began = time.process_time()

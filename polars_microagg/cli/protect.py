@@ -20,7 +20,12 @@ from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import as_flags, show, show_json, tell
 from polars_microagg.cli.settings import Roles, apart, hash_key, roles, settings, table_of
-from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError
+from polars_microagg.errors import (
+    InvalidDataError,
+    InvalidParameterError,
+    MicroaggError,
+    OutputError,
+)
 from polars_microagg.frames.measures import classes
 from polars_microagg.parameters import CHOICES, COMMON
 from polars_microagg.progress import progress
@@ -28,7 +33,7 @@ from polars_microagg.publish import Job, release
 from polars_microagg.registry import methods
 from polars_microagg.release.csv import refuse_doubtful
 from polars_microagg.release.files import Place
-from polars_microagg.release.swap import checked, said, waiting
+from polars_microagg.release.swap import said, waiting, writable
 
 __all__ = ["EXAMPLES", "add", "job", "protect", "publish", "run"]
 
@@ -98,7 +103,7 @@ def protect(given: Namespace) -> dict[str, Any]:
     for name, place in (("input", "IN"), ("output", "-o OUT")):
         if not asked.get(name) and not (name == "output" and given.dry_run):
             raise InvalidParameterError(f"protect needs {place}, and none was given.")
-    source, target = Place.of(asked["input"]), Place.of(asked.get("output", "-"))
+    source, target = Place.of(asked["input"]), _target(asked.get("output", "-"))
     if given.json and target.piped and not given.dry_run:
         raise InvalidParameterError(
             "--json and -o - both write to standard output. Give -o a file, or name the manifest."
@@ -115,11 +120,20 @@ def protect(given: Namespace) -> dict[str, Any]:
     asked["order_by"] = names_in("order-by", asked.get("order_by"), frame.columns) or None
     made = job(asked, role)
     if given.dry_run:
-        found = dry.preview(made, frame, role)
+        manifest = Path(asked["manifest"]) if asked.get("manifest") else None
+        found = dry.preview(made, frame, role, target, manifest, bool(asked.get("overwrite")))
         if not given.json:
             _show(found, sys.stderr if asked.get("output") == "-" else None)
         return found
     return publish(made, frame, role, source, target, asked)
+
+
+def _target(text: str) -> Place:
+    """Read where the release goes; a folder is no input that is wrong."""
+    try:
+        return Place.of(text)
+    except InvalidDataError:
+        raise OutputError.of(text, "it is a folder. Name a file in it.") from None
 
 
 def job(asked: dict[str, Any], role: Roles) -> Job:
@@ -146,7 +160,7 @@ def job(asked: dict[str, Any], role: Roles) -> Job:
 
 def _free(path: Path, overwrite: bool) -> None:
     """Refuse a report that cannot be written before any work is done."""
-    checked(path)
+    writable(path)
     if os.path.lexists(path) and not overwrite:
         raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
 

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
@@ -87,8 +88,9 @@ class Place:
             return cls(Path(found["file"]), "duckdb", found["table"])
         path = Path(text)
         if path.suffix.lower() not in FORMATS:
-            if path.is_dir():
-                raise InvalidDataError.unreadable(path, "it is a folder. Name a file in it.")
+            with suppress(OSError):  # a name may be too long to be looked up
+                if path.is_dir():
+                    raise InvalidDataError.unreadable(path, "it is a folder. Name a file in it.")
             raise InvalidParameterError.choice(
                 "the ending of " + repr(text), path.suffix, [*FORMATS, ".duckdb::table"]
             )

@@ -7,12 +7,13 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Self
 
 from polars_microagg import registry
 from polars_microagg.errors import InvalidParameterError, RequirementError
 
-__all__ = ["COUNTS", "Requirement", "judged", "requirements"]
+__all__ = ["COUNTS", "Requirement", "judged", "possible", "requirements"]
 
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -84,6 +85,60 @@ def requirements(texts: str | Iterable[str]) -> list[Requirement]:
         In that order.
     """
     return [Requirement.read(text) for text in ([texts] if isinstance(texts, str) else texts)]
+
+
+def possible(required: Iterable[Requirement], k: int | None) -> None:
+    """Refuse requirements that no release can meet.
+
+    Parameters
+    ----------
+    required : iterable of Requirement
+        What is required.
+    k : int or None
+        Smallest group size that is asked for; None for a table that is masked already.
+
+    Raises
+    ------
+    InvalidParameterError
+        Two bounds on a measure leave nothing between them, or more than k is required.
+
+    Examples
+    --------
+    >>> possible(requirements(["dld<=10", "dld>20"]), 5)
+    Traceback (most recent call last):
+        ...
+    polars_microagg.errors.InvalidParameterError: dld<=10 and dld>20 cannot both be met. ...
+    """
+    required = list(required)
+    for one, other in combinations(required, 2):
+        if one.name == other.name and not _both(one, other):
+            raise InvalidParameterError(
+                f"{one} and {other} cannot both be met. Leave out one of them, or change its bound."
+            )
+    least = [
+        math.floor(r.bound) + 1 if r.sign == ">" else math.ceil(r.bound)
+        for r in required
+        if r.name == "k" and r.sign in (">=", ">")
+    ]
+    if k is not None and max(least, default=0) > k:
+        raise InvalidParameterError(
+            f"k={k} was asked for and k>={max(least)} is required, which groups of {k} do not meet. "
+            f"Ask for k={max(least)}, or require k={k}."
+        )
+
+
+def _both(one: Requirement, other: Requirement) -> bool:
+    """Whether some number meets two bounds on it."""
+    low, high = max(_low(one), _low(other)), min(_high(one), _high(other))
+    return low < high or (low == high and one.met(low) and other.met(low))
+
+
+def _low(bound: Requirement) -> float:
+    return -math.inf if bound.sign in ("<=", "<") else bound.bound
+
+
+def _high(bound: Requirement) -> float:
+    return math.inf if bound.sign in (">=", ">") else bound.bound
 
 
 def judged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -17,9 +18,9 @@ from polars_microagg.errors import InvalidDataError, OutputError
 from polars_microagg.frames.selection import by_name
 from polars_microagg.release.csv import typed
 from polars_microagg.release.files import Place, parsed, rows_digest, write
-from polars_microagg.release.swap import Swap, checked, put, said, sha256_of
+from polars_microagg.release.swap import UNLIKE, Swap, checked, put, said, sha256_of, writable
 
-__all__ = ["TYPELESS", "Staged", "stage", "types"]
+__all__ = ["TYPELESS", "Staged", "foresee", "stage", "types"]
 
 EXACT = ("parquet", "arrow", "stream")
 """Formats in which every value comes back as it was written."""
@@ -113,8 +114,7 @@ class Staged:
                 reread.get_column(n).null_count() == frame.get_column(n).null_count() for n in names
             )
         if not alike:
-            why = "what was read back is not what was written. Write Parquet, or check the disk."
-            raise OutputError.of(self._place, why)
+            raise OutputError.of(self._place, UNLIKE)
         return reread
 
     def described(self, frame: pl.DataFrame, reread: pl.DataFrame) -> dict[str, Any]:
@@ -192,9 +192,52 @@ def stage(place: Place, record: Path | None, overwrite: bool) -> Iterator[Staged
     record = record or place.record
     with ExitStack() as held:
         staged = Staged(place, record, held)
-        if place.table and not overwrite and staged.there():
-            raise OutputError.of(place, "it is there already. Allow it with overwrite=True.")
-        for path in (None if place.piped or place.table else place.path, record):
-            if path is not None and not overwrite and os.path.lexists(path):
-                raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
+        _refuse_what_is_there(place, record, overwrite, bool(place.table) and staged.there())
         yield staged
+
+
+def _refuse_what_is_there(
+    place: Place, record: Path | None, overwrite: bool, table: bool = False
+) -> None:
+    if overwrite:
+        return
+    paths = [path for path in (_file_of(place), record) if path is not None]
+    there: list[object] = [path for path in paths if os.path.lexists(path)]
+    if table or there:
+        what = place if table else there[0]
+        raise OutputError.of(what, "it is there already. Allow it with overwrite=True.")
+
+
+def _file_of(place: Place) -> Path | None:
+    return None if place.piped or place.table else place.path
+
+
+def foresee(place: Place, record: Path | None, overwrite: bool, frame: pl.DataFrame) -> None:
+    """Refuse what `stage` and `write` would refuse, and write nothing.
+
+    Parameters
+    ----------
+    place, record, overwrite
+        As for `stage`.
+    frame : polars.DataFrame
+        Some rows with the columns of the release.
+
+    Raises
+    ------
+    OutputError
+        The target cannot be written, is there and may not be replaced, or cannot hold a column.
+    """
+    record = record or place.record
+    table = False
+    for path in (None if place.piped else place.path, record):
+        if path is not None:
+            writable(path)
+    if place.table:
+        from polars_microagg.release.tables import foreseen
+
+        if place.path.exists() and not os.access(place.path, os.W_OK):
+            raise OutputError.of(place, f"{os.strerror(errno.EACCES)}.")
+        table = foreseen(place.path, place.table, frame)
+    else:
+        write(frame, io.BytesIO(), place.format, place)
+    _refuse_what_is_there(place, record, overwrite, table)

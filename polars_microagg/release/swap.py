@@ -17,10 +17,22 @@ from typing import IO, Any, Self
 
 from polars_microagg.errors import OutputError
 
-__all__ = ["Swap", "checked", "of_system", "put", "said", "sha256_of", "waiting"]
+__all__ = [
+    "UNLIKE",
+    "Swap",
+    "checked",
+    "of_system",
+    "put",
+    "said",
+    "sha256_of",
+    "waiting",
+    "writable",
+]
 
 # Windows has no locks on folders; two writers of one target are told apart by nothing there.
 _fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
+
+UNLIKE = "what was read back is not what was written. Write Parquet, or check the disk."
 
 UNSYNCED = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 """Errors of file systems that do not know how to settle a folder."""
@@ -62,6 +74,14 @@ def checked(path: Path) -> None:
         raise OutputError.of(path, "it is a device or a pipe. Name a file, or - for the output.")
     if not path.parent.is_dir():
         raise OutputError.of(path, "its folder does not exist. Make the folder first.")
+
+
+def writable(path: Path) -> None:
+    """Refuse a target in whose folder nothing can be written, and write nothing."""
+    checked(path)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        fixed = os.name == "posix" and os.statvfs(path.parent).f_flag & os.ST_RDONLY
+        raise OutputError.of(path, f"{os.strerror(errno.EROFS if fixed else errno.EACCES)}.")
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import polars as pl
 
 from polars_microagg.errors import InvalidDataError, OutputError
 from polars_microagg.release.files import rows_digest
-from polars_microagg.release.swap import Swap, checked
+from polars_microagg.release.swap import UNLIKE, Swap, checked
 
-__all__ = ["TableSwap", "read_table", "refuse_view"]
+__all__ = ["TableSwap", "foreseen", "read_table", "refuse_view"]
 
 CLOSED: dict[str, Any] = {"enable_external_access": "false"}
 """No statement on the file may read or write another."""
@@ -68,6 +68,12 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
         raise InvalidDataError.unreadable(what, f"{why} Write the table to Parquet.") from None
 
 
+REFUSED = (
+    "DuckDB refused; is the file open elsewhere or read-only, is its device full, or does another "
+    "table refer to this one?"
+)
+
+
 class TableSwap(Swap):
     """A table that takes the place of another in one transaction, together with its record."""
 
@@ -106,11 +112,7 @@ class TableSwap(Swap):
         try:
             step()
         except self._failed:
-            why = (
-                "DuckDB refused; is the file open elsewhere or read-only, is its device full, or does "
-                "another table refer to this one?"
-            )
-            raise OutputError.of(f"{self._path}::{self._table}", why) from None
+            raise OutputError.of(f"{self._path}::{self._table}", REFUSED) from None
 
     def __exit__(self, *_: object) -> None:
         """Undo what was not committed, and the file if it was made for it."""
@@ -118,7 +120,8 @@ class TableSwap(Swap):
             with suppress(*self._failed):
                 self._con.close()
         if self._fresh:
-            self._path.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._path.unlink()
 
     def _digest(self) -> str:
         with suppress(*self._failed):
@@ -158,8 +161,13 @@ class TableSwap(Swap):
         self._attempt(self._replace)
 
         def settle() -> None:
-            self._con.execute("COMMIT")
-            self._fresh = False
+            # An interrupt must not take away a file that holds a release.
+            fresh, self._fresh = self._fresh, False
+            try:
+                self._con.execute("COMMIT")
+            except self._failed:
+                self._fresh = fresh
+                raise
 
         self._attempt(lambda: self.put(record, settle, self._digest))
 
@@ -190,16 +198,25 @@ def _kind(con: Any, table: str) -> str | None:
 
 
 def refuse_view(con: Any, path: Path, table: str) -> bool:
-    """Refuse a target that is a view; whether there is a table of that name.
+    """Refuse a target that is a view; whether there is a table of that name."""
+    kind = _kind(con, table)
+    if kind == "VIEW":
+        why = "it is a view, and a release is a table. Name a table, or drop the view first."
+        raise OutputError.of(f"{path}::{table}", why)
+    return kind is not None
+
+
+def foreseen(path: Path, table: str, frame: pl.DataFrame) -> bool:
+    """Refuse what a table would be refused for, and write nothing.
 
     Parameters
     ----------
-    con : connection
-        To the file.
     path : Path
-        The file, for the message.
+        The file; it is read where it is there.
     table : str
-        The target.
+        Name of the table.
+    frame : polars.DataFrame
+        Rows like those of the release.
 
     Returns
     -------
@@ -209,13 +226,25 @@ def refuse_view(con: Any, path: Path, table: str) -> bool:
     Raises
     ------
     OutputError
-        The target is a view.
+        The file is none of DuckDB, the target is a view, or DuckDB has no such columns.
     """
-    kind = _kind(con, table)
-    if kind == "VIEW":
-        why = "it is a view, and a release is a table. Name a table, or drop the view first."
-        raise OutputError.of(f"{path}::{table}", why)
-    return kind is not None
+    import duckdb
+
+    what = f"{path}::{table}"
+    there = False
+    try:
+        if path.exists():
+            with duckdb.connect(str(path), read_only=True, config=CLOSED) as con:
+                there = refuse_view(con, path, table)
+        with duckdb.connect(config=CLOSED) as con:
+            con.register("given", frame.to_arrow())
+            con.execute("CREATE TABLE kept AS FROM given")
+            same = _rows(con, "kept").columns == frame.columns
+    except (duckdb.Error, OSError):
+        raise OutputError.of(what, REFUSED) from None
+    if not same:
+        raise OutputError.of(what, UNLIKE)
+    return there
 
 
 def _views(con: Any) -> list[tuple[str, str]]:
