@@ -6,6 +6,7 @@ import hmac
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ class Release:
             self.before is not None and self.before.height != rows["in"]
         ):
             return False, f"{said}; the rows that came in do not agree."
-        suppressed = max((c["suppressed_records"] for c in self._classes()), default=0)
+        suppressed = max((c["suppressed_records"] for c in self._classes), default=0)
         if rows["suppressed"] != suppressed:
             return False, f"{said}; {suppressed} rows are emptied, and it says another number."
         return True, f"{said}."
@@ -124,13 +125,14 @@ class Release:
             )
         return True, "Every column has its role, and none that was to be dropped is there."
 
+    @cached_property
     def _classes(self) -> list[dict[str, Any]]:
         config = self.told["config"]
         return class_sizes(self.frame, config["columns"], config["strata"])
 
     def k(self) -> Outcome:
         """The classes have the sizes that are told, and none is below k."""
-        counted, told = self._classes(), self.told["k"]
+        counted, told = self._classes, self.told["k"]
         smallest = min((c["smallest"] for c in counted if c["smallest"]), default=None)
         holds = (
             (smallest is None or smallest >= told["asked"])
@@ -268,8 +270,8 @@ class Release:
 
 
 UNPROVEN = (
-    "Without it nothing proves the method and its options, the seed, the versions, the times, the "
-    "dropped columns and the hash of the original."
+    "Without it nothing proves what was asked (method, options, k, requirements, seed), the versions, "
+    "the times, the dropped columns and the hash of the original."
 )
 """What can be changed in step, with its plain hash, by whoever can write the manifest."""
 

@@ -48,45 +48,43 @@ def exposed(
     """
     found = []
     for block in blocks:
-        for name in block:
-            if not can_mask(original.schema[name]):
-                continue
-            groups = _groups(original, masked, name, [*block, *strata])
-            found += _sentences(groups, name, center, original.schema[name].is_numeric())
+        groups = _groups(original, masked, block, strata)
+        for i, name in enumerate(block):
+            if can_mask(original.schema[name]):
+                released = groups.filter(pl.col(f"k{i}").is_not_null())
+                numeric = original.schema[name].is_numeric()
+                found += _sentences(released, i, name, center, numeric)
     return found
 
 
 def _groups(
-    original: pl.DataFrame, masked: pl.DataFrame, name: str, keys: Sequence[str]
+    original: pl.DataFrame, masked: pl.DataFrame, block: Sequence[str], strata: Sequence[str]
 ) -> pl.DataFrame:
-    """Of each group that is released in a column: its records, and how its values lie."""
+    """Of each group its centres k0, k1, ..., and of each column how its values lie."""
     # Methods of a Series look it up by its name, where "^a$" would be a pattern.
-    value, centre = (table.get_column(name).alias("0") for table in (original, masked))
-    x, size = pl.col("value"), pl.col("size")
-    by = [masked.get_column(key).alias(str(i)) for i, key in enumerate(keys)]
-    columns = [
-        value.alias("value"),
-        (value == centre).alias("same"),
-        value.to_physical().cast(pl.Float64).abs().alias("size"),
-    ]
-    return (
-        pl.DataFrame([*by, *columns])
-        .filter(centre.is_not_null())
-        .group_by(key.name for key in by)
-        .agg(
-            records=pl.len(),
-            values=x.count(),
-            same=pl.col("same").sum(),
-            largest=size.max() / size.sum(),
-        )
-    )
+    columns = [masked.get_column(n).alias(f"k{i}") for i, n in enumerate([*block, *strata])]
+    keys, counted = [key.name for key in columns], list[pl.Expr]()
+    for i, name in enumerate(block):
+        value = original.get_column(name).alias("0")
+        if not can_mask(value.dtype):
+            continue
+        size = value.to_physical().cast(pl.Float64).abs()
+        same = value == masked.get_column(name).alias("0")
+        columns += [size.alias(f"x{i}"), same.alias(f"same{i}")]
+        x = pl.col(f"x{i}")
+        counted += [
+            x.count().alias(f"values{i}"),
+            pl.col(f"same{i}").sum(),
+            (x.max() / x.sum()).alias(f"largest{i}"),
+        ]
+    return pl.DataFrame(columns).group_by(keys).agg(counted)
 
 
-def _sentences(groups: pl.DataFrame, name: str, center: str, numeric: bool) -> list[str]:
-    several = pl.col("values") > 1
-    one = groups.filter(pl.col("values") == 1).height
-    same = groups.filter(several, pl.col("same") == 1).height
-    over = groups.filter(several, pl.col("largest").fill_nan(0) > DOMINATES).height
+def _sentences(groups: pl.DataFrame, i: int, name: str, center: str, numeric: bool) -> list[str]:
+    several = pl.col(f"values{i}") > 1
+    one = groups.filter(pl.col(f"values{i}") == 1).height
+    same = groups.filter(several, pl.col(f"same{i}") == 1).height
+    over = groups.filter(several, pl.col(f"largest{i}").fill_nan(0) > DOMINATES).height
     found = []
     if center == "mean" and numeric and over:
         found.append(

@@ -78,11 +78,13 @@ def test_what_is_changed_in_step_is_found_by_the_seal_alone(tmp_path):
     source, target, told = publish(tmp_path)
     assert rehashed(told) == told
     changes = {"gamma": rehashed(told, gamma=0.9), "times": later(told)}
-    assert undetected(target, told, changes, original=source) == ["gamma", "times"]
+    changes["require"] = rehashed(told, require=REQUIRED[:-1])
+    changes["require"]["verdict"]["requirements"].pop()
+    assert undetected(target, told, changes, original=source) == list(changes)
     assert undetected(target, told, changes, hash_key=KEY) == []
     seal = {f.what: f for f in check(target, original=source)}["seal"]
     assert (seal.holds, seal.checked, seal.state) == (True, False, "not checked")
-    for word in ("options", "seed", "versions", "times", "dropped columns"):
+    for word in ("options", "k, requirements, seed", "versions", "times", "dropped columns"):
         assert word in seal.says
 
 
