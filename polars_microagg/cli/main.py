@@ -167,7 +167,8 @@ def run() -> NoReturn:
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = code or 5
-    sys.exit(code)
+    # Native libraries may abort when their threads are taken down, and that would be the exit code.
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -217,3 +217,14 @@ def test_python_m_runs_it():
     assert done.returncode == 0
     assert done.stdout.startswith("mdav: ")
     assert not done.stderr
+
+
+def test_the_exit_code_is_that_of_the_work_and_not_of_what_is_taken_down_after_it():
+    code = "import atexit, os; atexit.register(os.abort)\n"
+    code += "from polars_microagg.cli.main import run; run()"
+    for arguments, expected in ((["methods", "mdav"], 0), (["methods", "mdva"], 2)):
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == expected
+        assert done.stdout.startswith("mdav: ") == (expected == 0)
+        assert ("Did you mean 'mdav'?" in done.stderr) == (expected == 2)
