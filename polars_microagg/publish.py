@@ -33,6 +33,7 @@ from polars_microagg.release.manifest import (
 )
 from polars_microagg.release.require import Requirement, judged, possible, requirements
 from polars_microagg.release.stage import stage
+from polars_microagg.release.types import refuse_types
 
 __all__ = ["Job", "publish", "release"]
 
@@ -233,8 +234,9 @@ def release(
     names = [name for block in blocks for name in block]
     with stage(place, record, overwrite) as staged:
         if masked is None:
-            stages("masking")
             released = original.select(by_name(n) for n in original.columns if n not in job.dropped)
+            refuse_types(released, place.format, place)
+            stages("masking")
             masked = mask_frame(released, job.method, job.columns, job.k, job.options)
         stages("writing")
         staged.write(masked)

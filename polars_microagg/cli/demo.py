@@ -6,13 +6,14 @@ import io
 import os
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from polars_microagg.cli import protect
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import show, table
+from polars_microagg.cli.say import sent, show, table
 from polars_microagg.errors import OutputError
 from polars_microagg.release.files import Place
 from polars_microagg.release.swap import checked, put
@@ -72,10 +73,21 @@ def run(given: Namespace) -> int:
     parser = Parser(prog="microagg protect")
     protect.add(parser)
     told = protect.protect(parser.parse_args([*arguments, "--overwrite"]))
+    try:
+        _shown(folder, before, after, told["measures"])
+        sent()
+    except OutputError:
+        raise OutputError(
+            f"The files of the demo are in {folder}, and standard output could not be written."
+        ) from None
+    return 0
+
+
+def _shown(folder: Path, before: Path, after: Path, found: dict[str, Any]) -> None:
+    """Show both tables, and what was found."""
     for what, path in (("Before", before), ("After", after)):
         frame = Place.of(path).read().head(6)
         show(f"{what}:\n{table(frame.rows(), head=frame.columns)}\n")
-    found = told["measures"]
     show(
         f"Every record is shared by at least {found['k_min']} patients of its region. "
         f"{found['loss']:.1f} % of the information\nis lost, and an intruder who knows age, income "
@@ -83,4 +95,3 @@ def run(given: Namespace) -> int:
     )
     show(f"\nIn {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
     show(f"Check the release: microagg verify {after}")
-    return 0

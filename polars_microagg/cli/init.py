@@ -12,6 +12,7 @@ from polars_microagg.cli.options import number
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import plain, show, tell
 from polars_microagg.cli.settings import apart
+from polars_microagg.cli.source import add_separator, raw, source_of
 from polars_microagg.errors import OutputError
 from polars_microagg.frames.columns import can_mask
 from polars_microagg.parameters import group_size
@@ -41,14 +42,15 @@ def add(parser: Parser) -> None:
     parser.add_argument("input", metavar="IN", help="the table to protect")
     parser.add_argument("-o", "--output", metavar="TOML", help="standard output by default")
     parser.add_argument("-k", "--k", default="5", metavar="K", help="default 5")
+    add_separator(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace TOML")
 
 
 def run(given: Namespace) -> int:
     """Write the configuration."""
     k = group_size(number(given.k))
-    place = Place.of(given.input)
-    text = configuration(place.read(), k)
+    place = source_of(given.input, given.separator)
+    text = configuration(raw(place), k, place.separator)
     if given.output is None:
         show(text, None)
         return 0
@@ -106,7 +108,7 @@ def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
     return "drop", f"{counted}: too many to keep, and it has no centre"
 
 
-def configuration(frame: pl.DataFrame, k: int) -> str:
+def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
     """Write the configuration of a table, without any of its values."""
     read = typed(frame, frame.columns)
     found = {name: guess(read, name, k) for name in read.columns}
@@ -125,6 +127,12 @@ def configuration(frame: pl.DataFrame, k: int) -> str:
             if guessed == role:
                 lines.append(f"    {quoted(name)},  # {plain(read.schema[name])}; {why}")
         lines.append("]")
+    if separator:
+        lines += [
+            "",
+            "# What is between two cells of the table.",
+            f"separator = {quoted(separator)}",
+        ]
     lines += [
         "",
         "# Smallest number of records that may share a value.",

@@ -7,15 +7,17 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
 from polars_microagg._version import __version__
 from polars_microagg.cli import complete, demo, init, measure, methods, protect, report, verify
-from polars_microagg.cli.exits import BUG, INTERRUPTED, code_of
+from polars_microagg.cli.exits import BUG, INTERRUPTED, UNREAD, code_of
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import as_flags, show_json, tell
-from polars_microagg.errors import MicroaggError
+from polars_microagg.cli.say import as_flags, sent, show_json, tell
+from polars_microagg.cli.streams import prepare, unheard
+from polars_microagg.errors import MicroaggError, OutputError
 
 __all__ = ["COMMANDS", "main", "parsers", "run"]
 
@@ -40,7 +42,8 @@ COMMANDS: dict[str, Command] = {
 
 CODES = (
     "exit codes: 0 done, 1 error of the program, 2 wrong usage, 3 wrong input, 4 privacy not "
-    "reached\n            (nothing published), 5 output failed (nothing published), 130 interrupted"
+    "reached\n            (nothing published), 5 output failed (nothing published), 130 interrupted,\n"
+    "            141 what was shown was not read to its end"
 )
 
 
@@ -91,16 +94,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _dispatch(given)
-    except SystemExit as left:
-        return left.code if isinstance(left.code, int) else BUG
+        return _answer(given)
     except MicroaggError as error:
         return _failed(as_flags(str(error)), code_of(type(error).__name__), given)
     except KeyboardInterrupt:
         return _failed("Interrupted. Nothing was published.", INTERRUPTED, given)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _failed("Nobody read the output to its end.", 5, given)
+    except BrokenPipeError:  # whoever reads a list, such as head, may have had enough of it
+        return UNREAD
     except MemoryError:
         return _failed("There is not enough memory. Nothing was published.", BUG, given)
     except Exception as error:  # the text of an error that is not ours may hold data
@@ -121,6 +121,15 @@ def _where(error: Exception) -> str:
     )
 
 
+def _answer(given: list[str]) -> int:
+    try:
+        code = _dispatch(given)
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else BUG
+    sent()
+    return code
+
+
 def _dispatch(given: list[str]) -> int:
     if not given:
         _front().print_help(sys.stderr)
@@ -137,7 +146,8 @@ def _dispatch(given: list[str]) -> int:
 def _failed(said: str, code: int, given: Sequence[str]) -> int:
     tell(said)
     if "--json" in given and "-" not in given:
-        show_json({"error": said, "exit_code": code})
+        with suppress(OSError, OutputError):
+            show_json({"error": said, "exit_code": code})
     return code
 
 
@@ -145,28 +155,12 @@ def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _hush() -> None:
-    """Keep standard error for sentences: native code would write traces of broken files to it."""
-    try:
-        sys.stderr = os.fdopen(os.dup(2), "w", buffering=1, encoding=sys.stderr.encoding)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    except (OSError, AttributeError):
-        return
-
-
 def run() -> NoReturn:
     """Run the command of this process, and leave with its code."""
     signal.signal(signal.SIGTERM, _interrupt)
-    _hush()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    prepare()
     code = main()
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = code or 5
+    unheard()
     # Native libraries may abort when their threads are taken down, and that would be the exit code.
     os._exit(code)
 

@@ -9,13 +9,13 @@ from polars_microagg.cli.options import names_in, number, split
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import as_flags, show, show_json, table, tell
 from polars_microagg.cli.settings import table_of
+from polars_microagg.cli.source import add_separator, raw, source_of, typed_columns
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.assess import assess
 from polars_microagg.frames.compare import compare as compared
 from polars_microagg.frames.measures import anonymity
 from polars_microagg.frames.recommend import recommend
 from polars_microagg.registry import assessed, methods
-from polars_microagg.release.files import Place
 from polars_microagg.release.manifest import read_manifest
 
 __all__ = ["add_compare", "add_risk", "compare", "risk"]
@@ -41,13 +41,14 @@ def add_risk(parser: Parser) -> None:
     )
     parser.add_argument("--strata", action="append", metavar="C", help="classes are counted within")
     parser.add_argument("--known", action="append", metavar="A", help="what an intruder knows")
+    add_separator(parser, "the original, or of TABLE without one")
     parser.add_argument("--key", action="append", metavar="ID", help="matches the rows of both")
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
 def risk(given: Namespace) -> int:
     """Measure a release, or count the classes of one table."""
-    place = Place.of(given.input)
+    place = source_of(given.input, None if given.original else given.separator)
     frame = place.read()
     told = None
     if given.columns is None and place.record is not None and place.record.is_file():
@@ -62,7 +63,7 @@ def risk(given: Namespace) -> int:
     strata = names_in("strata", told["roles"]["stratum"] if told else given.strata, frame.columns)
     found: dict[str, Any] = anonymity(frame, names, strata=strata or None).row(0, named=True)
     if given.original is not None:
-        source = Place.of(given.original)
+        source = source_of(given.original, given.separator)
         before = source.read()
         known = names_in("known", given.known, frame.columns) or None
         key = names_in("key", given.key, frame.columns) or None
@@ -96,6 +97,7 @@ def add_compare(parser: Parser) -> None:
     parser.add_argument("input", metavar="IN", help="the table before masking")
     parser.add_argument("--columns", action="append", metavar="A,B", help="to mask")
     parser.add_argument("--methods", metavar="M,N", help="all that group records by default")
+    add_separator(parser)
     parser.add_argument("--ks", default="3,5,10", metavar="3,5,10", help="group sizes")
     parser.add_argument("--strata", action="append", metavar="C", help="no group mixes them")
     parser.add_argument("--seconds", default="60", metavar="60", help="how long it may take")
@@ -113,15 +115,15 @@ def compare(given: Namespace) -> int:
     for name in listed or ():
         if name not in methods():
             raise InvalidParameterError.choice("--methods", name, methods())
-    place = Place.of(given.input)
-    frame = place.read()
+    place = source_of(given.input, given.separator)
+    frame = raw(place)
     names = names_in("columns", given.columns, frame.columns)
     if not names:
         raise InvalidParameterError(
             "compare needs --columns, and none was given. Name them, as in --columns age,income."
         )
     found = compared(
-        table_of(frame, names, place.format),
+        typed_columns(place, frame, names),
         names,
         methods=listed,
         ks=[number(k) for k in split(given.ks)],

@@ -24,6 +24,7 @@ OTHERS = (
     "drop",
     "order_by",
     "require",
+    "separator",
     "output",
     "overwrite",
 )

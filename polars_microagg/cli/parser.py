@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from polars_microagg.cli.say import show
 from polars_microagg.errors import InvalidParameterError
 
 __all__ = ["Parser", "example", "options_of"]
@@ -23,6 +25,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and the way out."""
         raise InvalidParameterError(f"{self._sentence(message)} See {self.prog} --help.")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse itself takes no notice of an output that fails.
+        show(message.removesuffix("\n"), None if file is sys.stdout else file)
 
     def _sentence(self, message: str) -> str:
         if found := re.fullmatch(

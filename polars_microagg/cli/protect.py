@@ -18,22 +18,17 @@ from polars_microagg.cli.exits import code_of
 from polars_microagg.cli.options import names_in, own_options
 from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import as_flags, show, show_json, tell
-from polars_microagg.cli.settings import Roles, apart, hash_key, roles, settings, table_of
-from polars_microagg.errors import (
-    InvalidDataError,
-    InvalidParameterError,
-    MicroaggError,
-    OutputError,
-)
+from polars_microagg.cli.say import as_flags, sent, show, show_json, tell
+from polars_microagg.cli.settings import Roles, apart, hash_key, roles, settings
+from polars_microagg.cli.source import add_separator, raw, source_of, typed_columns
+from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError
 from polars_microagg.frames.measures import classes
 from polars_microagg.parameters import CHOICES, COMMON
 from polars_microagg.progress import progress
 from polars_microagg.publish import Job, release
 from polars_microagg.registry import methods
-from polars_microagg.release.csv import refuse_doubtful
 from polars_microagg.release.files import Place
-from polars_microagg.release.swap import said, waiting, writable
+from polars_microagg.release.swap import checked, said, waiting, writable
 
 __all__ = ["EXAMPLES", "add", "job", "protect", "publish", "run"]
 
@@ -51,6 +46,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("input", nargs="?", metavar="IN", help="a file, file.duckdb::table, or -")
     parser.add_argument("-o", "--output", metavar="OUT", help="a file, file.duckdb::table, or -")
     parser.add_argument("--config", metavar="TOML", help="settings; microagg init writes one")
+    add_separator(parser)
     part = parser.add_argument_group("roles", "Every column has one; commas between names.")
     part.add_argument("--columns", action="append", metavar="A,B", help="masked together")
     part.add_argument("--strata", action="append", metavar="C", help="kept; no group mixes them")
@@ -90,11 +86,23 @@ def _flag(name: str) -> str:
 def run(given: Namespace) -> int:
     """Do it, or say what would be done."""
     told = protect(given)
-    if given.json and told:
+    if given.json and given.dry_run:
         show_json(told)
+    elif given.json:
+        _manifest(told)
     if given.dry_run and told["problems"]:
         return code_of(told["problems"][0]["error"])
     return 0
+
+
+def _manifest(told: dict[str, Any]) -> None:
+    """Show the manifest; what is published stays so, whether anybody reads it or not."""
+    try:
+        show_json(told)
+        sent()
+    except (BrokenPipeError, OutputError):
+        why = "the manifest could not be written to standard output; it is in its file."
+        raise OutputError(f"{told['output']['name']} is published, and {why}") from None
 
 
 def protect(given: Namespace) -> dict[str, Any]:
@@ -103,20 +111,21 @@ def protect(given: Namespace) -> dict[str, Any]:
     for name, place in (("input", "IN"), ("output", "-o OUT")):
         if not asked.get(name) and not (name == "output" and given.dry_run):
             raise InvalidParameterError(f"protect needs {place}, and none was given.")
-    source, target = Place.of(asked["input"]), _target(asked.get("output", "-"))
+    source = source_of(asked["input"], asked.get("separator"))
+    target = Place.of(asked.get("output", "-"))
     if given.json and target.piped and not given.dry_run:
         raise InvalidParameterError(
             "--json and -o - both write to standard output. Give -o a file, or name the manifest."
         )
     _apart(source, target, asked)
     job(asked, Roles([["a"]], [], [], []))
+    if not target.piped:
+        checked(target.path)
     if asked.get("report"):
         _free(Path(asked["report"]), bool(asked.get("overwrite")))
-    frame = source.read()
-    if source.format == "csv":
-        refuse_doubtful(source.path, frame)
+    frame = raw(source)
     role = roles(asked, frame.columns)
-    frame = table_of(frame, role.mask, source.format)
+    frame = typed_columns(source, frame, role.mask)
     asked["order_by"] = names_in("order-by", asked.get("order_by"), frame.columns) or None
     made = job(asked, role)
     if given.dry_run:
@@ -126,14 +135,6 @@ def protect(given: Namespace) -> dict[str, Any]:
             _show(found, sys.stderr if asked.get("output") == "-" else None)
         return found
     return publish(made, frame, role, source, target, asked)
-
-
-def _target(text: str) -> Place:
-    """Read where the release goes; a folder is no input that is wrong."""
-    try:
-        return Place.of(text)
-    except InvalidDataError:
-        raise OutputError.of(text, "it is a folder. Name a file in it.") from None
 
 
 def job(asked: dict[str, Any], role: Roles) -> Job:

@@ -14,6 +14,7 @@ from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import tell
 from polars_microagg.cli.settings import apart, table_of
+from polars_microagg.cli.source import add_separator, source_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
 from polars_microagg.frames.compare import compare
 from polars_microagg.release.check import check
@@ -33,6 +34,7 @@ def add(parser: Parser) -> None:
     """Describe the options."""
     parser.add_argument("input", metavar="OUT", help="the release")
     parser.add_argument("--original", metavar="IN", help="the table before")
+    add_separator(parser, "the original")
     parser.add_argument("--manifest", metavar="JSON", help="OUT.manifest.json by default")
     parser.add_argument(
         "--seconds", default="20", metavar="20", help="for the map of methods and ks; 0 for none"
@@ -74,14 +76,14 @@ def run(given: Namespace) -> int:
         raise InvalidParameterError("A stream has no manifest beside it. Name it with --manifest.")
     path = Path(given.output or f"{place.path}.report.html")
     files = {"the release": place, "the manifest": Place(record, ""), "-o": Place(path, "")}
-    apart(files | {"--original": Place.of(given.original)})
+    source = source_of(given.original, given.separator)
+    apart(files | {"--original": source})
     if os.path.lexists(path) and not given.overwrite:
         raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
     told = read_manifest(record)
     if wrong := [finding for finding in check(place, record) if not finding.holds]:
         raise InvalidDataError(f"The release is not what its manifest says: {wrong[0].says}")
-    source, masked = Place.of(given.original), place.read()
-    original = source.read()
+    masked, original = place.read(), source.read()
     blocks, strata = told["config"]["columns"], told["roles"]["stratum"]
     names = [name for block in blocks for name in block]
     names_in("original", [*names, *strata], original.columns)

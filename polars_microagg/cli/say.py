@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import IO, Any
 
 from polars_microagg.cli.options import flags
 from polars_microagg.release.manifest import dumped
+from polars_microagg.release.pipe import lost
 
-__all__ = ["as_flags", "plain", "show", "show_json", "table", "tell"]
+__all__ = ["as_flags", "plain", "sent", "show", "show_json", "table", "tell"]
 
-ASSIGNED = re.compile(r"\b([a-z_]+)=(?:'([\w.-]+)'|\"([\w.-]+)\"|([\w.-]+))(?!\w*\()")
+VALUE = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([\w.-]+)"""
+ASSIGNED = re.compile(rf"\b([a-z_]+)=(?:{VALUE})(?!\w*\()")
+"""A parameter of Python with its value."""
 
 
 def plain(text: object) -> str:
@@ -34,9 +39,9 @@ def as_flags(text: str) -> str:
         name, *values = found.groups()
         if name not in known:
             return found[0]
-        value = next(value for value in values if value)
-        end = "." if value.endswith(".") else ""
-        value = value.removesuffix(".")
+        text, bare = values[0] or values[1] or "", values[2] or ""
+        end = "." if bare.endswith(".") else ""
+        value = bare.removesuffix(".") or shlex.quote(text)
         return (f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value}")) + end
 
     known = {name.replace("-", "_") for name in flags()} - {"k"}
@@ -54,15 +59,46 @@ def tell(text: str) -> None:
 
 def show(text: str, file: IO[str] | None = None) -> None:
     """Write a line of the result."""
-    (file or sys.stdout).write(f"{text}\n")
+    if file is None:
+        _write(f"{text}\n")
+    else:
+        with suppress(OSError):
+            file.write(f"{text}\n")
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise lost(error) from None
+
+
+def sent() -> None:
+    """Send off what was shown.
+
+    Raises
+    ------
+    BrokenPipeError
+        Its reader went away.
+    OutputError
+        It cannot be written.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise lost(error) from None
 
 
 def show_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
     """Write the result as JSON."""
     if isinstance(value, Mapping):
-        sys.stdout.write(dumped(value).decode())
+        _write(dumped(value).decode())
     else:
-        sys.stdout.write(json.dumps(value, indent=2) + "\n")
+        _write(json.dumps(value, indent=2) + "\n")
 
 
 def table(rows: Iterable[Sequence[object]], head: Sequence[str] = ()) -> str:

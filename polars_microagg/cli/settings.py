@@ -21,7 +21,9 @@ from polars_microagg.release.files import Place
 __all__ = ["KEYS", "Roles", "apart", "hash_key", "roles", "settings", "table_of"]
 
 KEYS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("input", "output", "manifest", "hash_key_file", "report"), (str,)),
+    **dict.fromkeys(
+        ("input", "output", "separator", "manifest", "hash_key_file", "report"), (str,)
+    ),
     **dict.fromkeys(("columns", "strata", "keep", "drop", "order_by", "require"), (str, list)),
     "k": (int,),
     "method": (str,),

@@ -11,7 +11,7 @@ from polars_microagg.errors import MissingValuesError, NotNumericError
 from polars_microagg.kernels.centre import rint_half_even
 from polars_microagg.partition import Labels, Masked, Strata, Vector
 
-__all__ = ["can_mask", "emit", "numbers", "refuse", "require", "unit", "values"]
+__all__ = ["can_mask", "emit", "numbers", "refuse", "require", "type_name", "unit", "values"]
 
 EXACT = 2**53
 """Integers up to this size are exact in float64."""
@@ -205,4 +205,28 @@ def _typed(whole: pl.Series, dtype: pl.DataType, physical: pl.DataType) -> pl.Se
 def refuse(name: str, dtype: pl.DataType) -> None:
     """Refuse a column whose type has no centroid."""
     if not can_mask(dtype):
-        raise NotNumericError.of(name, dtype)
+        raise NotNumericError.of(name, type_name(dtype))
+
+
+def type_name(dtype: pl.DataType) -> str:
+    """Name a type without the categories of an Enum, which are values.
+
+    Examples
+    --------
+    >>> type_name(pl.List(pl.Enum(["single", "married"]))), type_name(pl.Datetime("ms"))
+    ('List(Enum)', "Datetime(time_unit='ms', time_zone=None)")
+    """
+    if isinstance(dtype, pl.Enum):
+        return "Enum"
+    if isinstance(dtype, pl.Struct):
+        fields = (f"{field.name!r}: {type_name(field.dtype)}" for field in dtype.fields)  # type: ignore[arg-type]
+        return f"Struct({{{', '.join(fields)}}})"
+    if isinstance(dtype, pl.List):
+        return f"List({type_name(dtype.inner)})"  # type: ignore[arg-type]
+    if isinstance(dtype, pl.Array):
+        inner = dtype.inner
+        while isinstance(inner, pl.Array):
+            inner = inner.inner
+        return f"Array({type_name(inner)}, shape={dtype.shape})"  # type: ignore[arg-type]
+    # Whatever else has types inside it does not tell them.
+    return str(dtype) if "Enum(" not in str(dtype) else str(dtype.base_type())

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.batch import Kernel
-from polars_microagg.frames.columns import refuse
+from polars_microagg.frames.columns import refuse, type_name
 from polars_microagg.frames.door import Grouping, Masking, node, one_grouping
 from polars_microagg.plan import Plan
 
@@ -40,7 +40,7 @@ def _expression_kernel(plan: Plan, dtype: pl.DataType) -> Kernel:
     elif plan.method.columnwise:
         fields = {"": dtype}
     else:
-        raise InvalidParameterError.not_joint(plan.method.name, dtype)
+        raise InvalidParameterError.not_joint(plan.method.name, type_name(dtype))
     for name, kind in fields.items():
         refuse(name, kind)  # type: ignore[arg-type]
     return Kernel(plan.bind([list(fields)]))

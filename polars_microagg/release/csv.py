@@ -5,26 +5,28 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError
+from polars_microagg.release.lines import ragged, refuse_encoding
 
-__all__ = ["read_csv", "refuse_doubtful", "typed"]
+__all__ = ["READ", "read_csv", "typed"]
 
 BLOCK = 1 << 24
 """Bytes that are parsed at a time; a line must fit."""
 
 
-def read_csv(file: IO[bytes]) -> pl.DataFrame:
+def read_csv(file: IO[bytes], separator: str = ",") -> pl.DataFrame:
     """Read every column as text, so that what is kept is written as it was read.
 
     Parameters
     ----------
     file : binary file
-        UTF-8 with a header and commas.
+        UTF-8 with a header.
+    separator : str, default ","
+        What is between two cells.
 
     Returns
     -------
@@ -34,19 +36,20 @@ def read_csv(file: IO[bytes]) -> pl.DataFrame:
     Raises
     ------
     InvalidDataError
-        A line is too short or too long, or a name of the header is repeated.
+        A line is too short or too long, a name of the header is repeated, or it is not UTF-8.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    names = _header(file)
+    refuse_encoding(file)
+    names = _header(file, separator)
     places = [str(i) for i in range(len(names))]
     options: dict[str, Any] = {
         "read_options": arrow.ReadOptions(
             column_names=places, skip_rows_after_names=1, block_size=BLOCK
         ),
         "parse_options": arrow.ParseOptions(
-            newlines_in_values=True, ignore_empty_lines=len(names) > 1
+            delimiter=separator, newlines_in_values=True, ignore_empty_lines=len(names) > 1
         ),
         "convert_options": arrow.ConvertOptions(
             column_types=dict.fromkeys(places, pa.large_string()),
@@ -60,18 +63,15 @@ def read_csv(file: IO[bytes]) -> pl.DataFrame:
     except pa.ArrowInvalid as error:
         if "Expected" not in str(error):
             raise
-        raise InvalidDataError(
-            f"some line does not have the {len(names)} cells of the header. Complete it, or put "
-            "cells with a comma or a line break in quotes."
-        ) from None
+        raise ragged(file, len(names), separator) from None
     frame = pl.DataFrame({i: pl.Series(i, table.column(i), dtype=pl.String) for i in places})
     return frame.rename(dict(zip(places, names, strict=True)))
 
 
-def _header(file: IO[bytes]) -> list[str]:
+def _header(file: IO[bytes], separator: str) -> list[str]:
     text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
     try:
-        names = next(csv.reader(text), [])
+        names = next(csv.reader(text, delimiter=separator), [])
     except csv.Error:
         raise InvalidDataError("its header is no line of CSV. Write the header again.") from None
     finally:
@@ -82,39 +82,35 @@ def _header(file: IO[bytes]) -> list[str]:
     return names
 
 
-def refuse_doubtful(path: Path, frame: pl.DataFrame) -> None:
-    """Refuse a CSV file in which rows may be hidden in a cell, or a record in the header.
+def _dates(text: pl.Series) -> pl.Series:
+    """Read dates of ISO 8601; which number of 01/02/2024 is the day, nobody can tell."""
+    return _of(text, "").str.to_date("%Y-%m-%d", strict=False)
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    frame : polars.DataFrame
-        What `read_csv` made of it.
 
-    Raises
-    ------
-    InvalidDataError
-        A quote is not closed, a cell holds what reads like whole lines of the table, or the header
-        has numbers for names.
-    """
-    with path.open("rb") as file:
-        quotes = sum(piece.count(b'"') for piece in iter(lambda: file.read(BLOCK), b""))
-    if quotes % 2:
-        why = "it has a quote that is never closed, and all rows behind it would be one cell."
-        raise InvalidDataError.unreadable(path, f"{why} Close the quote, or double it.")
-    rows = rf"\n[^\n]*(,[^\n]*){{{max(1, frame.width - 1)}}}\n"
-    inside = sum(frame.select(pl.all().str.contains(rows).sum().cast(pl.Int64)).row(0))
-    if inside:
-        why = f"{inside} cell(s) hold what reads like whole lines of the table."
-        way = "Close or double the quotes before them, or take line breaks out of that text."
-        raise InvalidDataError.unreadable(path, f"{why} {way}")
-    numbers = sum(
-        name.replace(".", "", 1).replace("-", "", 1).isdecimal() for name in frame.columns
-    )
-    if numbers:
-        why = f"{numbers} name(s) in its header are numbers, so that may be its first record."
-        raise InvalidDataError.unreadable(path, f"{why} Write a line of names above it.")
+def _instants(text: pl.Series) -> pl.Series:
+    text = _of(text, r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?")
+    text = text.str.replace(" ", "T", literal=True)
+    text = text.str.replace(r"T([0-9]{2}:[0-9]{2})($|Z|[+-])", "T$1:00$2")
+    zoned = text.str.contains(r"(Z|[+-][0-9]{2}:?[0-9]{2})$").drop_nulls()
+    if len(zoned) and zoned.all():
+        return text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%#z", strict=False)
+    return text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False)
+
+
+def _of(text: pl.Series, rest: str) -> pl.Series:
+    """Leave only what begins with a date of ISO 8601 and goes on in a certain way."""
+    fits = text.str.contains(f"^[0-9]{{4,}}-[0-9]{{2}}-[0-9]{{2}}{rest}$")
+    return text.set(~fits.fill_null(False), None)
+
+
+READ: dict[str, Callable[[pl.Series], pl.Series]] = {
+    "whole numbers": lambda text: text.cast(pl.Int64, strict=False),
+    "numbers": lambda text: text.cast(pl.Float64, strict=False),
+    "dates": _dates,
+    "dates and times": _instants,
+    "times": lambda text: text.str.to_time("%H:%M:%S%.f", strict=False),
+}
+"""What is read from text: the first type that reads every value is taken."""
 
 
 def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
@@ -146,18 +142,8 @@ def _typed(column: pl.Series) -> pl.Series:
         return column
     text = column.alias("text").str.strip_chars()
     nulls = text.null_count()
-    tries: tuple[Callable[[], pl.Series], ...] = (
-        lambda: text.cast(pl.Int64, strict=False),
-        lambda: text.cast(pl.Float64, strict=False),
-        lambda: text.str.to_date("%Y-%m-%d", strict=False),
-        lambda: text.str.to_datetime(strict=False),
-        lambda: text.str.to_time("%H:%M:%S%.f", strict=False),
-    )
-    for read in tries:
-        try:
-            found = read()
-        except pl.exceptions.PolarsError:
-            continue
+    for read in READ.values():
+        found = read(text)
         if found.null_count() == nulls:
             return found
     return column

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import io
+import json
 import os
 import re
 import sys
@@ -36,10 +37,9 @@ TABLE = re.compile(r"(?P<file>.*\.(?:duckdb|ddb|db))::(?P<table>.+)", re.DOTALL 
 
 READERS: dict[str, Callable[[Any], pl.DataFrame]] = {
     "parquet": lambda file: pl.read_parquet(file, glob=False, hive_partitioning=False),
-    "csv": read_csv,
     "arrow": pl.read_ipc,
     "stream": pl.read_ipc_stream,
-    "ndjson": lambda file: pl.read_ndjson(file, infer_schema_length=None),
+    "ndjson": lambda file: _read_ndjson(file),
 }
 
 BROKEN: tuple[type[BaseException], ...] = (
@@ -56,15 +56,18 @@ class Place:
     path: Path
     format: str
     table: str = ""
+    separator: str = ""
 
     @classmethod
-    def of(cls, text: str | os.PathLike[str]) -> Self:
+    def of(cls, text: str | os.PathLike[str], separator: str = "") -> Self:
         """Read a place as it is written on the command line.
 
         Parameters
         ----------
         text : str or path
             A path whose ending tells the format, ``file.duckdb::table``, or ``-``.
+        separator : str, optional
+            What is between two cells, if it is a CSV file and they are not commas.
 
         Returns
         -------
@@ -85,16 +88,18 @@ class Place:
         if text == "-":
             return cls(Path("-"), "stream")
         if found := TABLE.fullmatch(text):
-            return cls(Path(found["file"]), "duckdb", found["table"])
+            # DuckDB's own schema need not be named, and one table has one name.
+            table = re.sub(r"main\.(?=\w+$)", "", found["table"])
+            return cls(Path(found["file"]), "duckdb", table)
         path = Path(text)
         if path.suffix.lower() not in FORMATS:
             with suppress(OSError):  # a name may be too long to be looked up
                 if path.is_dir():
-                    raise InvalidDataError.unreadable(path, "it is a folder. Name a file in it.")
+                    return cls(path, "folder")  # whoever reads from it or writes to it says so
             raise InvalidParameterError.choice(
                 "the ending of " + repr(text), path.suffix, [*FORMATS, ".duckdb::table"]
             )
-        return cls(path, FORMATS[path.suffix.lower()])
+        return cls(path, FORMATS[path.suffix.lower()], separator=separator)
 
     def __str__(self) -> str:
         """Write the place as on the command line."""
@@ -112,9 +117,10 @@ class Place:
             return None
         name = self.path.name
         if self.table:
-            plain = re.sub(r"[^\w-]", "_", self.table)[:60]
-            mark = hashlib.sha256(os.fsencode(self.table)).hexdigest()[:8]
-            name += f".{plain}" if plain == self.table else f".{plain}-{mark}"
+            table = self.table.lower()  # DuckDB does not tell the case of names apart
+            plain = re.sub(r"[^\w-]", "_", table)[:60]
+            mark = hashlib.sha256(os.fsencode(table)).hexdigest()[:8]
+            name += f".{plain}" if plain == table else f".{plain}-{mark}"
         return self.path.parent / f"{name}.manifest.json"
 
     def read(self) -> pl.DataFrame:
@@ -131,7 +137,7 @@ class Place:
             It is missing, broken or empty.
         """
         if self.table:
-            from polars_microagg.release.tables import read_table
+            from polars_microagg.release.located import read_table
 
             return read_table(self.path, self.table)
         try:
@@ -140,7 +146,7 @@ class Place:
             if self.path.is_dir():
                 raise InvalidDataError.unreadable(self.path, "it is a folder. Name a file in it.")
             with self.path.open("rb") as file:
-                return parsed(file, self.format, self.path)
+                return parsed(file, self.format, self.path, self.separator)
         except InvalidDataError:
             raise
         except FileNotFoundError:
@@ -160,13 +166,13 @@ class Place:
         return {"of": "file", "hmac_sha256": found.hexdigest()}
 
 
-def parsed(file: IO[bytes], form: str, what: object) -> pl.DataFrame:
+def parsed(file: IO[bytes], form: str, what: object, separator: str = "") -> pl.DataFrame:
     """Read an open file; its parser's own words may hold data, so none of them are passed on."""
     if not file.seek(0, os.SEEK_END):
         raise InvalidDataError.unreadable(what, "it is empty. Write a table to it first.")
     file.seek(0)
     try:
-        frame = READERS[form](file)
+        frame = read_csv(file, separator or ",") if form == "csv" else READERS[form](file)
     except InvalidDataError as error:
         raise InvalidDataError.unreadable(what, str(error)) from None
     except BROKEN:
@@ -176,6 +182,15 @@ def parsed(file: IO[bytes], form: str, what: object) -> pl.DataFrame:
     if not frame.width:
         raise InvalidDataError.unreadable(what, "it has no columns. Write a table to it first.")
     return frame
+
+
+def _read_ndjson(file: IO[bytes]) -> pl.DataFrame:
+    """Read it with its columns in the order of its lines, which Polars loses above 32 of them."""
+    frame = pl.read_ndjson(file, infer_schema_length=None)
+    file.seek(0)
+    first = json.loads(file.readline())
+    names = [name for name in first if name in frame.columns]
+    return frame.select(cs.by_name(*names), ~cs.by_name(*names)) if names else frame
 
 
 def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None:

@@ -6,19 +6,22 @@ import errno
 import hashlib
 import io
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, OutputError
+from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.selection import by_name
 from polars_microagg.release.csv import typed
 from polars_microagg.release.files import Place, parsed, rows_digest, write
-from polars_microagg.release.swap import UNLIKE, Swap, checked, put, said, sha256_of, writable
+from polars_microagg.release.pipe import deliver
+from polars_microagg.release.swap import Swap, checked, said, sha256_of, waiting, writable
+from polars_microagg.release.types import alike, refuse_lost, refuse_types
 
 __all__ = ["TYPELESS", "Staged", "foresee", "stage", "types"]
 
@@ -27,6 +30,9 @@ EXACT = ("parquet", "arrow", "stream")
 
 TYPELESS = ("csv", "ndjson")
 """Formats that do not tell the types of their columns."""
+
+UNLIKE = "what was read back is not what was written"
+WAY = "Write Parquet, or check the disk."
 
 
 class Staged:
@@ -57,8 +63,14 @@ class Staged:
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write the release where nobody looks."""
+        refuse_types(frame, self._place.format, self._place)
+        self._written = frame
         if self._place.table:
-            self._swap.write(frame)
+            try:
+                self._swap.write(frame)
+            except OutputError:
+                self._blame()
+                raise
             return
         write(frame, self._file, self._place.format, self._place)
         if not self._place.piped:
@@ -69,17 +81,22 @@ class Staged:
 
     def reread(self) -> pl.DataFrame:
         """Read the release as whoever gets it will."""
-        if self._place.table:
-            frame: pl.DataFrame = self._swap.reread()
-            return frame
         try:
+            if self._place.table:
+                frame: pl.DataFrame = self._swap.reread()
+                return frame
             if self._place.piped:
                 return parsed(self._buffer, self._place.format, self._place)
             with self._swap.path.open("rb") as file:
                 return parsed(file, self._place.format, self._place)
         except InvalidDataError:
+            self._blame()
             why = "what was written cannot be read again. Check the disk."
             raise OutputError.of(self._place, why) from None
+
+    def _blame(self) -> None:
+        """Refuse the one column that cannot be written, if it is one."""
+        refuse_lost(self._written, partial(_trial, self._place), self._place.format, self._place)
 
     def same(self, frame: pl.DataFrame, reread: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         """Hold what was read again against what was written.
@@ -101,21 +118,32 @@ class Staged:
         OutputError
             They differ.
         """
-        alike = frame.columns == reread.columns and frame.height == reread.height
-        if self._place.format in EXACT:
-            alike = alike and frame.equals(reread)
-        elif alike:
-            types = {name: frame.schema[name] for name in names}
+        exact = self._place.format in EXACT
+        fits, lost = frame.columns == reread.columns and frame.height == reread.height, []
+        if exact:
+            fits = fits and frame.equals(reread)
+        elif fits:
             read = typed(reread, names)
             reread = read.with_columns(
-                by_name(name).cast(dtype, strict=False) for name, dtype in types.items()
+                by_name(name).cast(frame.schema[name], strict=False) for name in names
             )
-            alike = all(
-                reread.get_column(n).null_count() == frame.get_column(n).null_count() for n in names
+            lost = [n for n in frame.columns if not self._kept(frame, reread, n, n in names)]
+        if lost or not fits:
+            if not exact:
+                self._blame()
+            where = (
+                f", in column {lost[0]!r} of type {type_name(frame.schema[lost[0]])}"
+                if lost
+                else ""
             )
-        if not alike:
-            raise OutputError.of(self._place, UNLIKE)
+            raise OutputError.of(self._place, f"{UNLIKE}{where}. {WAY}")
         return reread
+
+    @staticmethod
+    def _kept(before: pl.DataFrame, after: pl.DataFrame, name: str, masked: bool) -> bool:
+        """Tell whether a column came back; of masked ones the classes are counted anyway."""
+        one, other = before.get_column(name), after.get_column(name)
+        return one.null_count() == other.null_count() if masked else alike(one, other)
 
     def described(self, frame: pl.DataFrame, reread: pl.DataFrame) -> dict[str, Any]:
         """Say what the release is, with its hash; the types as they are read, if the format has any."""
@@ -145,19 +173,17 @@ class Staged:
         if self._swap is not None:
             self._swap.commit(record)
             return
-        try:
-            sys.stdout.buffer.write(self._buffer.getvalue())
-            sys.stdout.buffer.flush()
-        except OSError as error:
-            raise OutputError.of("standard output", said(error)) from None
-        if self._record is not None:
-            put(self._record, record)
+        with ExitStack() as held:
+            # A record is of a release that somebody has, so it waits until the stream was taken.
+            named = self._record and held.enter_context(waiting(self._record, record))
+            deliver(self._buffer.getvalue())
+            if named:
+                named()
 
 
 def types(frame: pl.DataFrame) -> dict[str, str]:
-    """Name the type of each column; the categories of an Enum are values, and left out."""
-    named = {name: (str(dtype), dtype) for name, dtype in frame.schema.items()}
-    return {n: str(d.base_type()) if "Enum(" in text else text for n, (text, d) in named.items()}
+    """Name the type of each column."""
+    return {name: type_name(dtype) for name, dtype in frame.schema.items()}
 
 
 def _required(record: Path | None) -> Path:
@@ -237,7 +263,27 @@ def foresee(place: Place, record: Path | None, overwrite: bool, frame: pl.DataFr
 
         if place.path.exists() and not os.access(place.path, os.W_OK):
             raise OutputError.of(place, f"{os.strerror(errno.EACCES)}.")
-        table = foreseen(place.path, place.table, frame)
-    else:
-        write(frame, io.BytesIO(), place.format, place)
+        table = foreseen(place.path, place.table)
     _refuse_what_is_there(place, record, overwrite, table)
+    refuse_types(frame, place.format, place)
+    if not place.table:
+        write(frame, io.BytesIO(), place.format, place)
+        return
+    try:
+        same = _trial(place, frame).columns == frame.columns
+    except InvalidDataError:
+        same = False
+    if not same:
+        refuse_lost(frame, partial(_trial, place), place.format, place)
+        raise OutputError.of(place, f"{UNLIKE}. {WAY}")
+
+
+def _trial(place: Place, frame: pl.DataFrame) -> pl.DataFrame:
+    """Write a table as the place would have it, into memory, and read it again."""
+    if place.table:
+        from polars_microagg.release.tables import through
+
+        return through(frame)
+    buffer = io.BytesIO()
+    write(frame, buffer, place.format, place)
+    return parsed(buffer, place.format, place)

@@ -18,7 +18,6 @@ from typing import IO, Any, Self
 from polars_microagg.errors import OutputError
 
 __all__ = [
-    "UNLIKE",
     "Swap",
     "checked",
     "of_system",
@@ -31,8 +30,6 @@ __all__ = [
 
 # Windows has no locks on folders; two writers of one target are told apart by nothing there.
 _fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
-
-UNLIKE = "what was read back is not what was written. Write Parquet, or check the disk."
 
 UNSYNCED = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 """Errors of file systems that do not know how to settle a folder."""

@@ -1,4 +1,4 @@
-"""Tables of DuckDB files, read and replaced in one transaction."""
+"""Tables of DuckDB files, replaced in one transaction."""
 
 from __future__ import annotations
 
@@ -12,61 +12,19 @@ import polars as pl
 
 from polars_microagg.errors import InvalidDataError, OutputError
 from polars_microagg.release.files import rows_digest
-from polars_microagg.release.swap import UNLIKE, Swap, checked
+from polars_microagg.release.located import (
+    CLOSED,
+    FAILED,
+    failed,
+    kind,
+    located,
+    parts,
+    quoted,
+    rows,
+)
+from polars_microagg.release.swap import Swap, checked
 
-__all__ = ["TableSwap", "foreseen", "read_table", "refuse_view"]
-
-CLOSED: dict[str, Any] = {"enable_external_access": "false"}
-"""No statement on the file may read or write another."""
-
-
-def _quoted(name: str) -> str:
-    """Write any name as an identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _rows(con: Any, name: str) -> pl.DataFrame:
-    frame: pl.DataFrame = con.sql(f"FROM main.{_quoted(name)}").pl()
-    return frame
-
-
-def read_table(path: Path, table: str) -> pl.DataFrame:
-    """Read a table of a DuckDB file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    table : str
-        Name of a table or view of its schema main.
-
-    Returns
-    -------
-    polars.DataFrame
-        All rows.
-
-    Raises
-    ------
-    InvalidDataError
-        The file or the table cannot be read.
-    """
-    import duckdb
-
-    what = f"{path}::{table}"
-    if not path.is_file():
-        raise InvalidDataError.unreadable(what, "there is no such file. Check the name.")
-    try:
-        with duckdb.connect(str(path), read_only=True, config=CLOSED) as con:
-            return _rows(con, table)
-    except duckdb.CatalogException:
-        why = "the file has no such table. List its tables with SHOW TABLES in DuckDB."
-        raise InvalidDataError.unreadable(what, why) from None
-    except duckdb.Error:
-        why = (
-            "it is no DuckDB file, it is open in another process, or a type has no equal in Arrow."
-        )
-        raise InvalidDataError.unreadable(what, f"{why} Write the table to Parquet.") from None
-
+__all__ = ["TableSwap", "foreseen", "refuse_view", "through"]
 
 REFUSED = (
     "DuckDB refused; is the file open elsewhere or read-only, is its device full, or does another "
@@ -81,7 +39,7 @@ class TableSwap(Swap):
         super().__init__(record, record)
         self._path, self._table = path, table
         self._con: Any = None
-        self._fresh = False
+        self._made = False
         token = secrets.token_hex(8)
         self._new, self._given = f"__microagg_{token}_new", f"__microagg_{token}_given"
 
@@ -94,6 +52,8 @@ class TableSwap(Swap):
         self._failed: tuple[type[Exception], ...] = (duckdb.Error, OSError)
         try:
             self._attempt(self._open)
+            self._schema, self._name = parts(self._con, self._path, self._table)
+            self._beside = f"{quoted(self._schema)}.{self._new}"
             refuse_view(self._con, self._path, self._table)
         except BaseException:
             self.__exit__()
@@ -103,8 +63,9 @@ class TableSwap(Swap):
     def _open(self) -> None:
         import duckdb
 
-        self._fresh = not self._path.exists()
+        self._made = not self._path.exists()
         self._con = duckdb.connect(str(self._path), config=CLOSED)
+        self._at = located(self._con, self._table)
         self.recover(self._digest)
         self._con.execute("BEGIN")
 
@@ -115,34 +76,54 @@ class TableSwap(Swap):
             raise OutputError.of(f"{self._path}::{self._table}", REFUSED) from None
 
     def __exit__(self, *_: object) -> None:
-        """Undo what was not committed, and the file if it was made for it."""
-        if self._con is not None:
-            with suppress(*self._failed):
-                self._con.close()
-        if self._fresh:
-            with suppress(OSError):
+        """Undo what was not committed; a file that was made for nothing goes."""
+        if self._con is None:
+            return
+        with suppress(*self._failed):
+            self._con.close()
+            if self._made and self._empty():
                 self._path.unlink()
+
+    def _empty(self) -> bool:
+        """Whether there is no table in the file, which another writer may have by now."""
+        import duckdb
+
+        with duckdb.connect(str(self._path), read_only=True, config=CLOSED) as con:
+            found = con.execute("SELECT count(*) FROM duckdb_tables()").fetchone()
+        return found == (0,)
 
     def _digest(self) -> str:
         with suppress(*self._failed):
             self._con.execute("ROLLBACK")
         try:
-            return rows_digest(_rows(self._con, self._table))
+            return rows_digest(rows(self._con, self._at))
         except self._failed:
             raise FileNotFoundError from None
 
     def there(self) -> bool:
         """Whether there is a table of that name."""
-        return bool(_kind(self._con, self._table))
+        return bool(kind(self._con, self._schema, self._name))
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write the new rows beside the old ones."""
-        self._con.register(self._given, frame.to_arrow())
-        self._attempt(lambda: self._con.execute(f"CREATE TABLE {self._new} AS FROM {self._given}"))
+        self._attempt(lambda: self._create(frame))
+
+    def _create(self, frame: pl.DataFrame) -> None:
+        try:
+            self._con.register(self._given, frame.to_arrow())
+        except FAILED:
+            why = "a column is of a type that Arrow does not have. Cast it first, or write Parquet."
+            raise OutputError.of(f"{self._path}::{self._table}", why) from None
+        self._con.execute(f"CREATE TABLE {self._beside} AS FROM {self._given}")
 
     def reread(self) -> pl.DataFrame:
         """Read the new rows."""
-        return _rows(self._con, self._new)
+        fails = failed()
+        try:
+            return rows(self._con, self._beside)
+        except fails:
+            what = f"{self._path}::{self._table}"
+            raise InvalidDataError.unreadable(what, "its new rows are foreign.") from None
 
     def commit(self, record: bytes) -> None:
         """Put the new rows and their record in place of the old ones.
@@ -159,25 +140,18 @@ class TableSwap(Swap):
             their record are still there.
         """
         self._attempt(self._replace)
+        self._attempt(lambda: self.put(record, self._commit, self._digest))
 
-        def settle() -> None:
-            # An interrupt must not take away a file that holds a release.
-            fresh, self._fresh = self._fresh, False
-            try:
-                self._con.execute("COMMIT")
-            except self._failed:
-                self._fresh = fresh
-                raise
-
-        self._attempt(lambda: self.put(record, settle, self._digest))
+    def _commit(self) -> None:
+        self._con.execute("COMMIT")
 
     def _replace(self) -> None:
         """Replace the table within the transaction, which nobody sees yet."""
         # What fails ends its transaction, so views that fail already are told by another.
         with self._con.cursor() as aside:
             worked = [view for view in _views(aside) if _works(aside, view)]
-        self._con.execute(f"DROP TABLE IF EXISTS main.{_quoted(self._table)}")
-        self._con.execute(f"ALTER TABLE {self._new} RENAME TO {_quoted(self._table)}")
+        self._con.execute(f"DROP TABLE IF EXISTS {self._at}")
+        self._con.execute(f"ALTER TABLE {self._beside} RENAME TO {quoted(self._name)}")
         broken = next((view for view in worked if not _works(self._con, view)), None)
         if broken:
             why = (
@@ -187,26 +161,16 @@ class TableSwap(Swap):
             raise OutputError.of(f"{self._path}::{self._table}", why)
 
 
-def _kind(con: Any, table: str) -> str | None:
-    """Kind of a table or view of that name, which DuckDB compares without case; None if none is."""
-    found = con.execute(
-        "SELECT table_type FROM information_schema.tables "
-        "WHERE table_schema = 'main' AND lower(table_name) = lower(?)",
-        [table],
-    ).fetchall()
-    return str(found[0][0]) if found else None
-
-
 def refuse_view(con: Any, path: Path, table: str) -> bool:
     """Refuse a target that is a view; whether there is a table of that name."""
-    kind = _kind(con, table)
-    if kind == "VIEW":
+    found = kind(con, *parts(con, path, table))
+    if found == "VIEW":
         why = "it is a view, and a release is a table. Name a table, or drop the view first."
         raise OutputError.of(f"{path}::{table}", why)
-    return kind is not None
+    return found is not None
 
 
-def foreseen(path: Path, table: str, frame: pl.DataFrame) -> bool:
+def foreseen(path: Path, table: str) -> bool:
     """Refuse what a table would be refused for, and write nothing.
 
     Parameters
@@ -215,8 +179,6 @@ def foreseen(path: Path, table: str, frame: pl.DataFrame) -> bool:
         The file; it is read where it is there.
     table : str
         Name of the table.
-    frame : polars.DataFrame
-        Rows like those of the release.
 
     Returns
     -------
@@ -226,25 +188,38 @@ def foreseen(path: Path, table: str, frame: pl.DataFrame) -> bool:
     Raises
     ------
     OutputError
-        The file is none of DuckDB, the target is a view, or DuckDB has no such columns.
+        The file is none of DuckDB or has no such schema, or the target is a view.
     """
     import duckdb
 
-    what = f"{path}::{table}"
-    there = False
+    there = path.exists()
     try:
-        if path.exists():
-            with duckdb.connect(str(path), read_only=True, config=CLOSED) as con:
-                there = refuse_view(con, path, table)
-        with duckdb.connect(config=CLOSED) as con:
-            con.register("given", frame.to_arrow())
-            con.execute("CREATE TABLE kept AS FROM given")
-            same = _rows(con, "kept").columns == frame.columns
+        with duckdb.connect(
+            str(path) if there else ":memory:", read_only=there, config=CLOSED
+        ) as con:
+            return refuse_view(con, path, table)
     except (duckdb.Error, OSError):
-        raise OutputError.of(what, REFUSED) from None
-    if not same:
-        raise OutputError.of(what, UNLIKE)
-    return there
+        raise OutputError.of(f"{path}::{table}", REFUSED) from None
+
+
+def through(frame: pl.DataFrame) -> pl.DataFrame:
+    """Write a table to a DuckDB in memory and read it again.
+
+    Raises
+    ------
+    InvalidDataError
+        It does not go in, or not come back.
+    """
+    import duckdb
+
+    fails = failed()
+    try:
+        with duckdb.connect(":memory:", config=CLOSED) as con:
+            con.register("given", frame.to_arrow())
+            con.execute("CREATE TABLE made AS FROM given")
+            return rows(con, "main.made")
+    except fails:
+        raise InvalidDataError.unreadable("DuckDB", "a type is foreign to it.") from None
 
 
 def _views(con: Any) -> list[tuple[str, str]]:
@@ -259,7 +234,7 @@ def _works(con: Any, view: tuple[str, str]) -> bool:
     import duckdb
 
     try:
-        con.execute(f"DESCRIBE FROM {'.'.join(map(_quoted, view))}")
+        con.execute(f"DESCRIBE FROM {'.'.join(map(quoted, view))}")
     except duckdb.Error:
         return False
     return True

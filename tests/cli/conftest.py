@@ -1,5 +1,7 @@
 """A small register, and the command line called in this process."""
 
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +18,20 @@ class Done:
     code: int
     out: str
     err: str
+
+
+def process(folder, *arguments):
+    """Run the program in a folder: its code, and what it said on standard error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "polars_microagg.cli.main", *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+    return done.returncode, done.stderr
 
 
 @pytest.fixture(scope="session")

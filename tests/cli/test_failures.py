@@ -52,8 +52,8 @@ def rare(path, table):
 CASES = {
     "corrupt parquet": ("in.parquet", lambda p, t: p.write_bytes(b"PAR1" + bytes(100) + b"PAR1"), 3, "not a whole Parquet"),
     "cut parquet": ("in.parquet", lambda p, t: (frame(p, t), p.write_bytes(p.read_bytes()[:-20])), 3, "not a whole Parquet"),
-    "short csv line": ("in.csv", ragged, 3, "does not have the 4 cells of the header"),
-    "long csv line": ("in.csv", longer, 3, "does not have the 4 cells of the header"),
+    "short csv line": ("in.csv", ragged, 3, "line 3 has 2 cell.s. and not the 4 of the header"),
+    "long csv line": ("in.csv", longer, 3, "line 3 has 5 cell.s. and not the 4 of the header"),
     "csv not utf-8": ("in.csv", lambda p, t: p.write_bytes(b"age,income\n\xff\xfe,2\n"), 3, "cannot be read"),
     "csv names twice": ("in.csv", lambda p, t: p.write_text("age,age\n1,2\n"), 3, "names a column twice"),
     "broken ndjson": ("in.ndjson", lambda p, t: p.write_text('{"age":\n'), 3, "not a whole Ndjson"),

@@ -41,5 +41,6 @@ def test_the_page_has_every_exit_code():
         0,
         1,
         130,
+        141,
         *CODES.values(),
     }

@@ -1,0 +1,137 @@
+"""What is wrong with a CSV file, and on which of its lines."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import IO, Any
+
+import numpy as np
+
+from polars_microagg.errors import InvalidDataError
+
+__all__ = ["line_of", "ragged", "refuse_encoding"]
+
+PIECE = 1 << 24
+"""Bytes that are looked at in one go."""
+
+BREAK = re.compile(r"\r\n|\r|\n")
+
+WIDE = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
+
+
+def refuse_encoding(file: IO[bytes]) -> None:
+    """Refuse a file that is not UTF-8, and leave it at its beginning.
+
+    Parameters
+    ----------
+    file : binary file
+        Open.
+
+    Raises
+    ------
+    InvalidDataError
+        Names the line where it ceases to be UTF-8.
+    """
+    file.seek(0)
+    start = file.read(2)
+    if start in WIDE:
+        raise InvalidDataError(f"it is {WIDE[start]}. Save it as UTF-8.")
+    file.seek(0)
+    decoder, lines = codecs.getincrementaldecoder("utf-8")(), 1
+    while piece := file.read(PIECE):
+        held = len(decoder.getstate()[0])
+        try:
+            decoder.decode(piece)
+        except UnicodeDecodeError as error:
+            lines += piece[: max(0, error.start - held)].count(b"\n")
+            raise _foreign(lines) from None
+        lines += piece.count(b"\n")
+    if decoder.getstate()[0]:
+        raise _foreign(lines)
+    file.seek(0)
+
+
+def _foreign(line: int) -> InvalidDataError:
+    return InvalidDataError(
+        f"line {line} has bytes that are not UTF-8, perhaps of Latin-1. Save it as UTF-8, as with "
+        "iconv -f latin1 -t utf-8."
+    )
+
+
+def ragged(file: IO[bytes], width: int, separator: str) -> InvalidDataError:
+    """Say which line is the first that has not as many cells as the header.
+
+    Parameters
+    ----------
+    file : binary file
+        Open, and UTF-8.
+    width : int
+        Cells of the header.
+    separator : str
+        What is between two cells.
+
+    Returns
+    -------
+    InvalidDataError
+        To be raised.
+    """
+    line, cells = "some line", "other"
+    with suppress(csv.Error), _records(file, separator) as reader:
+        lengths = np.fromiter(map(len, reader), dtype=np.int64)
+        wrong = np.flatnonzero((lengths != width) & (lengths > 0))
+        if len(wrong):
+            line = f"line {line_of(file, int(wrong[0]), separator, blank=True)}"
+            cells = str(lengths[wrong[0]])
+    return InvalidDataError(
+        f"{line} has {cells} cell(s) and not the {width} of the header. Complete it, or put cells "
+        "with a separator or a line break in quotes."
+    )
+
+
+def line_of(file: IO[bytes], record: int, separator: str, *, blank: bool = False) -> int:
+    r"""Find the line on which a record begins.
+
+    Parameters
+    ----------
+    file : binary file
+        Open, and UTF-8.
+    record : int
+        Its number; that of the header is 0.
+    separator : str
+        What is between two cells.
+    blank : bool, default False
+        Whether empty lines count as records.
+
+    Returns
+    -------
+    int
+        The number of the line, from 1 on.
+
+    Examples
+    --------
+    >>> line_of(io.BytesIO(b'age,note\n31,"two\nlines"\n\n47,one\n'), 2, ",")
+    5
+    """
+    with _records(file, separator) as reader:
+        records: Any = reader if blank else filter(None, reader)
+        cells: list[str] = next(islice(records, record, None), [])
+        return int(reader.line_num) - sum(len(BREAK.findall(cell)) for cell in cells)
+
+
+@contextmanager
+def _records(file: IO[bytes], separator: str) -> Iterator[Any]:
+    """Read a file record by record, as a spreadsheet does."""
+    file.seek(0)
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    limit = csv.field_size_limit(PIECE)
+    try:
+        yield csv.reader(text, delimiter=separator)
+    finally:
+        csv.field_size_limit(limit)
+        text.detach()

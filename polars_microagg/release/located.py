@@ -1,0 +1,137 @@
+"""Tables of DuckDB files: where they are, and what Polars reads of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.errors import InvalidDataError, OutputError
+
+__all__ = ["CLOSED", "FAILED", "failed", "kind", "located", "parts", "quoted", "read_table", "rows"]
+
+CLOSED: dict[str, Any] = {"enable_external_access": "false"}
+"""No statement on the file may read or write another."""
+
+SCHEMA = re.compile(r"(\w+)\.(\w+)")
+"""A table of another schema; any other name with a dot in it is that of a table of main."""
+
+FAILED: tuple[type[BaseException], ...] = (
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+    *(ValueError, NotImplementedError),
+)
+"""What the way between Polars, Arrow and DuckDB raises where a type is foreign to one of them."""
+
+
+def failed() -> tuple[type[BaseException], ...]:
+    """`FAILED`, and what DuckDB raises."""
+    import duckdb
+
+    return (*FAILED, duckdb.Error)
+
+
+def quoted(name: str) -> str:
+    """Write any name as an identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def kind(con: Any, schema: str, table: str) -> str | None:
+    """Kind of a table or view of that name, which DuckDB compares without case; None if none is."""
+    found = con.execute(
+        "SELECT table_type FROM information_schema.tables "
+        "WHERE lower(table_schema) = lower(?) AND lower(table_name) = lower(?)",
+        [schema, table],
+    ).fetchall()
+    return str(found[0][0]) if found else None
+
+
+def located(con: Any, table: str) -> str:
+    """Write a table, or one of another schema as ``schema.table``, as DuckDB reads it.
+
+    A table of the schema main whose own name has the dot goes first.
+    """
+    found = SCHEMA.fullmatch(table)
+    if not found or kind(con, "main", table):
+        return f"main.{quoted(table)}"
+    return f"{quoted(found[1])}.{quoted(found[2])}"
+
+
+def parts(con: Any, path: Path, table: str) -> tuple[str, str]:
+    """The schema and the name of a target; its schema must be there."""
+    if located(con, table).startswith("main."):
+        return "main", table
+    schema, _, name = table.partition(".")
+    known = con.execute(
+        "SELECT 1 FROM information_schema.schemata WHERE lower(schema_name) = lower(?)",
+        [schema],
+    )
+    if known.fetchall():
+        return schema, name
+    why = f"the file has no schema {schema!r}. Make it with CREATE SCHEMA, or name a table only."
+    raise OutputError.of(f"{path}::{table}", why)
+
+
+def rows(con: Any, place: str) -> pl.DataFrame:
+    """Read a table that `located` has written."""
+    frame: pl.DataFrame = con.sql(f"FROM {place}").pl()
+    return frame
+
+
+def _refuse_types(con: Any, place: str, what: str) -> None:
+    """Name the column whose type Polars does not have."""
+    fails = failed()
+    try:
+        columns = con.sql(f"DESCRIBE {place}").fetchall()
+    except fails:
+        return
+    for column, dtype, *_ in columns:
+        try:
+            con.sql(f"FROM {place} SELECT {quoted(column)} LIMIT 1").pl()
+        except fails:
+            # The values of an ENUM are in its type.
+            why = f"column {column!r} is of type {dtype.partition('(')[0]}, which Polars does not have."
+            way = "Cast it in a view, or leave it out there."
+            raise InvalidDataError.unreadable(what, f"{why} {way}") from None
+
+
+def read_table(path: Path, table: str) -> pl.DataFrame:
+    """Read a table of a DuckDB file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    table : str
+        Name of a table or view of its schema main, or ``schema.table``.
+
+    Returns
+    -------
+    polars.DataFrame
+        All rows.
+
+    Raises
+    ------
+    InvalidDataError
+        The file or the table cannot be read.
+    """
+    import duckdb
+
+    what = f"{path}::{table}"
+    if not path.is_file():
+        raise InvalidDataError.unreadable(what, "there is no such file. Check the name.")
+    try:
+        with duckdb.connect(str(path), read_only=True, config=CLOSED) as con:
+            place = located(con, table)
+            try:
+                return rows(con, place)
+            except FAILED:
+                _refuse_types(con, place, what)
+                raise
+    except duckdb.CatalogException:
+        why = "the file has no such table. List its tables with SHOW ALL TABLES in DuckDB."
+        raise InvalidDataError.unreadable(what, why) from None
+    except duckdb.Error:
+        why = "it is no DuckDB file, or it is open in another process."
+        raise InvalidDataError.unreadable(what, f"{why} Check it, or close it there.") from None
