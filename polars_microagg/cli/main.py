@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import NoReturn
 
 from polars_microagg._version import __version__
-from polars_microagg.cli import complete, demo, init, measure, methods, protect, report, verify
+from polars_microagg.cli import (
+    compare,
+    complete,
+    demo,
+    init,
+    methods,
+    protect,
+    report,
+    risk,
+    verify,
+)
 from polars_microagg.cli.exits import BUG, INTERRUPTED, UNREAD, code_of
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import as_flags, sent, show_json, tell
@@ -25,8 +35,8 @@ Command = tuple[str, str, Callable[[Parser], None], Callable[[Namespace], int]]
 
 COMMANDS: dict[str, Command] = {
     "protect": ("mask a table and publish it", protect.EXAMPLES, protect.add, protect.run),
-    "risk": ("measure a release", measure.RISK, measure.add_risk, measure.risk),
-    "compare": ("find the method", measure.COMPARE, measure.add_compare, measure.compare),
+    "risk": ("measure a release", risk.EXAMPLES, risk.add, risk.run),
+    "compare": ("find the method", compare.EXAMPLES, compare.add, compare.run),
     "report": ("write the page of a release", report.EXAMPLES, report.add, report.run),
     "verify": ("check a release", verify.EXAMPLES, verify.add, verify.run),
     "methods": ("list the methods", methods.EXAMPLES, methods.add, methods.run),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -11,24 +12,26 @@ from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.parameters import CHOICES, COMMON
 from polars_microagg.registry import Option, methods
 
-__all__ = ["Flag", "flags", "names_in", "number", "own_options", "split", "value_of"]
+__all__ = [
+    "Flag",
+    "add_choices",
+    "add_roles",
+    "flags",
+    "names_in",
+    "number",
+    "own_options",
+    "split",
+    "typed_as",
+    "value_of",
+]
 
 WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 OTHERS = (
-    "columns",
-    "k",
-    "method",
-    "strata",
-    "keep",
-    "drop",
-    "order_by",
-    "require",
-    "separator",
-    "output",
-    "overwrite",
+    *("columns", "k", "method", "strata", "keep", "drop", "order_by", "require", "separator"),
+    *("output", "overwrite", "seconds", "known", "ks"),
 )
-"""Options of protect that no method has."""
+"""Options that no method has, and of which messages speak."""
 
 
 class Flag:
@@ -88,6 +91,27 @@ def own_options() -> dict[str, Flag]:
 def flags() -> frozenset[str]:
     """Names of all options of protect, written with dashes."""
     return frozenset(name.replace("_", "-") for name in (*OTHERS, *COMMON, *own_options()))
+
+
+def typed_as(name: str) -> str:
+    """Write the name of a parameter as an option."""
+    return f"--{name.replace('_', '-')}"
+
+
+def add_roles(parser: ArgumentParser, about: str) -> None:
+    """Describe the options that say what becomes of each column."""
+    part = parser.add_argument_group("roles", about)
+    part.add_argument("--columns", action="append", metavar="A,B", help="masked together")
+    part.add_argument("--strata", action="append", metavar="C", help="kept; no group mixes them")
+    part.add_argument("--keep", action="append", metavar="D", help="released as they are")
+    part.add_argument("--drop", action="append", metavar="E", help="not released")
+
+
+def add_choices(part: Any) -> None:
+    """Describe the options that every method has."""
+    for name, choices in CHOICES.items():
+        part.add_argument(typed_as(name), metavar="|".join(choices), help=f"default {choices[0]}")
+    part.add_argument("--refine", action="store_const", const="true", help="search on afterwards")
 
 
 def number(text: str) -> Any:

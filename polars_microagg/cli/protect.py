@@ -15,7 +15,7 @@ import polars as pl
 from polars_microagg.cli import dry
 from polars_microagg.cli.bar import Bar
 from polars_microagg.cli.exits import code_of
-from polars_microagg.cli.options import names_in, own_options
+from polars_microagg.cli.options import add_choices, add_roles, names_in, own_options, typed_as
 from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import as_flags, sent, show, show_json, tell
@@ -23,7 +23,7 @@ from polars_microagg.cli.settings import Roles, apart, hash_key, roles, settings
 from polars_microagg.cli.source import add_separator, raw, source_of, typed_columns
 from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError
 from polars_microagg.frames.measures import classes
-from polars_microagg.parameters import CHOICES, COMMON
+from polars_microagg.parameters import COMMON
 from polars_microagg.progress import progress
 from polars_microagg.publish import Job, release
 from polars_microagg.registry import methods
@@ -47,28 +47,22 @@ def add(parser: Parser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="a file, file.duckdb::table, or -")
     parser.add_argument("--config", metavar="TOML", help="settings; microagg init writes one")
     add_separator(parser)
-    part = parser.add_argument_group("roles", "Every column has one; commas between names.")
-    part.add_argument("--columns", action="append", metavar="A,B", help="masked together")
-    part.add_argument("--strata", action="append", metavar="C", help="kept; no group mixes them")
-    part.add_argument("--keep", action="append", metavar="D", help="released as they are")
-    part.add_argument("--drop", action="append", metavar="E", help="not released")
+    add_roles(parser, "Every column has one; commas between names.")
     part = parser.add_argument_group("masking")
     part.add_argument("-k", "--k", metavar="K", help="smallest group size, at least 2")
     part.add_argument("--method", metavar="NAME", help="mdav by default; microagg methods")
-    for name, choices in CHOICES.items():
-        part.add_argument(_flag(name), metavar="|".join(choices), help=f"default {choices[0]}")
-    part.add_argument("--refine", action="store_const", const="true", help="search on afterwards")
+    add_choices(part)
     part.add_argument("--seed", metavar="N", help=f"default {COMMON['seed']}")
     part.add_argument("--order-by", action="append", metavar="F", help="fixes the order of records")
     part = parser.add_argument_group("options of single methods")
     for name, flag in own_options().items():
         if flag.switch:
-            part.add_argument(_flag(name), action="store_const", const="true", help=flag.help)
+            part.add_argument(typed_as(name), action="store_const", const="true", help=flag.help)
             part.add_argument(
-                _flag(f"no-{name}"), dest=name, action="store_const", const="false", help="off"
+                typed_as(f"no-{name}"), dest=name, action="store_const", const="false", help="off"
             )
         else:
-            part.add_argument(_flag(name), metavar="VALUE", help=flag.help.replace("%", "%%"))
+            part.add_argument(typed_as(name), metavar="VALUE", help=flag.help.replace("%", "%%"))
     part = parser.add_argument_group("publishing")
     part.add_argument("--require", action="append", metavar="'dld<=10'", help="or publish nothing")
     part.add_argument("--manifest", metavar="JSON", help="OUT.manifest.json by default")
@@ -77,10 +71,6 @@ def add(parser: Parser) -> None:
     part.add_argument("--overwrite", action="store_const", const=True, help="replace OUT")
     part.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
     part.add_argument("--json", action="store_true", help="the manifest on standard output")
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def run(given: Namespace) -> int:

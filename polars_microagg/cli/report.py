@@ -12,7 +12,7 @@ import polars as pl
 from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import tell
+from polars_microagg.cli.say import as_flags, tell
 from polars_microagg.cli.settings import apart, table_of
 from polars_microagg.cli.source import add_separator, source_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
@@ -51,16 +51,22 @@ def _map(before: pl.DataFrame, told: dict[str, Any], seconds: Any) -> pl.DataFra
     """Compare what methods reach at the k of the release and at those of the papers."""
     if seconds == 0:
         return None
+    if not isinstance(seconds, int | float) or not seconds > 0:
+        raise InvalidParameterError.kind("seconds", seconds, "a number above 0, or 0 for no map")
     config = told["config"]
     blocks = config["columns"]
-    return compare(
-        before,
-        blocks if len(blocks) > 1 else blocks[0],
-        ks=sorted({3, 5, 10, told["k"]["asked"]}),
-        strata=config["strata"] or None,
-        seconds=seconds,
-        **{name: config[name] for name in SHARED if name in config},
-    )
+    try:
+        return compare(
+            before,
+            blocks if len(blocks) > 1 else blocks[0],
+            ks=sorted({3, 5, 10, told["k"]["asked"]}),
+            strata=config["strata"] or None,
+            seconds=seconds,
+            **{name: config[name] for name in SHARED if name in config},
+        )
+    except InvalidParameterError as error:
+        tell(f"The report has no map: {as_flags(str(error))}")
+        return None
 
 
 def run(given: Namespace) -> int:

@@ -122,7 +122,7 @@ class Roles:
         return next((role for role, names in named.items() if name in names), "none")
 
 
-def roles(asked: Mapping[str, Any], table: Sequence[str]) -> Roles:
+def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = True) -> Roles:
     """Give every column its one role.
 
     Parameters
@@ -131,11 +131,13 @@ def roles(asked: Mapping[str, Any], table: Sequence[str]) -> Roles:
         Settings.
     table : sequence of str
         Columns of the table.
+    released : bool, default True
+        Whether the table will be released, so that every column needs a role.
 
     Returns
     -------
     Roles
-        Every column in one of them.
+        Every column that has one in one of them.
 
     Raises
     ------
@@ -162,7 +164,8 @@ def roles(asked: Mapping[str, Any], table: Sequence[str]) -> Roles:
             f"{_listed(twice)} has more than one role. Name it once, in --columns, --strata, --keep "
             "or --drop."
         )
-    if none := [name for name in table if name not in every]:
+    none = [name for name in table if name not in every]
+    if released and none:
         raise InvalidParameterError(
             f"{_listed(none)} has no role, and nothing is passed through by default. Add it to "
             "--columns, --strata, --keep or --drop."

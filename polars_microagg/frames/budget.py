@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 import polars as pl
 
@@ -13,7 +15,21 @@ from polars_microagg.errors import InvalidDataError, InvalidParameterError
 __all__ = ["Budget"]
 
 FEW, MORE = 100, 1_000
-"""Records on which a method is timed: on more if it seems too slow by the time for few."""
+"""Records on which a method is timed: on few, and if that takes no time, on more."""
+
+FIRST = ("mdav", "lowloss")
+"""What others are measured by, and what loses least: these are not left out for others."""
+
+TRIAL, LONGEST = 0.01, 0.25
+"""Share of the time left, and seconds, for the trial of a method; a longer one is guessed."""
+
+
+def _weight(method: str) -> float:
+    """How long a trial on few records takes, roughly, next to one that only sorts them."""
+    cost = registry.methods()[method].cost
+    if "+" in cost:
+        return 5000.0
+    return 4.0 if cost.startswith("n^2") else 60.0 if cost == "n" else 1.0
 
 
 class Budget:
@@ -41,16 +57,32 @@ class Budget:
         self._start = time.monotonic()
         self._seconds, self._frame, self._strata, self._run = seconds, frame, strata, run
         self._expected: dict[str, float] = {}
-        self._tried: set[str] = set()
+        self._unit = 0.0
+
+    def order(self, methods: Iterable[str]) -> list[str]:
+        """Put methods in the order of their turns: the two of most use, then the quickest."""
+        listed = sorted(dict.fromkeys(methods), key=lambda method: (_rank(method), _weight(method)))
+        return sorted(listed, key=lambda method: (_rank(method), self.expected(method)))
 
     def expected(self, method: str) -> float:
         """Seconds that a method is expected to take, by its time for few records."""
-        if self._seconds is None or self._frame.height <= FEW:
+        if self._seconds is None or not self._frame.height:
             return 0.0
         if method not in self._expected:
-            spent = self._passed() >= self._seconds
-            self._expected[method] = 0.0 if spent else self._timed(method, FEW)
+            guess = _weight(method) * self._unit
+            if guess > self._allowed() or self._left() <= 0:
+                return self._scaled(guess, method, min(FEW, self._frame.height))
+            self._expected[method] = self._timed(method, FEW)
         return self._expected[method]
+
+    def took(self, method: str, seconds: float) -> None:
+        """Learn how long a method has taken on all records."""
+        self._expected[method] = seconds
+
+    def enough(self, methods: Sequence[str]) -> int:
+        """Whole seconds in which at least one method can be expected to be done."""
+        quickest = self._timed(min(methods, key=_weight), MORE)
+        return math.ceil(2 * (time.monotonic() - self._start + quickest))
 
     def refusal(self, method: str, also: float) -> str | None:
         """Say why a method is not begun, if it is not.
@@ -69,14 +101,7 @@ class Budget:
         """
         if self._seconds is None:
             return None
-        left = self._seconds - self._passed()
-        expected = self.expected(method)
-        # Calls take some time for any number of records, so a guess by few of them is too high.
-        trial = expected * MORE / self._frame.height if self._frame.height > MORE else left
-        if expected + also >= left and trial < left and method not in self._tried:
-            self._tried.add(method)
-            self._expected[method] = expected = self._timed(method, MORE)
-            left = self._seconds - self._passed()
+        expected, left = self.expected(method), self._left()
         if expected + also < left:
             return None
         return (
@@ -85,17 +110,38 @@ class Budget:
             "fewer methods."
         )
 
-    def _passed(self) -> float:
-        return time.monotonic() - self._start
+    def _left(self) -> float:
+        return (self._seconds or 0.0) - (time.monotonic() - self._start)
+
+    def _allowed(self) -> float:
+        return TRIAL * max(self._left(), 0.0)
 
     def _timed(self, method: str, records: int) -> float:
+        """Time it on some records, and on more as long as that takes next to no time."""
+        if not self._unit and _weight(method) <= _weight(FIRST[0]):
+            self._once(method, FEW)  # the first call of all loads what later ones find ready
+        while True:
+            records = min(records, self._frame.height)
+            taken = self._once(method, records)
+            self._unit = self._unit or taken / _weight(method)
+            enough = 4 * taken > min(self._allowed(), LONGEST)
+            if enough or records in (MORE, self._frame.height):
+                return self._scaled(taken, method, records)
+            records = min(2 * records, MORE)
+
+    def _once(self, method: str, records: int) -> float:
+        records = min(records, self._frame.height)
         sample = self._frame.gather_every(self._frame.height // records).head(records)
         start = time.perf_counter()
-        try:
-            self._run(sample, method)
-        except (InvalidParameterError, InvalidDataError):
+        with suppress(InvalidParameterError, InvalidDataError):
             # The call for all records will say what is wrong.
-            return 0.0
-        taken = time.perf_counter() - start
+            self._run(sample, method)
+        return time.perf_counter() - start
+
+    def _scaled(self, taken: float, method: str, records: int) -> float:
         power = 2 if registry.methods()[method].cost.startswith("n^2") else 1
         return float(taken * sum((size / records) ** power for size in self._strata))
+
+
+def _rank(method: str) -> int:
+    return FIRST.index(method) if method in FIRST else len(FIRST)

@@ -18,7 +18,7 @@ from polars_microagg.frames.measures import classes, keys_of, selected
 from polars_microagg.frames.selection import Columns, Names, as_frame, names_of
 from polars_microagg.parameters import group_size
 
-__all__ = ["compare"]
+__all__ = ["TYPES", "compare"]
 
 MEASURES = ("loss", "il", "dld", "pld", "interval_disclosure", "dr", "score", "k_prime", "k_min")
 TYPES = {
@@ -30,6 +30,7 @@ TYPES = {
     "pareto": pl.Boolean(),
     "note": pl.String(),
 }
+"""Columns of the table."""
 
 
 def compare(
@@ -62,8 +63,9 @@ def compare(
     known, known_sample
         What an intruder knows, as for `assess`.
     seconds : float, optional
-        How long it may take in all: quick methods go first, and none is begun that is expected to
-        take longer than what is left, to go by its time for up to a thousand of the records.
+        How long it may take in all: MDAV and the method of this library go first, then the quickest,
+        and none is begun that is expected to take longer than what is left, to go by its time for
+        up to a thousand of the records.
     seed : int, default 0
         Seed of methods that draw at random, and of `known_sample`.
     **options : Any
@@ -82,7 +84,7 @@ def compare(
     Raises
     ------
     InvalidParameterError, InvalidDataError
-        No method can run: what keeps the first from it.
+        No method can run: what keeps the first from it, or how many seconds would do.
 
     Examples
     --------
@@ -117,7 +119,8 @@ def compare(
     )
     cells = [(method, k) for k in sizes for method in listed]
     rows, failed, last = dict[tuple[str, int], dict[str, Any]](), list[Exception](), 0.0
-    for method, k in sorted(cells, key=lambda cell: budget.expected(cell[0])):
+    turns = budget.order(listed)
+    for method, k in sorted(cells, key=lambda cell: turns.index(cell[0])):
         rows[method, k] = row = dict.fromkeys(TYPES) | {"method": method, "k": k}
         row["note"] = budget.refusal(method, last)
         if row["note"]:
@@ -130,10 +133,14 @@ def compare(
             failed.append(error)
             continue
         row["seconds"] = spent = time.perf_counter() - begun
+        budget.took(method, spent)
         row |= measured(masked)
         last = time.perf_counter() - begun - spent
-    if failed and not any(row["seconds"] for row in rows.values()):
-        raise failed[0]
+    if not any(row["seconds"] for row in rows.values()):
+        if failed:
+            raise failed[0]
+        need = f"at least {budget.enough(listed)}, in which one method can be expected to be done"
+        raise InvalidParameterError.kind("seconds", seconds, need)
     ordered = [rows[cell] for cell in cells]
     return pl.DataFrame(ordered, schema=TYPES).with_columns(pareto=_pareto(ordered))
 

@@ -1,39 +1,32 @@
-"""`microagg risk` and `microagg compare`: what a release risks, and which method to take."""
+"""`microagg risk`: what a release loses and risks."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from typing import Any
 
-from polars_microagg.cli.options import names_in, number, split
+from polars_microagg.cli.options import names_in
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import as_flags, show, show_json, table, tell
+from polars_microagg.cli.say import show, show_json, table
 from polars_microagg.cli.settings import table_of
-from polars_microagg.cli.source import add_separator, raw, source_of, typed_columns
+from polars_microagg.cli.source import add_separator, source_of
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.assess import assess
-from polars_microagg.frames.compare import compare as compared
 from polars_microagg.frames.measures import anonymity
-from polars_microagg.frames.recommend import recommend
-from polars_microagg.registry import assessed, methods
+from polars_microagg.registry import assessed
 from polars_microagg.release.manifest import read_manifest
 
-__all__ = ["add_compare", "add_risk", "compare", "risk"]
+__all__ = ["EXAMPLES", "add", "run"]
 
-RISK = example(
+EXAMPLES = example(
     "microagg risk masked.parquet --original patients.parquet",
     "microagg risk masked.parquet --original patients.parquet --known age --json",
     "microagg risk patients.parquet --columns age,income,region",
 )
-COMPARE = example(
-    "microagg compare patients.parquet --columns age,income --ks 3,5,10",
-    "microagg compare patients.parquet --columns age,income --methods mdav,lowloss --seconds 60 \\",
-    "    --require 'dld<=10' --json",
-)
 
 
-def add_risk(parser: Parser) -> None:
-    """Describe the options of `risk`."""
+def add(parser: Parser) -> None:
+    """Describe the options."""
     parser.add_argument("input", metavar="TABLE", help="the release, or any table")
     parser.add_argument("--original", metavar="IN", help="the table before, in the same order")
     parser.add_argument(
@@ -46,7 +39,7 @@ def add_risk(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
-def risk(given: Namespace) -> int:
+def run(given: Namespace) -> int:
     """Measure a release, or count the classes of one table."""
     place = source_of(given.input, None if given.original else given.separator)
     frame = place.read()
@@ -90,55 +83,3 @@ COUNTED = {
     "classes": "Distinct records on these columns.",
     "uniques": "Records alone in their class.",
 }
-
-
-def add_compare(parser: Parser) -> None:
-    """Describe the options of `compare`."""
-    parser.add_argument("input", metavar="IN", help="the table before masking")
-    parser.add_argument("--columns", action="append", metavar="A,B", help="to mask")
-    parser.add_argument("--methods", metavar="M,N", help="all that group records by default")
-    add_separator(parser)
-    parser.add_argument("--ks", default="3,5,10", metavar="3,5,10", help="group sizes")
-    parser.add_argument("--strata", action="append", metavar="C", help="no group mixes them")
-    parser.add_argument("--seconds", default="60", metavar="60", help="how long it may take")
-    parser.add_argument("--known", action="append", metavar="A", help="what an intruder knows")
-    parser.add_argument("--seed", default="0", metavar="N", help="default 0")
-    parser.add_argument(
-        "--require", action="append", metavar="'dld<=10'", help="what the line must meet"
-    )
-    parser.add_argument("--json", action="store_true", help="JSON on standard output")
-
-
-def compare(given: Namespace) -> int:
-    """Show methods side by side and recommend one line."""
-    listed = split(given.methods) if given.methods else None
-    for name in listed or ():
-        if name not in methods():
-            raise InvalidParameterError.choice("--methods", name, methods())
-    place = source_of(given.input, given.separator)
-    frame = raw(place)
-    names = names_in("columns", given.columns, frame.columns)
-    if not names:
-        raise InvalidParameterError(
-            "compare needs --columns, and none was given. Name them, as in --columns age,income."
-        )
-    found = compared(
-        typed_columns(place, frame, names),
-        names,
-        methods=listed,
-        ks=[number(k) for k in split(given.ks)],
-        strata=names_in("strata", given.strata, frame.columns) or None,
-        known=names_in("known", given.known, frame.columns) or None,
-        seconds=number(given.seconds),
-        seed=number(given.seed),
-    )
-    line = recommend(found, require=given.require or "dld<=10").row(0, named=True)
-    if given.json:
-        show_json({"compared": found.to_dicts(), "recommended": line})
-        return 0
-    shown = found.filter(found["note"].is_null()).drop("note")
-    show(table(shown.rows(), head=shown.columns))
-    for row in found.filter(found["note"].is_not_null()).to_dicts():
-        tell(f"{row['method']}, k={row['k']}: {as_flags(row['note'])}")
-    show(f"\n{as_flags(line['reason'])}")
-    return 0
