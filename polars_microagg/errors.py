@@ -58,14 +58,14 @@ def _shown(got: object) -> str:
     return repr(got) if got is None or isinstance(got, str | Number) else f"<{type(got).__name__}>"
 
 
-def _hint(name: object, known: Iterable[str]) -> str:
-    """Suggest the closest known name, or list what there is."""
+def _hint(name: object, known: Iterable[str], *, told: bool = False) -> str:
+    """Suggest the closest known name, or list what there is, if it was not told."""
     known = list(known)
     words = {other.lower(): other for other in known if isinstance(other, str)}
-    close = get_close_matches(str(name).lower(), words, n=1)
-    if close:
+    if close := get_close_matches(str(name).lower(), words, n=1):
         return f"Did you mean {words[close[0]]!r}?"
-    return f"Choose from {_names(known)}." if known else "There is none to choose from."
+    listed = f"Choose from {_names(known)}." if known else "There is none to choose from."
+    return "" if told else listed
 
 
 class MicroaggError(ValueError):
@@ -89,7 +89,7 @@ class InvalidParameterError(MicroaggError):
         choices = list(choices)
         return cls(
             f"{name}={_shown(got)} is not known; it must be one of {_names(choices)}. "
-            f"{_hint(got, choices)}"
+            f"{_hint(got, choices, told=True)}".rstrip()
         )
 
     @classmethod

@@ -23,8 +23,7 @@ TYPED = {
     ),
     "choice is data": Case(
         mg.InvalidParameterError,
-        "center=<Series> is not known; it must be one of 'mean', 'median'. Choose from 'mean', "
-        "'median'.",
+        "center=<Series> is not known; it must be one of 'mean', 'median'.",
         "age",
         options={"center": PEOPLE["name"]},
     ),

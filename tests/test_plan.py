@@ -105,7 +105,7 @@ def test_what_is_no_text_is_no_choice(name, value):
         ({"scale": "ROBUST"}, "Did you mean 'robust'?"),
         ({"center": "medain"}, "Did you mean 'median'?"),
         ({"nulls": "patern"}, "Did you mean 'pattern'?"),
-        ({"center": "mode5"}, "Choose from 'mean', 'median'."),
+        ({"center": "mode5"}, "it must be one of 'mean', 'median'."),
         ({"centre": "mean"}, "mdav has no option 'centre'. Did you mean 'center'?"),
         ({"sead": 3}, "mdav has no option 'sead'. Did you mean 'seed'?"),
         ({"stratum": "s"}, "mdav has no option 'stratum'. Did you mean 'strata'?"),

@@ -29,7 +29,7 @@ WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 OTHERS = (
     *("columns", "k", "method", "strata", "keep", "drop", "order_by", "require", "separator"),
-    *("output", "overwrite", "seconds", "known", "ks"),
+    *("output", "overwrite", "seconds", "known", "key", "ks", "hash_key_file"),
 )
 """Options that no method has, and of which messages speak."""
 

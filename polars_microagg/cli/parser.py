@@ -34,7 +34,9 @@ class Parser(argparse.ArgumentParser):
         if found := re.fullmatch(
             r"argument (?P<name>.*?): expected (one|at least one) argument", message
         ):
-            return f"{found['name']} needs a value, and none was given."
+            return f"{found['name'].rpartition('/')[2]} needs a value, and none was given."
+        if found := re.fullmatch(r"argument (?P<name>.*?): ignored explicit argument .*", message):
+            return f"{found['name'].rpartition('/')[2]} takes no value, and one was given."
         if found := re.search(
             r"invalid choice: (?P<got>.*) \(choose from (?P<known>.*)\)", message
         ):
@@ -43,15 +45,25 @@ class Parser(argparse.ArgumentParser):
             what = "command" if message.startswith("argument COMMAND") else "choice"
             return f"{self.prog} has no {what} {got!r}. {_hint(got, known)}"
         if found := re.fullmatch(r"the following arguments are required: (?P<names>.*)", message):
+            if found["names"] == "COMMAND":
+                return (
+                    f"{self.prog} needs a command first. There are {', '.join(self._commands())}."
+                )
             return f"{self.prog} needs {found['names']}, and none was given."
         return message[:1].upper() + message[1:] + "."
+
+    def _commands(self) -> list[str]:
+        return [str(name) for action in self._actions for name in action.choices or ()]
 
     def unknown(self, left: Sequence[str]) -> NoReturn:
         """Say which argument is not known, and which it may have been meant for."""
         name = left[0].partition("=")[0]
         if name.startswith("-"):
             known = [o for o in options_of(self) if o.startswith("--")]
-            said = f"{self.prog} has no option {name!r}. {_hint(name.replace('_', '-'), known)}"
+            hint = _hint(name.replace("_", "-"), known, few=True)
+            said = f"{self.prog} has no option {name!r}. {hint}".rstrip()
+        elif "--columns" not in options_of(self):
+            said = f"{self.prog} does not take {name!r} as well."
         else:
             said = (
                 f"{self.prog} was given {name!r} without an option before it. Names of columns go "
@@ -60,10 +72,12 @@ class Parser(argparse.ArgumentParser):
         raise InvalidParameterError(f"{said} See {self.prog} --help.")
 
 
-def _hint(name: str, known: Sequence[str]) -> str:
-    if close := get_close_matches(name, known, n=1):
-        return f"Did you mean {close[0]!r}?"
-    return f"There are {', '.join(known)}."
+def _hint(name: str, known: Sequence[str], *, few: bool = False) -> str:
+    """Suggest the closest; dashes, which all options begin with, do not make them alike."""
+    words = {word.lstrip("-"): word for word in known}
+    if close := get_close_matches(name.lstrip("-"), words, n=1):
+        return f"Did you mean {words[close[0]]!r}?"
+    return "" if few else f"There are {', '.join(known)}."
 
 
 def options_of(parser: argparse.ArgumentParser) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,7 @@ def job(asked: dict[str, Any], role: Roles) -> Job:
     if asked.get("k") is None:
         raise InvalidParameterError.missing_k("protect")
     blocks = role.blocks if len(role.blocks) > 1 else role.mask
+    _refuse_foreign(asked.get("method", "mdav"), options)
     return Job.of(
         blocks,
         asked["k"],
@@ -147,6 +148,18 @@ def job(asked: dict[str, Any], role: Roles) -> Job:
         dropped=role.drop,
         hash_key=hash_key(asked.get("hash_key_file")),
     )
+
+
+def _refuse_foreign(method: str, options: Iterable[str]) -> None:
+    """Say whose option it is that the method does not have."""
+    if method not in methods():
+        return
+    for name in set(options) & set(own_options()) - set(methods()[method].options):
+        having = list(own_options()[name].found)
+        which = f"{', '.join(having)} {'has' if len(having) == 1 else 'have'} it"
+        raise InvalidParameterError(
+            f"{method} has no option {typed_as(name)}; {which}. Leave it out, or take another --method."
+        )
 
 
 def _free(path: Path, overwrite: bool) -> None:

@@ -10,15 +10,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
-from polars_microagg.cli.options import flags
+from polars_microagg.cli.options import flags, typed_as
 from polars_microagg.release.manifest import dumped
 from polars_microagg.release.pipe import lost
 
 __all__ = ["as_flags", "plain", "sent", "show", "show_json", "table", "tell"]
 
-VALUE = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([\w.-]+)"""
+VALUE = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[([^\[\]]*)\]|([\w-][\w.-]*)"""
 ASSIGNED = re.compile(rf"\b([a-z_]+)=(?:{VALUE})(?!\w*\()")
 """A parameter of Python with its value."""
+
+NAMED = (
+    (re.compile(r"\bk=(?:'([^']*)'|(\S+)) is not a group size"), r"--k \1\2 is not a group size"),
+    (re.compile(r"(for example|Add) k=5\b"), r"\1 --k 5"),
+    (re.compile(r"\bLeave (\w+) out\b"), lambda found: f"Leave {_option(found[1])} out"),
+    (re.compile(r"\b(with) key="), r"\1 --key"),
+    (re.compile(r"\bUse method "), "Use --method "),
+    (re.compile(r" \(fill_nan\(None\), in SQL [^)]*\)\)"), ""),
+    (re.compile(r"\bmg\.methods\(\)"), "microagg methods"),
+)
+"""Other words of Python that messages have for its users."""
+
+OTHERWISE = {"hash_key": "hash_key_file"}
+"""Options that have another name here."""
+
+
+def _option(name: str) -> str:
+    return typed_as(name) if name.replace("_", "-") in flags() else name
 
 
 def plain(text: object) -> str:
@@ -33,19 +51,26 @@ def as_flags(text: str) -> str:
     --------
     >>> as_flags("Lower k, or use small_strata='null'.")
     'Lower k, or use --small-strata null.'
+    >>> as_flags("mic1d cannot honour center='median'. Leave center out.")
+    'mic1d cannot honour --center median. Leave --center out.'
     """
 
     def flag(found: re.Match[str]) -> str:
-        name, *values = found.groups()
-        if name not in known:
+        name, single, double, listed, bare = found.groups()
+        name = OTHERWISE.get(name, name)
+        if name == "k" or name.replace("_", "-") not in flags():
             return found[0]
-        text, bare = values[0] or values[1] or "", values[2] or ""
-        end = "." if bare.endswith(".") else ""
-        value = bare.removesuffix(".") or shlex.quote(text)
-        return (f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value}")) + end
+        if listed is not None:
+            names = ",".join(re.findall(r"'([^']*)'", listed))
+            return f"{typed_as(name)} {shlex.quote(names)}" if name == "key" else found[0]
+        end = "." if (bare or "").endswith(".") else ""
+        value = (bare or "").removesuffix(".") or shlex.quote(single or double or "")
+        return typed_as(name) + ("" if value == "True" else f" {value}") + end
 
-    known = {name.replace("-", "_") for name in flags()} - {"k"}
-    return ASSIGNED.sub(flag, text).replace("mg.methods()", "microagg methods")
+    text = ASSIGNED.sub(flag, text)
+    for words, here in NAMED:
+        text = words.sub(here, text)
+    return text
 
 
 def tell(text: str) -> None:

@@ -6,6 +6,7 @@ import tomllib
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,15 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None
     for name, value in found.items():
         if name not in _known():
-            raise InvalidParameterError.choice("a key of the configuration", name, _known())
+            close = get_close_matches(name, _known(), n=1)
+            way = (
+                f"Did you mean {close[0]!r}?"
+                if close
+                else "Write one to start from with microagg init."
+            )
+            raise InvalidParameterError(
+                f"The key {name!r} of the configuration is not known. {way}"
+            )
         kinds = KEYS.get(name)
         if kinds and (
             not isinstance(value, kinds) or (isinstance(value, bool) and kinds == (int,))

@@ -96,8 +96,14 @@ class Place:
             with suppress(OSError):  # a name may be too long to be looked up
                 if path.is_dir():
                     return cls(path, "folder")  # whoever reads from it or writes to it says so
-            raise InvalidParameterError.choice(
-                "the ending of " + repr(text), path.suffix, [*FORMATS, ".duckdb::table"]
+            if TABLE.fullmatch(f"{text}::table"):
+                raise InvalidParameterError(
+                    f"{text!r} names no table of the file. Write it behind, as in {text}::table."
+                )
+            known = ", ".join([*FORMATS, ".duckdb::table"])
+            raise InvalidParameterError(
+                f"{text!r} has the ending {path.suffix!r}, which is of no known format; it must be "
+                f"one of {known}. Name a file of another ending."
             )
         return cls(path, FORMATS[path.suffix.lower()], separator=separator)
 
