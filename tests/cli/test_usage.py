@@ -8,7 +8,6 @@ import tomllib
 import polars as pl
 import pytest
 
-from polars_microagg.cli.complete import SHELLS, script
 from polars_microagg.cli.main import COMMANDS, parsers
 from polars_microagg.cli.options import flags, own_options
 from polars_microagg.registry import methods
@@ -116,42 +115,6 @@ def test_every_option_of_every_method_is_an_option_here():
     }
     assert not set(own_options()) & (others | {"columns", "k", "method", "strata", "keep", "drop"})
     assert "small-strata" in flags()
-
-
-EVAL = """
-{script}
-COMP_WORDS=({words}); COMP_CWORD={at}; _microagg; printf '%s\\n' "${{COMPREPLY[@]}}"
-"""
-
-
-def completed(*words):
-    made = EVAL.format(
-        script=script("bash", dict(parsers())),
-        words=" ".join(f"'{word}'" for word in ("microagg", *words)),
-        at=len(words),
-    )
-    done = subprocess.run(["bash", "-c", made], capture_output=True, text=True, check=True)
-    assert not done.stderr
-    return done.stdout.split()
-
-
-def test_bash_completes(tmp_path, monkeypatch):
-    assert completed("pro") == ["protect"]
-    assert completed("protect", "--met") == ["--method"]
-    assert completed("protect", "in", "--method", "v") == ["vmdav"]
-    assert completed("compare", "--see") == ["--seed"]
-    assert completed("protect", "in", "--nulls", "") == ["raise", "impute", "pattern"]
-    (tmp_path / "patients.csv").touch()
-    monkeypatch.chdir(tmp_path)
-    assert completed("protect", "pat") == ["patients.csv"]
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_each_shell_has_a_script(shell, microagg):
-    done = microagg("completion", shell)
-    assert done.code == 0
-    assert "protect" in done.out
-    assert ("bashcompinit" in done.out) == (shell == "zsh")
 
 
 # --- The configuration -------------------------------------------------------------------------
