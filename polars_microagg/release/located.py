@@ -96,6 +96,19 @@ def _refuse_types(con: Any, place: str, what: str) -> None:
             raise InvalidDataError.unreadable(what, f"{why} {way}") from None
 
 
+def _refuse_huge(con: Any, place: str, what: str) -> None:
+    """Refuse whole numbers past 127 bits, which Arrow would make negative."""
+    for column, dtype, *_ in con.sql(f"DESCRIBE {place}").fetchall():
+        if dtype != "UHUGEINT":
+            continue
+        ((largest,),) = con.sql(f"FROM {place} SELECT max({quoted(column)})").fetchall()
+        if largest is not None and largest >= 2**127:
+            why = (
+                f"column {column!r} of type UHUGEINT has numbers past 127 bits. Cast it in a view."
+            )
+            raise InvalidDataError.unreadable(what, why)
+
+
 def read_table(path: Path, table: str) -> pl.DataFrame:
     """Read a table of a DuckDB file.
 
@@ -124,6 +137,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     try:
         with duckdb.connect(str(path), read_only=True, config=CLOSED) as con:
             place = located(con, table)
+            _refuse_huge(con, place, what)
             try:
                 return rows(con, place)
             except FAILED:

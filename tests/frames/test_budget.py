@@ -25,7 +25,8 @@ class Clock:
 
     def mask(self, some, method):
         self.tried.append((method, some.height))
-        power = 2 if registry.methods()[method].cost.startswith("n^2") else 1
+        cost = registry.methods()[method].cost
+        power = 2 if cost.startswith("n^2") and "+" not in cost else 1
         self.now += self.costs[method] * (some.height / FEW) ** power
 
 

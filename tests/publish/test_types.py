@@ -220,3 +220,15 @@ def test_a_type_of_duckdb_that_polars_lacks_is_named(made, named, tmp_path):
         con.execute(f"CREATE TABLE t AS SELECT 1 AS age, {made} AS x")
     with pytest.raises(mg.InvalidDataError, match=f"column 'x' is of type {named}, which Polars"):
         Place.of(tmp_path / "in.duckdb::t").read()
+
+
+def test_numbers_of_duckdb_that_would_become_negative_are_refused(tmp_path):
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "in.duckdb")) as con:
+        con.execute("CREATE TABLE t AS SELECT unnest([NULL, 1::UHUGEINT << 126]) AS x")
+    assert Place.of(tmp_path / "in.duckdb::t").read()["x"].to_list() == [None, 2**126]
+    with duckdb.connect(str(tmp_path / "in.duckdb")) as con:
+        con.execute("INSERT INTO t VALUES (1::UHUGEINT << 127)")
+    with pytest.raises(mg.InvalidDataError, match="column 'x' of type UHUGEINT has numbers past"):
+        Place.of(tmp_path / "in.duckdb::t").read()
