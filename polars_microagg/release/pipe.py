@@ -42,7 +42,7 @@ def deliver(content: bytes) -> None:
     try:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
-        taken = _taken(sys.stdout.fileno())
+        taken = _taken()
     except OSError as error:
         raise lost(error) from None
     if not taken:
@@ -61,8 +61,12 @@ def lost(error: OSError) -> OutputError:
     return OutputError.of("standard output", why.get(error.errno or 0) or said(error))
 
 
-def _taken(descriptor: int) -> bool:
+def _taken() -> bool:
     """Wait for the reader of a pipe; False if it left some of it."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except ValueError:  # what stands for standard output has no file
+        return True
     if not stat.S_ISFIFO(os.fstat(descriptor).st_mode) or not hasattr(select, "poll"):
         return True
     ends = select.poll()

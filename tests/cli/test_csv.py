@@ -1,12 +1,16 @@
 """CSV files as people have them: read as they are, or refused on the right line, never guessed."""
 
 import datetime as dt
+import io
 import shlex
 
 import polars as pl
 import pytest
 
+import polars_microagg as mg
+from polars_microagg.release import lines
 from polars_microagg.release.csv import typed
+from polars_microagg.release.lines import refuse_encoding
 
 from .conftest import process
 
@@ -95,6 +99,14 @@ def test_the_separator_is_a_key_of_the_configuration_that_init_writes(tmp_path):
     code, said = process(tmp_path, "protect", "in.csv", "-o", "o.csv", "--config", "job.toml")
     assert code == 0, said
     assert pl.read_csv(tmp_path / "o.csv").height == 20
+
+
+@pytest.mark.parametrize("piece", [1, 2, 3, 5, 11, 64])
+def test_the_line_does_not_depend_on_how_much_is_read_at_a_time(piece, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE", piece)
+    refuse_encoding(io.BytesIO("é\n\nüü\n€\n".encode()))
+    with pytest.raises(mg.InvalidDataError, match="^line 4 has bytes that are not UTF-8"):
+        refuse_encoding(io.BytesIO("é\n\nüü\n€".encode() + b"\xff\n\n"))
 
 
 @pytest.mark.parametrize("mark", [";;", "a", '"', "", "é", "."])
