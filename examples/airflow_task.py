@@ -10,9 +10,10 @@ import polars_microagg as mg
 
 def release(source: str, target: str) -> dict[str, object]:
     """Publish what is 5-anonymous and loses little; what is returned holds no record."""
-    patients = pl.scan_parquet(source).drop("patient_id")
+    patients = pl.scan_parquet(source)
+    roles = {"strata": "region", "drop": "patient_id"}
     required = ["k=5", "loss<=30"]
-    told = mg.publish(patients, target, ["age", "income"], 5, strata="region", require=required)
+    told = mg.publish(patients, target, ["age", "income"], 5, require=required, **roles)
     return {"sha256": told["output"]["sha256"], "k": told["k"]["found"], **told["rows"]}
 
 

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
 import polars as pl
 
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.frames.assess import assess
-from polars_microagg.frames.door import Request, mask_frame
-from polars_microagg.frames.measures import keys_of, selected, verify
-from polars_microagg.frames.selection import Columns, Names, as_frame, by_name
-from polars_microagg.parameters import COMMON, group_size
-from polars_microagg.registry import methods
+from polars_microagg.frames.door import mask_frame
+from polars_microagg.frames.measures import verify
+from polars_microagg.frames.reading import collected, schema_of
+from polars_microagg.frames.selection import (
+    Columns,
+    Names,
+    Others,
+    as_frame,
+    by_name,
+    names_of,
+)
 from polars_microagg.release.advice import advice, of_release
 from polars_microagg.release.files import Place
+from polars_microagg.release.job import Job
 from polars_microagg.release.manifest import (
     SCHEMA,
     VERSION,
@@ -31,92 +37,12 @@ from polars_microagg.release.manifest import (
     seal,
     tools,
 )
-from polars_microagg.release.require import Requirement, judged, possible, requirements
+from polars_microagg.release.require import judged
+from polars_microagg.release.roles import Rest
 from polars_microagg.release.stage import stage
 from polars_microagg.release.types import refuse_types
 
 __all__ = ["Job", "publish", "release"]
-
-SHORTEST = 16
-"""Bytes of a key; a shorter one can be guessed, and with it the input."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is asked of a release, checked before anything is read."""
-
-    columns: Any
-    k: int
-    method: str | None = "mdav"
-    options: dict[str, Any] = field(default_factory=dict)
-    require: tuple[Requirement, ...] = ()
-    dropped: tuple[str, ...] = ()
-    hash_key: bytes | None = None
-
-    @classmethod
-    def of(
-        cls,
-        columns: object,
-        k: object,
-        method: object,
-        options: dict[str, Any],
-        *,
-        require: Any = (),
-        dropped: Sequence[str] = (),
-        hash_key: bytes | None = None,
-    ) -> Self:
-        """Check all that can be checked without a table."""
-        if method is None:
-            k = group_size(k)
-            if own := [name for name in options if name != "strata"]:
-                raise InvalidParameterError.option("publish without a method", own[0], ["strata"])
-        else:
-            k = Request.of(method, columns, k, options).plan.k
-        if hash_key is not None and len(hash_key) < SHORTEST:
-            need = f"a key of at least {SHORTEST} bytes"
-            raise InvalidParameterError.kind("hash_key", f"{len(hash_key)} bytes", need)
-        asked = tuple(requirements(require))
-        possible(asked, None if method is None else k)
-        return cls(columns, k, method, options, asked, tuple(dropped), hash_key)  # type: ignore[arg-type]
-
-    def blocks(self, frame: pl.DataFrame) -> list[list[str]]:
-        """Columns whose equal values are counted together."""
-        if self.method is None:
-            return selected(frame, self.columns)
-        plan = Request.of(self.method, self.columns, self.k, self.options).kernel(frame.schema).plan
-        if plan.groups_cells:
-            return [[name] for block in plan.blocks for name in block]
-        return [list(block) for block in plan.blocks]
-
-    def strata(self, frame: pl.DataFrame) -> list[str]:
-        """Columns that keep records apart."""
-        return list(keys_of(frame, "strata", self.options.get("strata")))
-
-    def config(self, frame: pl.DataFrame) -> dict[str, Any]:
-        """The whole configuration, with the defaults that hold."""
-        own = {}
-        if self.method is not None:
-            own = {name: o.default for name, o in methods()[self.method].options.items()}
-            own = {**COMMON, "order_by": None, **own}
-        return {
-            **own,
-            **{name: _plain(value) for name, value in self.options.items()},
-            "method": self.method,
-            "k": self.k,
-            "columns": self.blocks(frame),
-            "strata": self.strata(frame),
-            "require": [str(requirement) for requirement in self.require],
-        }
-
-
-def _plain(value: Any) -> Any:
-    """Write an option as JSON can hold it."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def publish(
@@ -127,6 +53,8 @@ def publish(
     *,
     method: str | None = "mdav",
     strata: Names = None,
+    keep: Others = None,
+    drop: Others = None,
     original: Any = None,
     require: str | Sequence[str] = (),
     manifest: str | os.PathLike[str] | None = None,
@@ -139,18 +67,24 @@ def publish(
     Parameters
     ----------
     frame : polars.DataFrame or polars.LazyFrame
-        The table; drop first what is not to be released.
+        The table, of which every column is masked, a stratum, kept or dropped; none is passed
+        through by default.
     path : str or path
         A file whose ending tells the format (parquet, csv, arrow, arrows, ndjson), or a table of a
         DuckDB file written ``file.duckdb::table``.
     columns : str, selector, list, or list of lists
-        What to mask; all other columns are released as they are.
+        What to mask.
     k : int
         Smallest group size, at least 2.
     method : str or None, default 'mdav'
         Name of a method; None if `frame` is masked already.
     strata : str or list of str, optional
         Columns whose values keep records apart.
+    keep : str, selector or list, optional
+        Columns to release as they are. A selector means those that are left: ``cs.all()`` all that
+        are not masked, strata or named to be dropped.
+    drop : str, selector or list, optional
+        Columns not to release; a selector as in `keep`.
     original : polars.DataFrame or polars.LazyFrame, optional
         With ``method=None``, the table before masking, to measure against; rows match by position.
     require : str or list of str, optional
@@ -159,7 +93,8 @@ def publish(
     manifest : str or path, optional
         Where the manifest is written; beside the file by default, as ``NAME.manifest.json``.
     overwrite : bool, default True
-        Whether a file that is there may be replaced; it stays until the new one is verified.
+        Whether a file that is there may be replaced, at once and whole; it stays until the new
+        one is verified. The command line asks for ``--overwrite``.
     hash_key : bytes, optional
         Key of at least 16 bytes for a hash of the rows that came in and for the seal of the
         manifest; there is neither without.
@@ -173,6 +108,10 @@ def publish(
 
     Raises
     ------
+    InvalidParameterError
+        A column has no role, or two; or another parameter is wrong. Nothing was read.
+    InvalidDataError
+        The table cannot be read or masked. What its plan said is left out, as it may hold values.
     NotAnonymousError
         What was written does not have k equal records everywhere; nothing was published.
     RequirementError
@@ -183,21 +122,26 @@ def publish(
     Examples
     --------
     >>> import tempfile, polars_microagg as mg
-    >>> people = pl.LazyFrame({"age": [23, 25, 47, 51]})
+    >>> people = pl.LazyFrame({"name": ["A", "B", "C", "D"], "age": [23, 25, 47, 51]})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     told = mg.publish(people, f"{folder}/ages.parquet", "age", k=2, require="loss<=10")
-    ...     pl.read_parquet(f"{folder}/ages.parquet")["age"].to_list(), told["k"]["found"]
-    ([24, 24, 49, 49], 2)
+    ...     told = mg.publish(people, f"{folder}/p.parquet", "age", k=2, drop="name", require="loss<=9")
+    ...     pl.read_parquet(f"{folder}/p.parquet").to_dict(as_series=False), told["k"]["found"]
+    ({'age': [24, 24, 49, 49]}, 2)
     """
     if strata is not None:
         options["strata"] = strata
+    rest = Rest.of(keep, drop)
     job = Job.of(columns, k, method, options, require=require, hash_key=hash_key)
     place = Place.of(path)
     if method is not None and original is not None:
         need = "left out with a method, which masks the frame that is given"
         raise InvalidParameterError.kind("original", type(original).__name__, need)
-    table = as_frame(frame).lazy().collect()
-    before = table if original is None else as_frame(original).lazy().collect()
+    table = as_frame(frame)
+    masked_names = [name for block in job.blocks(table) for name in block]
+    dropped = rest.dropped(schema_of(table), masked_names, job.strata(table))
+    job = replace(job, dropped=tuple(dropped))
+    table = _read(table, job)
+    before = table if original is None else collected(as_frame(original), "original")
     masked = table if method is None else None
     unmeasured = method is None and original is None
     return release(
@@ -209,6 +153,14 @@ def publish(
         record=None if manifest is None else Path(manifest),
         overwrite=overwrite,
     )[0]
+
+
+def _read(table: pl.DataFrame | pl.LazyFrame, job: Job) -> pl.DataFrame:
+    """Read what is wanted: all of it for a hash, and else nothing that is only dropped."""
+    if isinstance(table, pl.LazyFrame) and job.hash_key is None:
+        unread = set(job.dropped).difference(names_of("order_by", job.options.get("order_by")))
+        table = table.select(by_name(name) for name in schema_of(table) if name not in unread)
+    return collected(table)
 
 
 def release(
@@ -230,14 +182,16 @@ def release(
     release still waits, and what it raises stops it.
     """
     started = _now()
-    blocks, strata = job.blocks(original), job.strata(original)
+    table = original if masked is None else masked
+    blocks, strata = job.blocks(table), job.strata(table)
     names = [name for block in blocks for name in block]
     with stage(place, record, overwrite) as staged:
+        wanted = [name for name in table.columns if name not in job.dropped]
+        refuse_types(table.select(map(by_name, wanted)), place.format, place)
         if masked is None:
-            released = original.select(by_name(n) for n in original.columns if n not in job.dropped)
-            refuse_types(released, place.format, place)
             stages("masking")
-            masked = mask_frame(released, job.method, job.columns, job.k, job.options)
+            masked = mask_frame(original, job.method, job.columns, job.k, job.options)
+        masked = masked.select(by_name(n) for n in masked.columns if n not in job.dropped)
         stages("writing")
         staged.write(masked)
         stages("reading again")
@@ -256,7 +210,7 @@ def release(
         # Who asks for k means records, also where k was to hold in each block or column alone.
         whole = [each["smallest"] for each in class_sizes(reread, [names], strata)]
         verdicts = judged(job.require, {**found, "k": whole[0], "rows": reread.height})
-        config = job.config(original)
+        config = job.config(table)
         finished = max(started, _now())
         told = {
             "schema": SCHEMA,
@@ -311,6 +265,8 @@ def _warned(
     given: dict[str, Any] = {"strata": roles["stratum"], "kept": roles["keep"]}
     if original is None:
         return of_release(released, blocks, job.k, **given)
+    # A table that is masked already may have columns that the one before it has not.
+    given = {what: [n for n in names if n in original.columns] for what, names in given.items()}
     center = str(job.options.get("center", "mean"))
     return advice(original, released, blocks, job.k, center=center, **given)
 

@@ -194,9 +194,10 @@ def test_etl_example_releases_what_it_says(tmp_path):
     assert files == {"patients.parquet", "patients_masked.parquet"}
 
 
-def test_right_uses_run():
+def test_right_uses_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     uses = runpy.run_path(str(ROOT / "tests" / "typed_uses.py"))
-    for name in ("functions", "pipes", "measures", "namespaces"):
+    for name in ("functions", "pipes", "measures", "publishing", "namespaces"):
         uses[name](uses["DATA"])
 
 

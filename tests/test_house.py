@@ -30,7 +30,7 @@ TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PYTHON}
 
 INSIDE = {
     *(".errors", ".partition", ".kernels", ".progress", ".registry", ".parameters", ".plan"),
-    ".evaluate",
+    *(".evaluate", ".requirement"),
     "numpy",
 }
 ROOMS = {
@@ -42,6 +42,7 @@ ROOMS = {
     "kernels": {"numpy", ".partition", ".kernels"},
     "registry": {"numpy", ".partition"},
     "evaluate": {".registry"},
+    "requirement": {".errors"},
     "methods": {"numpy", ".partition", ".kernels", ".progress", ".registry", ".methods"},
     "metrics": {"numpy", ".partition", ".kernels", ".registry"},
     "parameters": INSIDE - {".plan", ".parameters"},
@@ -211,8 +212,25 @@ def test_a_call_stays_one_lazy_node(path):
         if node.func.attr == "map_batches":
             flags = {k.arg: ast.unparse(k.value) for k in node.keywords}
             assert flags["is_elementwise"] == flags["returns_scalar"] == "False"
-        if path.name not in ("measures.py", "assess.py", "bound.py", "compare.py", "plot.py"):
-            assert node.func.attr != "collect"
+
+
+RUNNING = ("measures.py", "assess.py", "bound.py", "compare.py", "plot.py")
+"""What returns a number, a small table or a chart, and so reads the whole one."""
+
+
+@each(sorted((PACKAGE / "frames").glob("*.py")))
+def test_a_mask_runs_no_plan(path):
+    named = {node.id for node in ast.walk(TREES[path]) if isinstance(node, ast.Name)}
+    assert path.name in (*RUNNING, "reading.py") or "collected" not in named
+
+
+@each([path for path in MODULES if path.name not in ("reading.py", "spark.py")])
+def test_a_plan_of_the_user_runs_in_one_place(path):
+    """Where its errors are stripped of the values of records that they hold."""
+    called = {node.attr for node in ast.walk(TREES[path]) if isinstance(node, ast.Attribute)}
+    assert "collect" not in called
+    # Of selectors, the schema is that of an empty table.
+    assert path.name == "selection.py" or "collect_schema" not in called
 
 
 def test_stubs_name_what_there_is():

@@ -4,7 +4,7 @@ Run ``mypy --strict`` and ``pyright`` on this file. Every ignore below is needed
 found no error there would say so.
 """
 
-from typing import assert_type
+from typing import Any, assert_type
 
 import polars as pl
 import polars.selectors as cs
@@ -47,6 +47,12 @@ def measures(df: pl.DataFrame) -> None:
     assert_type(mg.k_min(df, masked, ["a", "b"]), int | None)
 
 
+def publishing(df: pl.DataFrame) -> None:
+    told = mg.publish(df.lazy(), "a.parquet", "a", 2, keep=cs.all(), drop=["r", cs.temporal()])
+    assert_type(told, dict[str, Any])
+    mg.publish(df, "a.parquet", ["a"], 2, strata="r", keep="b", require=["k=2", "dld<=90"])
+
+
 def namespaces(df: pl.DataFrame) -> None:
     assert_type(mg.MicroaggFrame(df), "mg.MicroaggFrame[pl.DataFrame]")
     assert_type(mg.MicroaggFrame(df).mdav(["a", "b"], k=2), pl.DataFrame)
@@ -70,5 +76,7 @@ def wrong(df: pl.DataFrame) -> None:
     mg.univariate(df, "a", 2, seed="x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     df.pipe(mg.mdav, ["a"], k="2")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     df.pipe(mg.mdav, ["a"])  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
+    mg.publish(df, "a.parquet", "a", 2, keep=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mg.publish(df, "a.parquet", "a", 2, require=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.verify(df, "a")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.assess(df)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

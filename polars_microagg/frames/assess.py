@@ -15,6 +15,7 @@ from polars_microagg.evaluate import evaluate, inputs
 from polars_microagg.frames.columns import can_mask, refuse, require, values
 from polars_microagg.frames.known import Attack, Known, attack
 from polars_microagg.frames.measures import classes, keys_of, selected
+from polars_microagg.frames.reading import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame, by_name, names_of
 from polars_microagg.kernels.distinct import class_sizes
 from polars_microagg.parameters import check_option
@@ -238,7 +239,8 @@ def assess(
     └──────┴──────┴───────┘
     """
     entries = _entries(metrics)
-    before, after = (as_frame(table).lazy().collect() for table in (original, masked))
+    before = collected(as_frame(original), "original")
+    after = collected(as_frame(masked), "masked")
     keys, parts = keys_of(before, "key", key), keys_of(before, "by", by)
     names = _shared(before, after, columns, (*keys, *parts))
     what = attack(known, known_sample, seed, names, after)
@@ -330,7 +332,8 @@ def measure(
             listed = [*entry.options, "known", "known_sample", "key", "seed"]
             raise InvalidParameterError.option(name, option, listed)
         check_option(entry.options[option], value)
-    before, after = (as_frame(table).lazy().collect() for table in (original, masked))
+    before = collected(as_frame(original), "original")
+    after = collected(as_frame(masked), "masked")
     key = shared.get("key")
     names = _shared(before, after, columns, keys_of(before, "key", key))
     sample, seed = shared.get("known_sample"), shared.get("seed", 0)

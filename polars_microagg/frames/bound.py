@@ -10,6 +10,7 @@ from polars_microagg import registry
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.frames.columns import refuse, require, values
 from polars_microagg.frames.measures import selected
+from polars_microagg.frames.reading import collected
 from polars_microagg.frames.selection import Columns, as_frame, by_name
 from polars_microagg.kernels.bound import lagrangian_bound, neighbour_bound
 from polars_microagg.kernels.refine import refined, squares_within
@@ -80,7 +81,7 @@ def lower_bound(frame: Any, columns: Columns, k: int, *, effort: float = 0.0) ->
         what, instead = "several blocks of columns", "Ask for the floor of one block at a time."
         raise InvalidParameterError.cannot("lower_bound", what, instead)
     names = list(blocks[0])
-    table = table.lazy().select(by_name(name) for name in names).collect()
+    table = collected(table.lazy().select(by_name(name) for name in names))
     x = np.empty((table.height, len(names)), order="F")
     for j, name in enumerate(names):
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.

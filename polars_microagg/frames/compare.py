@@ -15,6 +15,7 @@ from polars_microagg.frames.budget import Budget
 from polars_microagg.frames.door import mask_frame
 from polars_microagg.frames.known import Known
 from polars_microagg.frames.measures import classes, keys_of, selected
+from polars_microagg.frames.reading import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame, names_of
 from polars_microagg.parameters import group_size
 
@@ -95,7 +96,7 @@ def compare(
     """
     if seconds is not None and (isinstance(seconds, bool | str) or not seconds > 0):
         raise InvalidParameterError.kind("seconds", seconds, "a number above 0")
-    frame = as_frame(frame).lazy().collect()
+    frame = collected(as_frame(frame))
     names = [name for block in selected(frame, columns) for name in block]
     listed = _methods(methods)
     asked = ks if isinstance(ks, Iterable) and not isinstance(ks, str) else [ks]

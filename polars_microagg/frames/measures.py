@@ -10,6 +10,7 @@ import polars as pl
 from polars_microagg import registry
 from polars_microagg.errors import InvalidParameterError, NotAnonymousError
 from polars_microagg.frames.confidential import distinct_values, farthest
+from polars_microagg.frames.reading import collected, schema_of
 from polars_microagg.frames.selection import (
     Columns,
     Names,
@@ -66,7 +67,7 @@ def methods() -> pl.DataFrame:
 
 def selected(frame: pl.DataFrame | pl.LazyFrame, columns: object) -> list[list[str]]:
     """Names of each block of columns."""
-    schema = frame.collect_schema()
+    schema = schema_of(frame)
     blocks = [[n for item in block for n in resolve(item, schema)] for block in blocks_of(columns)]
     if not all(blocks):
         raise InvalidParameterError.no_columns()
@@ -75,7 +76,7 @@ def selected(frame: pl.DataFrame | pl.LazyFrame, columns: object) -> list[list[s
 
 def keys_of(frame: pl.DataFrame | pl.LazyFrame, what: str, names: object) -> tuple[str, ...]:
     """Check a parameter that names columns of a table."""
-    listed, schema = names_of(what, names), frame.collect_schema()
+    listed, schema = names_of(what, names), schema_of(frame)
     for name in listed:
         if name not in schema:
             raise InvalidParameterError.unknown_column(what, name, schema)
@@ -89,11 +90,10 @@ def classes(
     keys = list(dict.fromkeys([*names, *strata]))
     numbered = frame.lazy().select(by_name(name).alias(str(i)) for i, name in enumerate(keys))
     empty = pl.all_horizontal(pl.col(str(i)).is_null() for i in range(len(names)))
-    return (
+    return collected(
         numbered.group_by(str(i) for i in range(len(keys)))
         .agg(pl.len().alias("size"))
         .select("size", empty.alias("empty"))
-        .collect()
     )
 
 
@@ -243,7 +243,7 @@ def _learned(
     """What is learned of some columns from others, at worst."""
     columns = [by_name(name).alias(f"c{i}") for i, name in enumerate(hidden)]
     numbered = [by_name(name).alias(str(i)) for i, name in enumerate(keys)]
-    table = frame.lazy().select(*numbered, *columns).collect()
+    table = collected(frame.lazy().select(*numbered, *columns))
     # Classes are numbered from 0 by the first row of each.
     first = table.with_row_index("row").select(
         pl.col("row").min().over(str(i) for i in range(len(keys)))

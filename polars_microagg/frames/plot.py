@@ -19,6 +19,7 @@ from polars_microagg.frames.bins import histogram
 from polars_microagg.frames.columns import can_mask, refuse
 from polars_microagg.frames.drawing import altair, printable
 from polars_microagg.frames.measures import keys_of, selected
+from polars_microagg.frames.reading import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame
 from polars_microagg.parameters import group_size
 
@@ -40,11 +41,11 @@ class MicroaggPlot:
     """
 
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
-        self._frame: pl.DataFrame = frame.lazy().collect()
+        self._frame = collected(frame)
 
     def _pair(self, masked: Any, columns: Any) -> tuple[pl.DataFrame, list[str]]:
         """Bring the masked table and the names of columns that both tables have."""
-        after: pl.DataFrame = as_frame(masked).lazy().collect()
+        after = collected(as_frame(masked), "masked")
         if after.height != self._frame.height:
             raise InvalidDataError.rows(self._frame.height, after.height)
         if columns is None:

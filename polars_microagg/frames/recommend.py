@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import operator
-import re
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.requirement import Requirement, read
 
 __all__ = ["recommend"]
 
-OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    **{"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt},
-    "=": operator.eq,
-}
-PATTERN = re.compile(r"\s*(\w+)\s*(<=|>=|<|>|=)\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*%?\s*")
 PER_CENT = {"loss", "il", "dld", "pld", "interval_disclosure", "dr"}
 NEEDED = {"method", "k", "loss"}
-
-
-class _Need(NamedTuple):
-    """One requirement: a measure, how it compares, and a limit."""
-
-    measure: str
-    sign: str
-    limit: float
-
-    def __str__(self) -> str:
-        return f"{self.measure} {self.sign} {_written(self.measure, self.limit)}"
-
-    def found(self, row: dict[str, Any]) -> float | None:
-        """What a line has; of k not what was asked for, but what came out."""
-        value: float | None = row[self.measure]
-        return row.get("k_min", value) if self.measure == "k" else value
-
-    def met(self, row: dict[str, Any]) -> bool:
-        """Tell whether a line meets it; what was not measured does not."""
-        value = self.found(row)
-        return value is not None and OPERATORS[self.sign](value, self.limit)
-
-    def short(self, row: dict[str, Any]) -> float:
-        """How far a line is from meeting it, as a share of the limit."""
-        value = self.found(row)
-        if value is None:
-            return float("inf")
-        return 0.0 if self.met(row) else abs(value - self.limit) / (abs(self.limit) or 1.0)
 
 
 def recommend(compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10") -> pl.DataFrame:
@@ -100,31 +66,33 @@ def recommend(compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10
             f"None of the {compared.height} line(s) of compared was measured, so none can be "
             "recommended. Read their notes, and allow other methods or more seconds."
         )
-    good = [row for row in rows if all(need.met(row) for need in needs)]
+    good = [row for row in rows if all(need.met(_found(need, row)) for need in needs)]
     chosen = min(good, key=_least) if good else min(rows, key=lambda row: _nearest(row, needs))
     reason = _reason(chosen, needs, len(good), len(rows)) if good else _missed(chosen, needs, rows)
     table = pl.DataFrame([chosen], schema=compared.schema)
     return table.with_columns(met=pl.lit(bool(good)), reason=pl.lit(reason))
 
 
-def _needs(require: object, compared: pl.DataFrame) -> list[_Need]:
+def _needs(require: object, compared: pl.DataFrame) -> list[Requirement]:
     measures = [name for name, dtype in compared.schema.items() if dtype.is_numeric()]
-    listed = [require] if isinstance(require, str) else require
-    if not isinstance(listed, Sequence) or not listed:
-        raise InvalidParameterError.kind("require", require, "a text such as 'dld<=10', or a list")
-    needs = []
-    for text in listed:
-        found = PATTERN.fullmatch(text) if isinstance(text, str) else None
-        if not found:
-            form = "a measure, one of <= < >= > =, and a number, such as 'dld<=10'"
-            raise InvalidParameterError.kind("require", text, form)
-        measure, sign, limit = found.groups()
-        if measure not in measures:
-            raise InvalidParameterError.choice("require", measure, measures)
-        # k is the least size that is asked for, however it is written.
-        sign = ">=" if sign == "=" and measure == "k" else sign
-        needs.append(_Need(measure, sign, float(limit)))
+    if not (needs := read(require, measures)):
+        need = 'a text such as "dld<=10", or a list with one'
+        raise InvalidParameterError.kind("require", require, need)
     return needs
+
+
+def _found(need: Requirement, row: dict[str, Any]) -> float | None:
+    """What a line has; of k not what was asked for, but what came out."""
+    value: float | None = row[need.name]
+    return row.get("k_min", value) if need.name == "k" else value
+
+
+def _short(need: Requirement, row: dict[str, Any]) -> float:
+    """How far a line is from meeting a requirement, as a share of the bound."""
+    value = _found(need, row)
+    if value is None:
+        return float("inf")
+    return 0.0 if need.met(value) else abs(value - need.bound) / (abs(need.bound) or 1.0)
 
 
 def _least(row: dict[str, Any]) -> tuple[float, ...]:
@@ -132,8 +100,8 @@ def _least(row: dict[str, Any]) -> tuple[float, ...]:
     return row["loss"], -row["k"], float("inf") if risk is None else risk
 
 
-def _nearest(row: dict[str, Any], needs: list[_Need]) -> tuple[float, ...]:
-    return sum(need.short(row) for need in needs), *_least(row)
+def _nearest(row: dict[str, Any], needs: list[Requirement]) -> tuple[float, ...]:
+    return sum(_short(need, row) for need in needs), *_least(row)
 
 
 def _written(measure: str, value: float | None) -> str:
@@ -142,22 +110,26 @@ def _written(measure: str, value: float | None) -> str:
     return f"{value:.3g} %" if measure in PER_CENT else f"{value:.6g}"
 
 
-def _line(row: dict[str, Any], needs: list[_Need]) -> str:
-    shown = dict.fromkeys(["loss", *(need.measure for need in needs)])
+def _asked(needs: list[Requirement]) -> str:
+    return " and ".join(f"{n.name} {n.sign} {_written(n.name, n.bound)}" for n in needs)
+
+
+def _line(row: dict[str, Any], needs: list[Requirement]) -> str:
+    shown = dict.fromkeys(["loss", *(need.name for need in needs)])
     if "k" in shown and row.get("k_min", row["k"]) != row["k"]:
         shown |= {"k_min": None}
     values = ", ".join(f"{name} {_written(name, row[name])}" for name in shown if name != "k")
     return f"{row['method']}, k={row['k']} ({values})"
 
 
-def _reason(row: dict[str, Any], needs: list[_Need], good: int, measured: int) -> str:
-    asked = " and ".join(map(str, needs))
+def _reason(row: dict[str, Any], needs: list[Requirement], good: int, measured: int) -> str:
+    asked = _asked(needs)
     count = f"{good} of {measured} lines {'meets' if good == 1 else 'meet'} this."
     return f"Lowest loss with {asked}: {_line(row, needs)}. {count}"
 
 
-def _missed(row: dict[str, Any], needs: list[_Need], rows: list[dict[str, Any]]) -> str:
-    asked = " and ".join(map(str, needs))
+def _missed(row: dict[str, Any], needs: list[Requirement], rows: list[dict[str, Any]]) -> str:
+    asked = _asked(needs)
     return (
         f"None of {len(rows)} lines has {asked}. Nearest: {_line(row, needs)}. Compare larger ks "
         "or other columns, or relax what is required; do not release this as if it were met."

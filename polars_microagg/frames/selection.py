@@ -10,15 +10,18 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.reading import quietly
 
 __all__ = [
     "Columns",
     "F",
     "Names",
+    "Others",
     "Schema",
     "as_frame",
     "blocks_of",
     "by_name",
+    "items_of",
     "names_of",
     "refuse_repeated",
     "resolve",
@@ -28,6 +31,8 @@ F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 Columns: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr | Sequence[str | pl.Expr]]"
 """A name, a selector, a list of them, or a list of lists: blocks masked each on its own."""
 Names: TypeAlias = "str | Sequence[str] | None"
+Others: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | None"
+"""A name, a selector, or a list of them: columns that have another role than to be masked."""
 Schema: TypeAlias = "Mapping[str, pl.DataType]"
 
 
@@ -54,31 +59,47 @@ def blocks_of(columns: object) -> list[list[str | pl.Expr]]:
     for block in blocks:
         if not block:
             raise InvalidParameterError.no_columns()
-        for item in block:
-            if not isinstance(item, str | pl.Expr):
-                raise InvalidParameterError.kind("columns", type(item).__name__, need)
-            if isinstance(item, pl.Expr) and not item.meta.is_column_selection():
-                raise InvalidParameterError.kind("columns", str(item), need)
+        _refuse_others("columns", block, need)
     refuse_repeated([item for block in blocks for item in block if isinstance(item, str)])
     return blocks
 
 
-def refuse_repeated(names: list[str]) -> None:
+def items_of(what: str, given: object) -> list[str | pl.Expr]:
+    """Check a parameter that names columns or selects them."""
+    need = "a column name, a selector, or a list of them"
+    items = [given] if isinstance(given, str | pl.Expr) else () if given is None else given
+    if not isinstance(items, Sequence) or isinstance(items, bytes):
+        raise InvalidParameterError.kind(what, type(given).__name__, need)
+    _refuse_others(what, items, need)
+    refuse_repeated([item for item in items if isinstance(item, str)], what)
+    return list(items)
+
+
+def _refuse_others(what: str, items: Sequence[object], need: str) -> None:
+    """Refuse what is neither a name nor a selection of columns."""
+    for item in items:
+        if not isinstance(item, str | pl.Expr):
+            raise InvalidParameterError.kind(what, type(item).__name__, need)
+        if isinstance(item, pl.Expr) and not item.meta.is_column_selection():
+            raise InvalidParameterError.kind(what, str(item), need)
+
+
+def refuse_repeated(names: list[str], what: str = "columns") -> None:
     """Refuse a column that is listed twice."""
     if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise InvalidParameterError.duplicate("columns", repeated)
+        raise InvalidParameterError.duplicate(what, repeated)
 
 
-def resolve(item: str | pl.Expr, schema: Schema) -> list[str]:
+def resolve(item: str | pl.Expr, schema: Schema, what: str = "columns") -> list[str]:
     """Names behind a name or a selector."""
     if isinstance(item, str):
         if item not in schema:
-            raise InvalidParameterError.unknown_column("columns", item, schema)
+            raise InvalidParameterError.unknown_column(what, item, schema)
         return [item]
     try:
         return pl.LazyFrame(schema=schema).select(item).collect_schema().names()
     except pl.exceptions.ColumnNotFoundError:
-        raise InvalidParameterError.unknown_column("columns", str(item), schema) from None
+        raise InvalidParameterError.unknown_column(what, str(item), schema) from None
 
 
 def by_name(name: str) -> pl.Expr:
@@ -93,6 +114,11 @@ class _Stream:
     __arrow_c_stream__: Callable[..., object]
 
 
+def _labels(frame: Any) -> list[str]:
+    """Names of the columns of a table that is not of polars, if it says them."""
+    return [name for name in getattr(frame, "columns", ()) if isinstance(name, str)]
+
+
 def as_frame(frame: Any) -> Any:
     """Take a polars frame as it is and anything that speaks Arrow as a DataFrame."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
@@ -100,6 +126,7 @@ def as_frame(frame: Any) -> Any:
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
         # Pandas knows which of its columns are an index; of the others only the stream is wanted.
         pandas = type(frame).__module__.partition(".")[0] == "pandas"
-        return pl.DataFrame(frame if pandas else _Stream(frame.__arrow_c_stream__))
+        source = frame if pandas else _Stream(frame.__arrow_c_stream__)
+        return quietly(lambda: pl.DataFrame(source), "frame", lambda: _labels(frame))
     need = "a polars DataFrame or LazyFrame, or a table that exports Arrow"
     raise InvalidParameterError.kind("frame", type(frame).__name__, need)

@@ -11,6 +11,7 @@ import polars as pl
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.columns import unit
 from polars_microagg.frames.measures import selected
+from polars_microagg.frames.reading import collected, schema_of
 from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.leaves.call import leaf_columns, leaf_plan, leaf_size
@@ -112,7 +113,7 @@ def fit_leaves(
     size = leaf_size(size, plan)
     frame = as_frame(sample_or_frame)
     names = names_in(frame, columns, plan)
-    frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    frame = collected(frame)
     refuse_missing((name, *missing_in(frame[name])) for name in names)
     whole = records is None
     n = frame.height if records is None else whole_number("records", records, RECORDS, frame.height)
@@ -169,7 +170,7 @@ def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) ->
         need = "one list of columns; mask each of several lists in a call of its own"
         raise InvalidParameterError.kind("columns", f"{len(blocks)} lists", need)
     refuse_repeated(blocks[0])
-    schema = frame.collect_schema()
+    schema = schema_of(frame)
     for name in blocks[0]:
         refuse_type(name, schema[name])
     leaf_columns(blocks[0], plan)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.reading import collected
 from polars_microagg.frames.selection import as_frame, resolve
 from polars_microagg.leaves.bare import without_notes
 from polars_microagg.leaves.budget import parts_of
@@ -240,7 +241,7 @@ class Leaves:
         >>> masked = mg.fit_leaves(people, "age", k=5, size=20).mask(people)
         >>> mg.verify(masked, "age", k=5)
         """
-        frame = as_frame(frame).lazy().collect()
+        frame = collected(as_frame(frame))
         leaf = self.assign(frame).to_numpy()
         leaf = self.merge(np.bincount(leaf, minlength=len(self.tree))).after_merging(leaf)
         ties = fingerprints(frame, without=self.columns)

@@ -1,82 +1,25 @@
-"""What a release has to reach before it is published, such as "k=5" or "dld<=10"."""
+"""What a release has to reach before it is published, held against what was measured."""
 
 from __future__ import annotations
 
 import math
-import operator
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import combinations
-from typing import Any, Self
+from typing import Any
 
 from polars_microagg import registry
 from polars_microagg.errors import InvalidParameterError, RequirementError
+from polars_microagg.requirement import COUNTS, Requirement, read
 
-__all__ = ["COUNTS", "Requirement", "judged", "possible", "requirements"]
-
-COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "<=": operator.le,
-    ">=": operator.ge,
-    "<": operator.lt,
-    ">": operator.gt,
-    "=": operator.eq,
-}
-WRITTEN = re.compile(r"\s*(\w+)\s*(<=|>=|==|=|<|>)\s*([^\s<>=]+)\s*")
-COUNTS = ("k", "rows")
-"""What can be required besides the measures; both are least numbers when written with =."""
+__all__ = ["judged", "possible", "requirements"]
 
 
-@dataclass(frozen=True)
-class Requirement:
-    """One bound on one measure.
-
-    Examples
-    --------
-    >>> Requirement.read("dld<=10").met(8.5), Requirement.read("k=5").met(6)
-    (True, True)
-    """
-
-    name: str
-    sign: str
-    bound: float
-
-    @classmethod
-    def read(cls, text: object) -> Self:
-        """Read a requirement as it is written."""
-        found = WRITTEN.fullmatch(text) if isinstance(text, str) else None
-        need = 'a measure, a sign and a number, as in "k=5" or "dld<=10"'
-        if not found:
-            raise InvalidParameterError.kind("require", text, need)
-        name, sign, number = found.groups()
-        known = (*COUNTS, *registry.assessed())
-        if name not in known:
-            raise InvalidParameterError.choice("measure", name, known)
-        try:
-            bound = float(number)
-        except ValueError:
-            bound = math.nan
-        if not math.isfinite(bound):
-            raise InvalidParameterError.kind("require", text, need)
-        sign = ">=" if sign in ("=", "==") and name in COUNTS else sign.replace("==", "=")
-        return cls(name, sign, bound)
-
-    def __str__(self) -> str:
-        """Write the requirement, so that it reads as the same."""
-        short, whole = f"{self.bound:g}", str(self.bound).removesuffix(".0")
-        return f"{self.name}{self.sign}{short if float(short) == self.bound else whole}"
-
-    def met(self, value: float | None) -> bool:
-        """Tell whether a value meets it; what could not be measured does not."""
-        return value is not None and COMPARE[self.sign](value, self.bound)
-
-
-def requirements(texts: str | Iterable[str]) -> list[Requirement]:
-    """Read one or several requirements.
+def requirements(given: object) -> list[Requirement]:
+    """Read what is required of a release: a measure of `assess`, or a count.
 
     Parameters
     ----------
-    texts : str or iterable of str
+    given : str or list of str
         As written.
 
     Returns
@@ -84,7 +27,7 @@ def requirements(texts: str | Iterable[str]) -> list[Requirement]:
     list of Requirement
         In that order.
     """
-    return [Requirement.read(text) for text in ([texts] if isinstance(texts, str) else texts)]
+    return read(given, (*COUNTS, *registry.assessed()))
 
 
 def possible(required: Iterable[Requirement], k: int | None) -> None:

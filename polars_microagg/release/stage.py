@@ -7,7 +7,7 @@ import hashlib
 import io
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,19 +38,9 @@ WAY = "Write Parquet, or check the disk."
 class Staged:
     """A release that waits: written, read again, and not yet seen by anybody."""
 
-    def __init__(self, place: Place, record: Path | None, held: ExitStack) -> None:
-        self._place, self._record = place, record
-        self._swap: Any = None
+    def __init__(self, place: Place, record: Path | None, swap: Any) -> None:
+        self._place, self._record, self._swap = place, record, swap
         self._buffer = io.BytesIO()
-        if place.piped:
-            if record is not None:
-                checked(record)
-        elif place.table:
-            from polars_microagg.release.tables import TableSwap
-
-            self._swap = held.enter_context(TableSwap(place.path, place.table, _required(record)))
-        else:
-            self._swap = held.enter_context(Swap(place.path, _required(record)))
 
     @property
     def _file(self) -> Any:
@@ -186,6 +176,19 @@ def types(frame: pl.DataFrame) -> dict[str, str]:
     return {name: type_name(dtype) for name, dtype in frame.schema.items()}
 
 
+def _swap(place: Place, record: Path | None) -> Any:
+    """What takes the place of a file or table; nothing takes that of a stream."""
+    if place.piped:
+        if record is not None:
+            checked(record)
+        return nullcontext()
+    if place.table:
+        from polars_microagg.release.tables import TableSwap
+
+        return TableSwap(place.path, place.table, _required(record))
+    return Swap(place.path, _required(record))
+
+
 def _required(record: Path | None) -> Path:
     if record is None:
         raise OutputError.of("the manifest", "it has no place. Name one.")
@@ -216,8 +219,8 @@ def stage(place: Place, record: Path | None, overwrite: bool) -> Iterator[Staged
         The target cannot be written, or is there and may not be replaced.
     """
     record = record or place.record
-    with ExitStack() as held:
-        staged = Staged(place, record, held)
+    with _swap(place, record) as swap:
+        staged = Staged(place, record, swap)
         _refuse_what_is_there(place, record, overwrite, bool(place.table) and staged.there())
         yield staged
 

@@ -11,7 +11,7 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -81,16 +81,46 @@ def writable(path: Path) -> None:
         raise OutputError.of(path, f"{os.strerror(errno.EROFS if fixed else errno.EACCES)}.")
 
 
+class _Folder:
+    """A folder that is locked while it is open; it closes when nobody knows it any more.
+
+    An interrupt between two instructions may pass by every `finally`, and a process that goes on
+    after it must not wait for a lock of its own.
+    """
+
+    _descriptor = -1
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY)
+
+    def lock(self) -> None:
+        """Wait until no other writer has it."""
+        with suppress(OSError):
+            _fcntl.flock(self._descriptor, _fcntl.LOCK_EX)
+
+    def close(self) -> None:
+        """Let go of it, of the lock first, as what comes after may be interrupted."""
+        if self._descriptor >= 0:
+            with suppress(OSError):
+                _fcntl.flock(self._descriptor, _fcntl.LOCK_UN)
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
+
+    __del__ = close
+
+
 @contextmanager
 def _locked(*folders: Path) -> Iterator[None]:
     """Let one writer at a time change names in these folders."""
-    with ExitStack() as held:
+    opened: list[_Folder] = []
+    try:
         for folder in sorted({folder.resolve() for folder in folders}) if _fcntl else ():
-            descriptor = os.open(folder, os.O_RDONLY)
-            held.callback(os.close, descriptor)
-            with suppress(OSError):
-                _fcntl.flock(descriptor, _fcntl.LOCK_EX)
+            opened.append(_Folder(folder))
+            opened[-1].lock()
         yield
+    finally:
+        for each in opened:
+            each.close()
 
 
 def _settle(folder: Path) -> None:
@@ -136,11 +166,11 @@ class Swap:
         """Make the temporary file, and clear away what a killed writer left."""
         checked(self.target)
         checked(self.record)
+        self.path = self.target.parent / f"{self._stem}-{secrets.token_hex(4)}.part"
         try:
             with _locked(self.target.parent, self.record.parent):
                 self.recover(lambda: sha256_of(self.target))
                 self._sweep()
-                self.path = self.target.parent / f"{self._stem}-{secrets.token_hex(4)}.part"
                 opened = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
                 self.file: IO[bytes] = os.fdopen(opened, "w+b")
                 if _fcntl:
@@ -148,6 +178,9 @@ class Swap:
                         _fcntl.flock(opened, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
         except OSError as error:
             raise OutputError.of(self.target, said(error)) from None
+        except BaseException:
+            self._remove()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -155,8 +188,11 @@ class Swap:
         with suppress(OSError):
             self.file.close()
         if not self._done:
-            with suppress(OSError):
-                self.path.unlink()
+            self._remove()
+
+    def _remove(self) -> None:
+        with suppress(OSError):
+            self.path.unlink()
 
     def recover(self, digest: Callable[[], str]) -> None:
         """Put back the record that was set aside and fits the target, and clear away the others."""

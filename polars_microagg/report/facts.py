@@ -20,6 +20,7 @@ from polars_microagg.frames.assess import assess, matrices
 from polars_microagg.frames.bins import histogram
 from polars_microagg.frames.columns import refuse
 from polars_microagg.frames.measures import classes, keys_of, selected
+from polars_microagg.frames.reading import collected
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.kernels.moments import moments, present
 from polars_microagg.parameters import group_size
@@ -98,7 +99,8 @@ class Facts:
             Counts and measures.
         """
         k = group_size(k)
-        before, after = (as_frame(table).lazy().collect() for table in (original, masked))
+        before = collected(as_frame(original), "original")
+        after = collected(as_frame(masked), "masked")
         if before.height != after.height:
             raise InvalidDataError.rows(before.height, after.height)
         blocks, keys = selected(before, columns), list(keys_of(after, "strata", strata))

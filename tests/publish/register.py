@@ -24,7 +24,7 @@ MASKED = ["age", "income", "born", "paid"]
 
 
 def publish(path, frame=PEOPLE, **options):
-    return mg.publish(frame, path, MASKED, 5, strata="region", **options)
+    return mg.publish(frame, path, MASKED, 5, strata="region", **{"keep": "id"} | options)
 
 
 def holds(place, **options):

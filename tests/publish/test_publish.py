@@ -5,6 +5,7 @@ import hmac
 import json
 
 import polars as pl
+import polars.selectors as cs
 import pytest
 
 import polars_microagg as mg
@@ -85,25 +86,16 @@ def test_the_hash_of_a_file_is_that_of_any_other_tool(tmp_path):
 
 def test_a_masked_table_is_published_without_a_method(tmp_path):
     masked = mg.mdav(PEOPLE, MASKED, 5, strata="region")
-    told = mg.publish(
-        masked, tmp_path / "o.parquet", MASKED, 5, method=None, strata="region", original=PEOPLE
-    )
+    made = {"method": None, "strata": "region", "keep": "id"}
+    told = mg.publish(masked, tmp_path / "o.parquet", MASKED, 5, original=PEOPLE, **made)
     assert told["measures"]["loss"] > 0
-    again = mg.publish(masked, tmp_path / "p.parquet", MASKED, 5, method=None, strata="region")
+    again = mg.publish(masked, tmp_path / "p.parquet", MASKED, 5, **made)
     assert again["measures"] == {}
     assert again["config"]["method"] is None
     with pytest.raises(mg.NotAnonymousError, match="not 5-anonymous"):
-        mg.publish(PEOPLE, tmp_path / "q.parquet", MASKED, 5, method=None, strata="region")
+        mg.publish(PEOPLE, tmp_path / "q.parquet", MASKED, 5, **made)
     with pytest.raises(mg.RequirementError, match="found no value"):
-        mg.publish(
-            masked,
-            tmp_path / "q.parquet",
-            MASKED,
-            5,
-            method=None,
-            strata="region",
-            require="dld<=10",
-        )
+        mg.publish(masked, tmp_path / "q.parquet", MASKED, 5, require="dld<=10", **made)
     assert not (tmp_path / "q.parquet").exists()
 
 
@@ -152,7 +144,7 @@ TAMPER = {
 def test_a_manifest_that_was_changed_is_found_out(what, tmp_path):
     key, place = b"k" * 16, Place.of(tmp_path / "out.parquet")
     source = Place.of(tmp_path / "in.duckdb::people")
-    mg.publish(PEOPLE, tmp_path / "in.duckdb::people", ["age"], 2, method="mdav")
+    mg.publish(PEOPLE, tmp_path / "in.duckdb::people", ["age"], 2, keep=cs.all())
     before = source.read()
     publish(place.path, before, hash_key=key, require="dld<=90")
     options = {"original": source, "hash_key": key}
