@@ -14,6 +14,7 @@ from polars_microagg import registry
 
 METHODS = registry.methods()
 COLUMNWISE = [name for name, method in METHODS.items() if method.columnwise]
+JOINT = [name for name, method in METHODS.items() if not method.columnwise]
 GROUPING = [name for name, m in METHODS.items() if m.unit == "record" and not m.columnwise]
 ENGINES = ["in-memory", "streaming"]
 
@@ -33,10 +34,29 @@ def table(n: int = 60, seed: int = 5) -> pl.DataFrame:
 
 
 TABLE = table()
+NARROW = table(72, seed=11).drop("c")
+BOTH = pl.struct("a", "b")
+
+
+def coarse(n: int = 90, seed: int = 1) -> pl.DataFrame:
+    """A table with many equal values, so that order decides."""
+    random = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "id": np.arange(n),
+            "region": pl.Series(np.array(["n", "s", "w"])[random.integers(0, 3, n)].tolist()),
+            "a": random.integers(0, 12, n),
+            "b": random.integers(0, 5, n) / 4,
+        }
+    )
 
 
 def same(got: pl.DataFrame, expected: pl.DataFrame) -> None:
     assert_frame_equal(got, expected, check_exact=True)
+
+
+def call(expression: pl.Expr, method: str, *arguments: Any, **options: Any) -> pl.Expr:
+    return getattr(expression.microagg, method)(*arguments, **options)
 
 
 def everywhere(frame: pl.DataFrame, columns: Any, k: int, method: str, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Types between themselves and float64: every case worked by hand."""
+"""Types between themselves and float64, as they come out: every case worked by hand."""
 
 import datetime as dt
 from decimal import Decimal
@@ -8,11 +8,9 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.frames.columns import can_mask, emit, numbers, require, unit, values
-from polars_microagg.partition import Masked, Strata
 
-NOW = 1_700_000_000 * 10**9
-"""Nanoseconds since 1970 in 2023: far past 2**53, so that float64 loses the last digits."""
+from .typed import NOW, SIGNED, UNSIGNED, series
+
 TOP = 10**38 - 1
 
 
@@ -23,11 +21,6 @@ def one_group(steps, kind, **options):
     assert masked.n_unique() == 1
     assert masked.dtype == (pl.Float64 if options.get("dtype") == "float" else kind)
     return masked[0]
-
-
-def series(steps, dtype):
-    """Series from the integers behind a temporal type."""
-    return pl.Series(steps, dtype=pl.Int64).cast(dtype)
 
 
 # --- Integers ---------------------------------------------------------------------------------
@@ -56,8 +49,6 @@ NEGATIVE = [
     ([-2, 1], 0),  # -0.5
     ([-2, 5], 2),  # 1.5
 ]
-SIGNED = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128]
-UNSIGNED = [pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.UInt128]
 
 
 @pytest.mark.parametrize(("steps", "centre"), ODD_AND_EVEN)
@@ -282,157 +273,3 @@ def test_a_constant_float32_keeps_its_bits():
 )
 def test_float_output_is_not_rounded(dtype, steps, centre):
     assert one_group(steps, dtype, dtype="float") == centre
-
-
-# --- The way in -------------------------------------------------------------------------------
-
-
-def test_integers_that_float64_cannot_hold_count_from_the_smallest_of_their_stratum():
-    column = pl.Series([2**60 + 5, 7, 2**60 + 2, 11])
-    strata = Strata(np.array([0, 2, 1, 3]), np.array([2, 2]))
-    assert numbers(column, strata).tolist() == [3.0, 0.0, 0.0, 4.0]
-    assert numbers(pl.Series([3, 9]), Strata.whole(2)).tolist() == [3.0, 9.0]
-
-
-@pytest.mark.parametrize(
-    ("column", "found"),
-    [
-        (pl.Series(["1.10", "-0.01"]).cast(pl.Decimal(5, 2)), [110.0, -1.0]),
-        (pl.Series([dt.date(1970, 1, 3)]), [2.0]),
-        (series([2], pl.Datetime("ms")), [2.0]),
-        (series([-3], pl.Duration("us")), [-3.0]),
-        (pl.Series([1.5], dtype=pl.Float32), [1.5]),
-        (pl.Series([], dtype=pl.Int64), []),
-    ],
-)
-def test_numbers_are_the_steps_of_the_type(column, found):
-    assert numbers(column, Strata.whole(len(column))).tolist() == found
-
-
-def test_nulls_become_nan():
-    assert np.isnan(numbers(pl.Series([None, 4]), Strata.whole(2))).tolist() == [True, False]
-    assert np.isnan(numbers(pl.Series([None, 2**60]), Strata.whole(2))).tolist() == [True, False]
-    assert np.isnan(numbers(pl.Series([None], dtype=pl.Date), Strata.whole(1))).all()
-
-
-def test_the_unit_of_a_decimal_is_its_last_digit():
-    assert unit(pl.Decimal(10, 2)) == 0.01
-    assert unit(pl.Decimal(38, 0)) == unit(pl.Int8()) == unit(pl.Date()) == 1.0
-
-
-MASKABLE = [*SIGNED, *UNSIGNED, pl.Float32, pl.Float64, pl.Decimal(9, 2), pl.Date, pl.Time]
-MASKABLE += [pl.Datetime("ms"), pl.Datetime("ns", "UTC"), pl.Duration("us")]
-OTHERS = [pl.Boolean, pl.String, pl.Binary, pl.Categorical, pl.Enum(["a"]), pl.Null]
-OTHERS += [pl.List(pl.Int8), pl.Array(pl.Int8, 2), pl.Struct({"a": pl.Int8}), pl.Object]
-
-
-@pytest.mark.parametrize("dtype", MASKABLE, ids=str)
-def test_what_has_a_centroid_can_be_masked(dtype):
-    assert can_mask(pl.Series([], dtype=dtype).dtype)
-
-
-@pytest.mark.parametrize("dtype", OTHERS, ids=str)
-@pytest.mark.parametrize("lazy", [False, True])
-def test_what_has_no_centroid_is_refused_by_column_and_type(dtype, lazy):
-    frame = pl.DataFrame(schema={"x": pl.Int8, "y": dtype})
-    assert not can_mask(frame.schema["y"])
-    with pytest.raises(mg.NotNumericError, match=r"Column 'y' is of type .* has no centroid"):
-        mg.mdav(frame.lazy() if lazy else frame, ["x", "y"], 2).lazy().collect_schema()
-
-
-@pytest.mark.parametrize("nulls", ["raise", "impute", "pattern"])
-@pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
-def test_nan_is_refused_under_every_policy_and_told_from_null(nulls, dtype):
-    column = pl.Series([1.0, float("nan"), None, float("inf")], dtype=dtype)
-    what = "1 null value" if nulls == "raise" else "2 NaN or infinite value"
-    with pytest.raises(mg.MissingValuesError, match=f"Column 'x' has {what}"):
-        require(column, "x", nulls)
-
-
-# --- The way out ------------------------------------------------------------------------------
-
-
-def hand_made(labels, anchors, differences):
-    anchors, differences = (np.array(column)[:, None] for column in (anchors, differences))
-    return Masked(("x",), np.array(labels), anchors, differences)
-
-
-def test_a_label_of_minus_one_and_a_group_without_anchor_become_null():
-    column = pl.Series("x", [10, 20, 30, 40])
-    masked = hand_made([0, -1, 0, 1], [2, -1], [-10.5, 3.0])
-    # The first group: 30 - 10.5 = 19.5, which goes to 20.
-    assert emit(column, masked, 0, pl.Int64()).to_list() == [20, None, 20, None]
-    assert emit(column, masked, 0, pl.Float64()).to_list() == [19.5, None, 19.5, None]
-
-
-def test_long_integers_without_anchor_become_null():
-    column = pl.Series("x", [2**60, 2**60 + 2])
-    masked = hand_made([0, 1], [0, -1], [1.0, 0.0])
-    assert emit(column, masked, 0, pl.Int64()).to_list() == [2**60 + 1, None]
-
-
-def test_values_without_anchors_are_the_differences_themselves():
-    masked = Masked(("x",), np.array([0, 1, 0]), None, np.array([[1.5], [2.5]]))
-    column = pl.Series("x", [1, 2, 3], dtype=pl.Int16)
-    assert emit(column, masked, 0, pl.Int16()).to_list() == [2, 2, 2]
-    assert emit(column.cast(pl.Float64), masked, 0, pl.Float64()).to_list() == [1.5, 2.5, 1.5]
-
-
-def test_nothing_is_emitted_beyond_the_values_there_were():
-    # Differences that would leave the type are held at the smallest and the largest value.
-    column = pl.Series("x", [-128, 127], dtype=pl.Int8)
-    masked = hand_made([0, 1], [0, 1], [-1.0, 1.0])
-    assert emit(column, masked, 0, pl.Int8()).to_list() == [-128, 127]
-    long = pl.Series("x", [2**64 - 1, 2**64 - 2], dtype=pl.UInt64)
-    held = hand_made([0, 1], [0, 1], [3.0, -7.0])
-    assert emit(long, held, 0, pl.UInt64()).to_list() == [2**64 - 1, 2**64 - 2]
-
-
-# --- Before and after in the same units -------------------------------------------------------
-
-DAYS = pl.Series([dt.date(1970, 1, 1), dt.date(1970, 1, 4)])
-PRICES = pl.Series(["1.10", "1.30"]).cast(pl.Decimal(10, 2))
-
-
-@pytest.mark.parametrize(
-    ("original", "masked", "before", "after"),
-    [
-        (pl.Series([1, 2]), pl.Series([1.5, 1.5]), [1.0, 2.0], [1.5, 1.5]),
-        (DAYS, pl.Series([1.5, 1.5]), [0.0, 3.0], [1.5, 1.5]),
-        (PRICES, pl.Series([1.2, 1.2]), [1.1, 1.3], [1.2, 1.2]),
-        (PRICES, pl.Series(["1.2", "1.2"]).cast(pl.Decimal(10, 1)), [1.1, 1.3], [1.2, 1.2]),
-        (pl.Series([1, 2], dtype=pl.Int8), pl.Series([300, 300]), [1.0, 2.0], [300.0, 300.0]),
-        (pl.Series([1.5, None]), pl.Series([None, 2.5]), [1.5, None], [None, 2.5]),
-        (
-            pl.Series([2**60, 2**60 + 4]),
-            pl.Series([2**60 + 2, 2**60 + 2]),
-            [0.0, 4.0],
-            [2.0, 2.0],
-        ),
-        (
-            series([NOW, NOW + 4000], pl.Datetime("ns")),
-            series([NOW // 1000 + 2] * 2, pl.Datetime("us")),
-            [0.0, 4000.0],
-            [2000.0, 2000.0],
-        ),
-        (
-            pl.Series([2**128 - 1, 2**128 - 1], dtype=pl.UInt128),
-            pl.Series([2**128 - 1, 2**128 - 1], dtype=pl.UInt128),
-            [2.0**128] * 2,
-            [2.0**128] * 2,
-        ),
-        (
-            pl.Series([-(2**127), 2**127 - 1], dtype=pl.Int128),
-            pl.Series([0, 0], dtype=pl.Int128),
-            [-(2.0**127), 2.0**127],
-            [0.0, 0.0],
-        ),
-    ],
-    ids=str,
-)
-def test_a_column_before_and_after_is_in_the_same_units(original, masked, before, after):
-    found = values(original, masked)
-    for column, expected in zip(found, (before, after), strict=True):
-        assert column == pytest.approx(
-            [np.nan if v is None else v for v in expected], nan_ok=True, rel=1e-14
-        )

@@ -1,14 +1,7 @@
-"""A LazyFrame stays lazy, and gives the same bits however the plan is run."""
+"""A LazyFrame stays lazy: it reads nothing when typed, and the kernel runs once when collected."""
 
 from __future__ import annotations
 
-import importlib.util
-import io
-import os
-import pickle
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,50 +9,17 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 import pytest
-from polars.testing import assert_frame_equal
 
 import polars_microagg as mg
-from polars_microagg import registry
-from polars_microagg.frames import door, expressions
-from polars_microagg.plan import Plan
 
-ENGINES = ["in-memory", "streaming"]
+from .doors import ENGINES, coarse, same
+
 SCANS = {"parquet": pl.scan_parquet, "csv": pl.scan_csv, "ndjson": pl.scan_ndjson}
-
-
-def table(n: int = 90, seed: int = 1) -> pl.DataFrame:
-    random = np.random.default_rng(seed)
-    return pl.DataFrame(
-        {
-            "id": np.arange(n),
-            "region": pl.Series(np.array(["n", "s", "w"])[random.integers(0, 3, n)].tolist()),
-            "a": random.integers(0, 12, n),
-            "b": random.integers(0, 5, n) / 4,
-        }
-    )
 
 
 def write(frame: pl.DataFrame, path: Path) -> Path:
     getattr(frame, f"write_{path.suffix[1:]}")(path)
     return path
-
-
-@pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Rows of each batch that reached the kernel."""
-    rows: list[int] = []
-    mask = Plan.mask
-
-    def counted(self: Plan, x: np.ndarray, *rest: Any) -> Any:
-        rows.append(len(x))
-        return mask(self, x, *rest)
-
-    monkeypatch.setattr(Plan, "mask", counted)
-    return rows
-
-
-def same(got: pl.DataFrame, expected: pl.DataFrame) -> None:
-    assert_frame_equal(got, expected, check_exact=True)
 
 
 # Nothing is read when the call is typed.
@@ -84,13 +44,13 @@ def test_a_call_on_a_file_that_does_not_exist_fails_only_when_collected(
 def test_a_file_written_after_the_call_is_read_when_collected(kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"later.{kind}"
     typed = mg.mdav(SCANS[kind](path), ["a", "b"], 3)
-    write(table(), path)
-    same(typed.collect(), mg.mdav(table(), ["a", "b"], 3))
+    write(coarse(), path)
+    same(typed.collect(), mg.mdav(coarse(), ["a", "b"], 3))
 
 
 @pytest.mark.parametrize("kind", SCANS)
 def test_a_file_deleted_after_the_call_is_missed_when_collected(kind: str, tmp_path: Path) -> None:
-    path = write(table(), tmp_path / f"gone.{kind}")
+    path = write(coarse(), tmp_path / f"gone.{kind}")
     typed = mg.mdav(SCANS[kind](path), ["a", "b"], 3)
     path.unlink()
     with pytest.raises(FileNotFoundError, match="gone"):
@@ -176,14 +136,14 @@ def test_a_wrong_column_raises_with_the_schema_and_calls_nothing(
 ) -> None:
     changed, error, message = WRONG_COLUMNS[wrong]
     arguments = {"columns": ["a", "b"], "k": 3} | changed
-    lazy = pl.scan_parquet(write(table(), tmp_path / "t.parquet"))
+    lazy = pl.scan_parquet(write(coarse(), tmp_path / "t.parquet"))
     typed = mg.mdav(lazy, **arguments)
     with pytest.raises(error, match=message):
         typed.collect_schema()
     with pytest.raises(error, match=message):
         typed.filter(pl.col("id") > 3).collect_schema()
     with pytest.raises(error, match=message):
-        mg.mdav(table(), **arguments)
+        mg.mdav(coarse(), **arguments)
     assert seen == []
 
 
@@ -228,7 +188,7 @@ def test_data_that_cannot_be_masked_raises_our_error_when_collected(
 
 
 def test_an_empty_table_comes_back_as_it_is() -> None:
-    empty = table().clear()
+    empty = coarse().clear()
     assert mg.mdav(empty, ["a", "b"], 3, strata="region").equals(empty)
     for engine in ENGINES:
         assert mg.mdav(empty.lazy(), ["a", "b"], 3).collect(engine=engine).equals(empty)
@@ -247,7 +207,7 @@ def test_the_kernel_runs_once_for_any_number_of_columns(
 ) -> None:
     random = np.random.default_rng(p)
     columns = {f"x{i}": random.normal(size=60) for i in range(p)}
-    frame = table(60).with_columns(**columns)
+    frame = coarse(60).with_columns(**columns)
     got = mg.mdav(frame.lazy(), list(columns), 3, strata=strata).collect(engine=engine)
     assert seen == [60]
     same(got, mg.mdav(frame, list(columns), 3, strata=strata))
@@ -255,7 +215,7 @@ def test_the_kernel_runs_once_for_any_number_of_columns(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_blocks_are_masked_in_one_call(engine: str, seen: list[int]) -> None:
-    frame = table()
+    frame = coarse()
     got = mg.mdav(frame.lazy(), [["a"], ["b"]], 3).collect(engine=engine)
     assert seen == [90]
     same(got, mg.mdav(frame, [["a"], ["b"]], 3))
@@ -263,8 +223,8 @@ def test_blocks_are_masked_in_one_call(engine: str, seen: list[int]) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_plan_used_many_times_gives_the_same_each_time(engine: str) -> None:
-    masked = mg.mdav(table().lazy(), ["a", "b"], 3, strata="region")
-    expected = mg.mdav(table(), ["a", "b"], 3, strata="region")
+    masked = mg.mdav(coarse().lazy(), ["a", "b"], 3, strata="region")
+    expected = mg.mdav(coarse(), ["a", "b"], 3, strata="region")
     same(masked.collect(engine=engine), expected)
     same(masked.collect(engine=engine), expected)
     same(pl.concat([masked, masked]).collect(engine=engine), pl.concat([expected, expected]))
@@ -277,8 +237,8 @@ def test_one_plan_used_many_times_gives_the_same_each_time(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_masking_twice_masks_the_masked(engine: str, seen: list[int]) -> None:
-    once = mg.mdav(table(), ["a", "b"], 3)
-    twice = table().lazy().pipe(mg.mdav, ["a", "b"], 3).pipe(mg.mdav, ["a", "b"], 7)
+    once = mg.mdav(coarse(), ["a", "b"], 3)
+    twice = coarse().lazy().pipe(mg.mdav, ["a", "b"], 3).pipe(mg.mdav, ["a", "b"], 7)
     seen.clear()
     same(twice.collect(engine=engine), mg.mdav(once, ["a", "b"], 7))
     assert seen == [90, 90, 90]
@@ -287,7 +247,7 @@ def test_masking_twice_masks_the_masked(engine: str, seen: list[int]) -> None:
 @pytest.mark.parametrize("kind", ["parquet", "csv", "ndjson", "ipc"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_sink_writes_what_collect_gives(kind: str, engine: str, tmp_path: Path) -> None:
-    source = pl.scan_parquet(write(table(), tmp_path / "t.parquet"))
+    source = pl.scan_parquet(write(coarse(), tmp_path / "t.parquet"))
     masked = mg.mdav(source, ["a", "b"], 3, strata="region")
     path = tmp_path / f"masked.{kind}"
     getattr(masked, f"sink_{kind}")(path, engine=engine)
@@ -295,190 +255,10 @@ def test_a_sink_writes_what_collect_gives(kind: str, engine: str, tmp_path: Path
 
 
 def test_batches_put_together_are_what_collect_gives() -> None:
-    masked = mg.mdav(table().lazy(), ["a", "b"], 3)
+    masked = mg.mdav(coarse().lazy(), ["a", "b"], 3)
     same(pl.concat(masked.collect_batches(chunk_size=7)), masked.collect())
 
 
 def test_a_plan_gives_the_same_without_any_optimisation() -> None:
-    masked = mg.mdav(table().lazy(), ["a", "b"], 3, strata="region").filter(pl.col("id") < 20)
+    masked = mg.mdav(coarse().lazy(), ["a", "b"], 3, strata="region").filter(pl.col("id") < 20)
     same(masked.collect(optimizations=pl.QueryOptFlags.none()), masked.collect())
-
-
-# How the rows arrive must not matter.
-
-LONG = table(2500, seed=2)
-OPTIONS = {"k": 20, "strata": "region", "order_by": "id"}
-
-
-@pytest.fixture(scope="module")
-def long_masked() -> pl.DataFrame:
-    return mg.mdav(LONG, ["a", "b"], **OPTIONS)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("rows", [1, 7, 2048])
-def test_chunks_of_the_source_do_not_matter(
-    rows: int, engine: str, long_masked: pl.DataFrame
-) -> None:
-    pieces = [LONG.slice(i, rows) for i in range(0, LONG.height, rows)]
-    chunked = pl.concat(pieces, rechunk=False)
-    assert chunked.n_chunks() == len(pieces)
-    same(mg.mdav(chunked, ["a", "b"], **OPTIONS), long_masked)
-    same(mg.mdav(chunked.lazy(), ["a", "b"], **OPTIONS).collect(engine=engine), long_masked)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("rows", [50, 333, 2500])
-def test_row_groups_of_the_file_do_not_matter(
-    rows: int, engine: str, tmp_path: Path, long_masked: pl.DataFrame
-) -> None:
-    path = tmp_path / "t.parquet"
-    LONG.write_parquet(path, row_group_size=rows)
-    masked = mg.mdav(pl.scan_parquet(path), ["a", "b"], **OPTIONS)
-    same(masked.collect(engine=engine), long_masked)
-
-
-@pytest.mark.parametrize("rows", [1, 7, 100])
-def test_morsels_of_the_streaming_engine_do_not_matter(
-    rows: int, long_masked: pl.DataFrame
-) -> None:
-    with pl.Config(streaming_chunk_size=rows):
-        got = mg.mdav(LONG.lazy(), ["a", "b"], **OPTIONS).collect(engine="streaming")
-    same(got, long_masked)
-
-
-def test_order_by_gives_the_same_after_a_streaming_join_in_every_run(
-    long_masked: pl.DataFrame,
-) -> None:
-    left = LONG.select("id", "region", "a").lazy()
-    right = LONG.select("id", "b").sample(fraction=1.0, shuffle=True, seed=3).lazy()
-    masked = mg.mdav(left.join(right, on="id"), ["a", "b"], **OPTIONS)
-    for _ in range(5):
-        same(masked.collect(engine="streaming").sort("id"), long_masked)
-
-
-SHUFFLES = {
-    "backwards": LONG.reverse(),
-    "by value": LONG.sort("b", "a", maintain_order=True),
-    "at random": LONG.sample(fraction=1.0, shuffle=True, seed=4),
-    "at random again": LONG.sample(fraction=1.0, shuffle=True, seed=5),
-}
-
-
-@pytest.mark.parametrize("shuffle", SHUFFLES)
-def test_order_by_makes_the_order_of_rows_indifferent_and_leaves_it(
-    shuffle: str, long_masked: pl.DataFrame
-) -> None:
-    shuffled = SHUFFLES[shuffle]
-    got = mg.mdav(shuffled, ["a", "b"], **OPTIONS)
-    assert got["id"].equals(shuffled["id"])
-    same(got.sort("id"), long_masked)
-    same(mg.mdav(shuffled.lazy(), ["a", "b"], **OPTIONS).collect(), got)
-
-
-def test_without_order_by_ties_follow_the_rows() -> None:
-    # Else the tests above would show nothing.
-    plain = {"k": 20, "strata": "region"}
-    shuffled = LONG.sample(fraction=1.0, shuffle=True, seed=0)
-    got = mg.mdav(shuffled, ["a", "b"], **plain).sort("id")
-    assert not got.equals(mg.mdav(LONG, ["a", "b"], **plain))
-
-
-def test_order_by_several_columns_puts_nulls_last_and_breaks_ties_by_row() -> None:
-    frame = table(60).with_columns(
-        first=pl.when(pl.col("id") % 5 > 0).then(pl.col("id") % 3), second=pl.col("id") % 7
-    )
-    keys = ["first", "second"]
-    by_hand = frame.sort(keys, nulls_last=True, maintain_order=True)
-    expected = mg.mdav(by_hand, ["a", "b"], 4).sort("id")
-    same(mg.mdav(frame, ["a", "b"], 4, order_by=keys), expected)
-    numbered = mg.groups(by_hand, ["a", "b"], 4).sort("id")["microagg_group"]
-    got = mg.groups(frame, ["a", "b"], 4, order_by=keys)["microagg_group"]
-    # The same groups; each door numbers them by the first record of its own table.
-    pairs = pl.DataFrame({"got": got, "expected": numbered}).unique()
-    assert pairs.height == got.n_unique() == numbered.n_unique()
-    assert got.unique(maintain_order=True).equals(got.unique().sort())
-
-
-# Plans travel.
-
-
-BATCH = table().select("a", "b", "region", "id")
-
-
-@pytest.mark.parametrize("method", registry.methods())
-def test_the_function_of_a_node_that_masks_survives_pickle(method: str) -> None:
-    options = {"strata": "region", "order_by": "id"}
-    function = door.Masking(door.Request.of(method, ["a", "b"], 3, options).kernel(BATCH.schema))
-    again = pickle.loads(pickle.dumps(function))
-    assert again == function
-    assert again(BATCH.to_struct("batch")).equals(function(BATCH.to_struct("batch")))
-
-
-BOTH = pl.struct("a", "b")
-PLANS: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
-    "mask": lambda t: mg.mdav(t, ["a", "b"], 3, strata="region", order_by="id"),
-    "groups": lambda t: mg.groups(t, ["a", "b"], 3, strata="region", order_by="id"),
-    "mask a struct": lambda t: t.select("id", BOTH.microagg.mdav(3)),
-    "groups of a struct": lambda t: t.select("id", BOTH.microagg.groups(3)),
-    "mask a column": lambda t: t.select("id", pl.col("a").microagg.univariate(3)),
-    "groups of a column": lambda t: t.select(pl.col("a").microagg.groups(3, method="univariate")),
-}
-
-
-@pytest.mark.parametrize("plan", PLANS)
-def test_every_function_that_a_plan_carries_survives_pickle(
-    plan: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    node, carried = door.node, []
-
-    def pickled(inputs: pl.Expr, function: Any, dtype: pl.DataType) -> pl.Expr:
-        again = pickle.loads(pickle.dumps(function))
-        assert again == function
-        carried.append(again)
-        return node(inputs, again, dtype)
-
-    expected = PLANS[plan](table().lazy()).collect()
-    for module in (door, expressions):
-        monkeypatch.setattr(module, "node", pickled)
-    same(PLANS[plan](table().lazy()).collect(), expected)
-    assert carried
-
-
-@pytest.mark.skipif(
-    importlib.util.find_spec("cloudpickle") is None,
-    reason="polars serialises Python functions with cloudpickle, which is not installed",
-)
-def test_a_serialised_plan_gives_the_same() -> None:
-    masked = mg.mdav(table().lazy(), ["a", "b"], 3, strata="region")
-    again = pl.LazyFrame.deserialize(io.BytesIO(masked.serialize()))
-    same(again.collect(), masked.collect())
-
-
-ALONE = """
-import sys
-import polars as pl
-import polars_microagg as mg
-assert pl.thread_pool_size() == int(sys.argv[3])
-source = pl.scan_parquet(sys.argv[1])
-masked = mg.mdav(source, ["a", "b"], 20, strata="region", order_by="id")
-masked.collect(engine="streaming").write_ipc(sys.argv[2] + "/streaming.arrow")
-masked.collect(engine="in-memory").write_ipc(sys.argv[2] + "/in-memory.arrow")
-mg.mdav(source.collect(), ["a", "b"], 20, strata="region").write_ipc(sys.argv[2] + "/eager.arrow")
-"""
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_any_number_of_threads_gives_the_same_and_none_waits_for_another(
-    threads: int, tmp_path: Path, long_masked: pl.DataFrame
-) -> None:
-    source = tmp_path / "t.parquet"
-    LONG.write_parquet(source, row_group_size=200)
-    subprocess.run(
-        [sys.executable, "-c", ALONE, str(source), str(tmp_path), str(threads)],
-        env=os.environ | {"POLARS_MAX_THREADS": str(threads)},
-        check=True,
-        timeout=60,
-    )
-    for name in ("streaming", "in-memory", "eager"):
-        same(pl.read_ipc(tmp_path / f"{name}.arrow"), long_masked)
