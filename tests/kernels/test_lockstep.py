@@ -1,3 +1,5 @@
+"""Many strata side by side have the groups that each has alone."""
+
 import itertools
 
 import numpy as np
