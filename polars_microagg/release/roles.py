@@ -72,8 +72,8 @@ class Rest:
             _settle(roles, what, [name for name in left if name in chosen])
         if none := [name for name in schema if name not in roles]:
             raise InvalidParameterError(
-                f"{_listed(none)} no role, and no column is passed through by default. Add it to "
-                "columns or strata, to keep=[...] to release it as it is, or to drop=[...]; a "
+                f"{_listed(none)} no role, and no column is passed through by default. Put it into "
+                "columns or strata, into keep=[...] to release it as it is, or into drop=[...]; a "
                 "selector such as keep=cs.all() or drop=cs.all() means all that are left."
             )
         return [name for name in schema if roles[name] == "drop"]
@@ -98,4 +98,6 @@ def _settle(roles: dict[str, str], what: str, names: Sequence[str]) -> None:
 
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return f"{', '.join(map(repr, names[:10]))}{more} {'has' if len(names) == 1 else 'have'}"
+    return (
+        ("" if len(names) == 1 else "Each of ") + ", ".join(map(repr, names[:10])) + more + " has"
+    )
