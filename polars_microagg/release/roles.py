@@ -98,6 +98,5 @@ def _settle(roles: dict[str, str], what: str, names: Sequence[str]) -> None:
 
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return (
-        ("" if len(names) == 1 else "Each of ") + ", ".join(map(repr, names[:10])) + more + " has"
-    )
+    start = "" if len(names) == 1 else "Each of "
+    return f"{start}{', '.join(map(repr, names[:10]))}{more} has"
