@@ -129,7 +129,7 @@ COUNTS = {
         ("a", None, (4, 2, 2, 2.0, 0)),
         ("b", None, (4, 3, 1, 4 / 3, 2)),
         (["a", "b"], None, (4, 3, 1, 4 / 3, 2)),
-        ([["a"], ["b"]], None, (4, 3, 1, 4 / 3, 2)),
+        ([["a", "b"]], None, (4, 3, 1, 4 / 3, 2)),
         (cs.integer(), None, (4, 3, 1, 4 / 3, 2)),
         # x: 1, 1 and 2; null: 2.
         ("a", "s", (4, 3, 1, 4 / 3, 2)),
@@ -142,6 +142,27 @@ def test_anonymity_counts_the_classes(as_given, columns, strata, row):
     found = mg.anonymity(as_given(TABLE), columns, strata=strata)
     assert found.schema == COUNTS
     assert found.rows() == [row]
+
+
+@as_given
+def test_each_block_is_counted_and_verified_on_its_own(as_given):
+    # No two records are equal on a and b, and two each on a or on b.
+    table = pl.DataFrame(
+        {"a": [1, 1, 2, 2], "b": [5, 6, 5, 6], "c": [3, 3, 3, 4], "s": ["u", "v", "u", "u"]}
+    )
+    found = mg.anonymity(as_given(table), [["a"], ["c", "b"]])
+    assert found["columns"].to_list() == [["a"], ["c", "b"]]
+    assert found.drop("columns").rows() == [(4, 2, 2, 2.0, 0), (4, 3, 1, 4 / 3, 2)]
+    mg.verify(as_given(table), [["a"], ["b"]], 2)
+    assert mg.anonymity(as_given(table), [["a"], ["b"]])["k_min"].to_list() == [2, 2]
+    assert mg.anonymity(as_given(table), ["a", "b"])["k_min"].to_list() == [1]
+    with pytest.raises(mg.NotAnonymousError, match="not 2-anonymous on 'c', 'b'"):
+        mg.verify(as_given(table), [["a"], ["c", "b"]], 2)
+    told = mg.anonymity(as_given(table), [["a"], ["c", "b"]], k=2, confidential="s")
+    assert told.select("columns", "at_risk", "l_diversity").rows() == [
+        (["a"], 0, 1),
+        (["c", "b"], 2, 1),
+    ]
 
 
 @as_given
