@@ -16,7 +16,7 @@ from polars_microagg.cli.say import table
 from polars_microagg.cli.settings import Roles
 from polars_microagg.errors import MicroaggError
 from polars_microagg.frames.assess import assess
-from polars_microagg.frames.columns import refuse, require
+from polars_microagg.frames.columns import refuse, require, type_name
 from polars_microagg.frames.door import mask_frame
 from polars_microagg.frames.measures import classes
 from polars_microagg.frames.rehearse import rehearse
@@ -77,7 +77,7 @@ def preview(
     found: dict[str, Any] = {
         "rows": frame.height,
         "columns": [
-            {"name": name, "type": str(dtype), "role": roles.of(name)}
+            {"name": name, "type": type_name(dtype), "role": roles.of(name)}
             for name, dtype in frame.schema.items()
         ],
         "strata": {"count": len(sizes), "below_k": int((sizes < job.k).sum())},

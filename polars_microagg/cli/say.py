@@ -28,6 +28,12 @@ NAMED = (
     (re.compile(r"\bUse method "), "Use --method "),
     (re.compile(r" \(fill_nan\(None\), in SQL [^)]*\)\)"), ""),
     (re.compile(r"\bmg\.methods\(\)"), "microagg methods"),
+    (re.compile(r"\bmeasure='(\w+)' is not"), r"The measure \1 of --require is not"),
+    (re.compile(r"^known names "), "--known names "),
+    (
+        re.compile(r"\bLeave it out of known, or ask for [^=]*metrics=\[[^]]*\]"),
+        "Leave it out of --known",
+    ),
 )
 """Other words of Python that messages have for its users."""
 

@@ -9,6 +9,7 @@ from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import plain, show, show_json, table
 from polars_microagg.cli.settings import hash_key
+from polars_microagg.cli.source import add_separator, source_of
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.measures import verify
 from polars_microagg.release.check import check
@@ -29,6 +30,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("input", metavar="OUT", help="the release")
     parser.add_argument("--manifest", metavar="JSON", help="OUT.manifest.json by default")
     parser.add_argument("--original", metavar="IN", help="take measures, give warnings again")
+    add_separator(parser, "the original")
     parser.add_argument("--hash-key-file", metavar="KEY", help="check the seal of the manifest")
     parser.add_argument("--columns", action="append", metavar="A,B", help="without a manifest")
     parser.add_argument("--strata", action="append", metavar="C", help="without a manifest")
@@ -39,12 +41,14 @@ def add(parser: Parser) -> None:
 def run(given: Namespace) -> int:
     """Check it; 4 if something does not hold."""
     place = Place.of(given.input)
+    if given.separator is not None and given.original is None:
+        raise InvalidParameterError("--separator is of the original. Add --original.")
     if given.columns is not None or given.k is not None:
         return _without(given, place)
     findings = check(
         place,
         Path(given.manifest) if given.manifest else None,
-        original=Place.of(given.original) if given.original else None,
+        original=source_of(given.original, given.separator) if given.original else None,
         hash_key=hash_key(given.hash_key_file),
     )
     holds = all(finding.holds for finding in findings)

@@ -12,7 +12,7 @@ import polars as pl
 from polars_microagg import registry
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
 from polars_microagg.evaluate import evaluate, inputs
-from polars_microagg.frames.columns import can_mask, refuse, require, values
+from polars_microagg.frames.columns import can_mask, refuse, require, type_name, values
 from polars_microagg.frames.known import Attack, Known, attack
 from polars_microagg.frames.measures import classes, keys_of, selected
 from polars_microagg.frames.reading import collected
@@ -280,7 +280,7 @@ def _require_known(entry: registry.Metric, options: Mapping[str, Any], pair: _Pa
             if name not in table.schema:
                 raise InvalidParameterError.unknown_column("known", name, table.schema)
             if not can_mask(table.schema[name]):
-                raise NotNumericError.known(name, table.schema[name])
+                raise NotNumericError.known(name, type_name(table.schema[name]))
 
 
 def _entries(metrics: object) -> list[registry.Metric]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from polars_microagg.errors import MissingValuesError, NotNumericError, TooFewRecordsError
-from polars_microagg.frames.columns import can_mask
+from polars_microagg.frames.columns import can_mask, type_name
 
 __all__ = ["missing_in", "refuse_few", "refuse_missing", "refuse_type"]
 
@@ -67,4 +67,4 @@ def missing_in(column: pl.Series) -> tuple[int, int]:
 def refuse_type(name: str, dtype: pl.DataType) -> None:
     """Refuse a column whose type has no centroid."""
     if not can_mask(dtype):
-        raise NotNumericError.of(name, dtype, "Leave it out, or cast it.")
+        raise NotNumericError.of(name, type_name(dtype), "Leave it out, or cast it.")

@@ -57,8 +57,8 @@ class Release:
         )
         size = None if of == "rows" else self.place.path.stat().st_size
         holds = hmac.compare_digest(found, told["sha256"]) and size == told["bytes"]
-        has = "has" if holds else "does not have"
-        return holds, f"The {of} {has} the hash of the manifest."
+        some, none = ("have", "do not have") if of == "rows" else ("has", "does not have")
+        return holds, f"The {of} {some if holds else none} the hash of the manifest."
 
     def name(self) -> Outcome:
         """The file has the name and the format that it was given."""

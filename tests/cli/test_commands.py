@@ -257,3 +257,29 @@ def test_methods_are_listed(microagg):
         "mdav",
         "lowloss",
     }
+
+
+def test_what_an_intruder_knows_must_have_distances(source, tmp_path, microagg):
+    target = tmp_path / "out.parquet"
+    assert microagg("protect", source, "-o", target, *ROLES).code == 0
+    done = microagg("risk", target, "--original", source, "--known", "region")
+    assert (done.code, done.err) == (
+        3,
+        "--known names 'region' of type String, which has no distances, so that no records are "
+        "linked by it. Leave it out of --known.\n",
+    )
+
+
+def test_the_rows_of_a_table_have_their_hash(source, tmp_path, microagg):
+    target = f"{tmp_path}/out.duckdb::t"
+    assert microagg("protect", source, "-o", target, *ROLES).code == 0
+    assert "The rows have the hash of the manifest." in microagg("verify", target).out
+
+
+def test_a_dry_run_shows_no_categories(people, tmp_path, microagg):
+    regions = people.with_columns(pl.col("region").cast(pl.Enum(["N", "S", SECRET])))
+    regions.write_parquet(tmp_path / "in.parquet")
+    done = microagg("protect", tmp_path / "in.parquet", *ROLES, "--dry-run")
+    assert done.code == 0
+    assert "Enum" in done.out
+    assert SECRET not in done.out + done.err

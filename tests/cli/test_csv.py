@@ -85,6 +85,11 @@ def test_a_column_of_another_separator_is_read_when_it_is_said(tmp_path):
     assert protect(tmp_path, text(), *ROLES, "--overwrite")[0] == 0
     assert released == (tmp_path / "o.csv").read_bytes()
     with_original = ["--original", "s.csv", "--separator", ";"]
+    assert process(tmp_path, "verify", "o.parquet", *with_original)[0] == 0
+    assert process(tmp_path, "verify", "o.parquet", *with_original[2:]) == (
+        2,
+        "--separator is of the original. Add --original.\n",
+    )
     assert process(tmp_path, "risk", "o.csv", *with_original)[0] == 0
     compared = ["--columns", "age,income", "--methods", "mdav", "--ks", "5"]
     assert process(tmp_path, "compare", "s.csv", *compared, "--separator", ";")[0] == 0

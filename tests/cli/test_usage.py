@@ -33,7 +33,7 @@ WRONG = {
     "unknown ending": (["IN", "-o", "out.xlsx", *ROLES], "'out.xlsx' has the ending '.xlsx', which is of no known format; it must be one of .parquet"),
     "same file": (["IN", "-o", "IN", *ROLES, "--overwrite"], "is both IN and OUT, and one of them would be lost"),
     "stray words": (["IN", "-o", "OUT", *ROLES, "income", "age"], "was given 'income' without an option before it"),
-    "measure misspelt": (["IN", "-o", "OUT", *ROLES, "--require", "dlt<=10"], "measure='dlt' is not known.*Did you mean 'dld'"),
+    "measure misspelt": (["IN", "-o", "OUT", *ROLES, "--require", "dlt<=10"], "The measure dlt of --require is not known.*Did you mean 'dld'"),
     "requirement without sign": (["IN", "-o", "OUT", *ROLES, "--require", "dld"], 'a measure, a sign and a number, as in "k=5"'),
     "short key": (["IN", "-o", "OUT", *ROLES, "--hash-key-file", "KEY"], "a key of at least 16 bytes"),
     "no config": (["IN", "-o", "OUT", "--config", "none.toml"], "there is no such file. Write one with microagg init"),

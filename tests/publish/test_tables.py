@@ -2,6 +2,7 @@
 
 import duckdb
 import polars as pl
+import polars.selectors as cs
 import pytest
 
 import polars_microagg as mg
@@ -14,7 +15,7 @@ MASKED = ["age", "income"]
 
 @pytest.fixture
 def target(tmp_path):
-    mg.publish(PEOPLE, f"{tmp_path}/a.duckdb::t", MASKED, 5)
+    mg.publish(PEOPLE, f"{tmp_path}/a.duckdb::t", MASKED, 5, keep=cs.all())
     return Place.of(f"{tmp_path}/a.duckdb::t")
 
 
@@ -33,7 +34,7 @@ def state(place):
 def test_a_view_goes_on_reading_the_table_that_is_replaced(target):
     run(target, "CREATE SCHEMA s; CREATE VIEW s.v AS SELECT age, x FROM main.t")
     run(target, "CREATE VIEW w AS SELECT max(age) AS oldest FROM s.v")
-    told = mg.publish(PEOPLE.head(12), str(target), MASKED, 4, dtype="float")
+    told = mg.publish(PEOPLE.head(12), str(target), MASKED, 4, keep=cs.all(), dtype="float")
     assert told["rows"]["out"] == 12
     state(target)
     assert run(target, "FROM w") == [(target.read()["age"].max(),)]
@@ -44,18 +45,18 @@ def test_a_view_that_would_no_longer_work_stops_the_release(frame, target):
     run(target, "CREATE SCHEMA s; CREATE VIEW s.v AS SELECT age, x FROM main.t")
     before = state(target)
     with pytest.raises(mg.OutputError, match="the view 's.v' reads it, and would no longer work"):
-        mg.publish(frame, str(target), MASKED, 4)
+        mg.publish(frame, str(target), MASKED, 4, keep=cs.all())
     assert state(target) == before
     assert len(run(target, "FROM s.v")) == 20
     run(target, "DROP VIEW s.v")
-    mg.publish(frame, str(target), MASKED, 4)
+    mg.publish(frame, str(target), MASKED, 4, keep=cs.all())
     assert state(target) != before
 
 
 def test_a_view_that_works_no_more_before_stops_nothing(target):
     run(target, "CREATE TABLE gone AS SELECT 1 AS a", "CREATE VIEW v AS FROM gone, t")
     run(target, "DROP TABLE gone")
-    mg.publish(PEOPLE.drop("x"), str(target), MASKED, 4)
+    mg.publish(PEOPLE.drop("x"), str(target), MASKED, 4, keep=cs.all())
     state(target)
 
 
@@ -68,7 +69,9 @@ def test_a_target_that_is_a_view_is_refused_and_gets_no_manifest(same, target):
     for name in ("v", "V"):
         for overwrite in (True, False):
             with pytest.raises(mg.OutputError, match="it is a view, and a release is a table"):
-                mg.publish(frame, f"{target.path}::{name}", MASKED, 5, overwrite=overwrite)
+                mg.publish(
+                    frame, f"{target.path}::{name}", MASKED, 5, keep=cs.all(), overwrite=overwrite
+                )
     assert state(target) == before
     assert len(run(target, "FROM v")) == 20
 
@@ -83,7 +86,7 @@ def test_a_table_that_others_refer_to_is_kept_with_its_manifest(tmp_path):
     run(place, "CREATE TABLE fk (id INT REFERENCES pk(id))")
     rows = place.read()
     with pytest.raises(mg.OutputError, match="does another table refer to this one"):
-        mg.publish(rows, str(place), "a", 2, method=None)
+        mg.publish(rows, str(place), "a", 2, keep=cs.all(), method=None)
     assert place.read().equals(rows)
     assert [path.name for path in tmp_path.iterdir()] == ["a.duckdb"]
 
@@ -91,16 +94,18 @@ def test_a_table_that_others_refer_to_is_kept_with_its_manifest(tmp_path):
 def test_a_table_of_another_schema_is_not_in_the_way(target):
     run(target, "CREATE SCHEMA s; CREATE TABLE s.people AS SELECT 1 AS a")
     place = Place.of(f"{target.path}::people")
-    mg.publish(PEOPLE, str(place), MASKED, 5, overwrite=False)
+    mg.publish(PEOPLE, str(place), MASKED, 5, keep=cs.all(), overwrite=False)
     state(place)
     assert run(target, "FROM s.people") == [(1,)]
 
 
 def test_a_file_that_was_made_for_a_release_goes_with_it(tmp_path):
     with pytest.raises(mg.TooFewRecordsError, match="needs at least 5"):
-        mg.publish(PEOPLE.head(3), f"{tmp_path}/new.duckdb::t", MASKED, 5)
+        mg.publish(PEOPLE.head(3), f"{tmp_path}/new.duckdb::t", MASKED, 5, keep=cs.all())
     with pytest.raises(mg.RequirementError, match="rows>=100"):
-        mg.publish(PEOPLE, f"{tmp_path}/new.duckdb::t", MASKED, 5, require="rows=100")
+        mg.publish(
+            PEOPLE, f"{tmp_path}/new.duckdb::t", MASKED, 5, keep=cs.all(), require="rows=100"
+        )
     assert not list(tmp_path.iterdir())
-    mg.publish(PEOPLE, f"{tmp_path}/new.duckdb::t", MASKED, 5)
+    mg.publish(PEOPLE, f"{tmp_path}/new.duckdb::t", MASKED, 5, keep=cs.all())
     state(Place.of(f"{tmp_path}/new.duckdb::t"))

@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 
 import polars as pl
+import polars.selectors as cs
 import pytest
 
 import polars_microagg as mg
@@ -137,7 +138,7 @@ UNREAD = {"ndjson": {*SPANS, "Map"}}
 def test_whatever_a_format_can_hold_comes_back_from_it(form, tmp_path):
     held = [name for name in COLUMNS if name not in REFUSED[form]]
     table = frame(held)
-    mg.publish(table, f"{tmp_path}/o.{form}", "age", 3)
+    mg.publish(table, f"{tmp_path}/o.{form}", "age", 3, keep=cs.all())
     read = Place.of(f"{tmp_path}/o.{form}").read()
     assert read.columns == table.columns
     others = [name for name in held if name not in UNREAD.get(form, ())]
@@ -146,7 +147,9 @@ def test_whatever_a_format_can_hold_comes_back_from_it(form, tmp_path):
 
 def test_ndjson_keeps_the_order_of_many_columns(tmp_path):
     table = frame(["Int64"]).with_columns(pl.lit(i).alias(f"c{i}") for i in range(50))
-    mg.publish(table.with_columns(pl.lit(0).alias("^c.*$")), tmp_path / "o.ndjson", "age", 3)
+    mg.publish(
+        table.with_columns(pl.lit(0).alias("^c.*$")), tmp_path / "o.ndjson", "age", 3, keep=cs.all()
+    )
     read = Place.of(tmp_path / "o.ndjson").read()
     assert read.columns == [*table.columns, "^c.*$"]
 
@@ -157,7 +160,7 @@ def test_ndjson_keeps_the_order_of_many_columns(tmp_path):
 def test_what_a_format_cannot_hold_is_one_sentence(form, name, tmp_path):
     where = f"'{tmp_path}/o.{form}' cannot be written: "
     with pytest.raises(mg.OutputError, match="cannot hold|and back") as caught:
-        mg.publish(frame(["Int64", name]), f"{tmp_path}/o.{form}", "age", 3)
+        mg.publish(frame(["Int64", name]), f"{tmp_path}/o.{form}", "age", 3, keep=cs.all())
     said = str(caught.value)
     assert said.startswith(f"{where}column {name!r} is of type ")
     assert re.search(
@@ -171,7 +174,7 @@ def test_what_a_format_cannot_hold_is_one_sentence(form, name, tmp_path):
 def test_whatever_can_be_masked_and_held_is_k_anonymous_in_the_file(form, tmp_path):
     unheld = REFUSED[form] | {"NaN"} | (SPANS if form == "ndjson" else set())
     names = [n for n in COLUMNS if can_mask(COLUMNS[n].dtype) and n not in unheld]
-    mg.publish(frame(names), f"{tmp_path}/o.{form}", [[name] for name in names], 3)
+    mg.publish(frame(names), f"{tmp_path}/o.{form}", [[name] for name in names], 3, keep=cs.all())
     read = Place.of(f"{tmp_path}/o.{form}").read()
     fewest = {
         name: min(read.group_by(pl.col(f"^{re.escape(name)}$")).len()["len"]) for name in names
@@ -182,13 +185,15 @@ def test_whatever_can_be_masked_and_held_is_k_anonymous_in_the_file(form, tmp_pa
 
 def test_masked_durations_cannot_be_read_from_ndjson(tmp_path):
     with pytest.raises(mg.OutputError, match="not what was written, in column 'Duration us'"):
-        mg.publish(frame(["Duration us"]), tmp_path / "o.ndjson", ["age", "Duration us"], 3)
+        mg.publish(
+            frame(["Duration us"]), tmp_path / "o.ndjson", ["age", "Duration us"], 3, keep=cs.all()
+        )
     assert not list(tmp_path.iterdir())
 
 
 def test_the_categories_of_an_enum_are_in_no_manifest_and_no_message(tmp_path):
     table = frame(["Struct Enum", "Enum"]).rename({"Struct Enum": "x", "Enum": "y"})
-    mg.publish(table, tmp_path / "o.parquet", "age", 3)
+    mg.publish(table, tmp_path / "o.parquet", "age", 3, keep=cs.all())
     told = (tmp_path / "o.parquet.manifest.json").read_text()
     assert '"x": "Struct({' in told
     assert "category-" not in told
@@ -200,12 +205,14 @@ def test_the_categories_of_an_enum_are_in_no_manifest_and_no_message(tmp_path):
 
 def test_a_file_of_duckdb_that_was_there_stays_when_a_table_is_refused(tmp_path):
     path = tmp_path / "o.duckdb"
-    mg.publish(frame(["Int64"]), f"{path}::old", "age", 3)
+    mg.publish(frame(["Int64"]), f"{path}::old", "age", 3, keep=cs.all())
     with pytest.raises(mg.OutputError, match="column 'Int128'"):
-        mg.publish(frame(["Int128"]), f"{path}::new", "age", 3)
+        mg.publish(frame(["Int128"]), f"{path}::new", "age", 3, keep=cs.all())
     assert Place.of(f"{path}::old").read().height == N
     with pytest.raises(mg.RequirementError, match="loss"):
-        mg.publish(frame(["Int64"]), tmp_path / "p.duckdb::t", "age", 3, require="loss<=0")
+        mg.publish(
+            frame(["Int64"]), tmp_path / "p.duckdb::t", "age", 3, keep=cs.all(), require="loss<=0"
+        )
     assert {item.name for item in tmp_path.iterdir()} == {"o.duckdb", "o.duckdb.old.manifest.json"}
 
 

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pytest
 
 import polars_microagg as mg
@@ -79,7 +80,7 @@ def test_json_that_others_may_read_otherwise_is_refused(old, new, tmp_path):
 def test_what_was_published_from_python_is_verified_with_its_file(tmp_path):
     PEOPLE.write_parquet(tmp_path / "in.parquet")
     options = {"strata": "region", "small_strata": "null", "hash_key": KEY}
-    mg.publish(PEOPLE, tmp_path / "o.parquet", ["age", "income"], 5, **options)
+    mg.publish(PEOPLE, tmp_path / "o.parquet", ["age", "income"], 5, keep=cs.all(), **options)
     given = {"original": tmp_path / "in.parquet", "hash_key": KEY}
     assert set(states(tmp_path / "o.parquet", **given).values()) == {"ok"}
 
@@ -90,7 +91,9 @@ def test_what_text_loses_is_found_again_with_the_original(dtype, tmp_path):
     people = PEOPLE.with_columns(born=born, age=pl.col("age").cast(pl.Int16)).head(69)
     people.write_parquet(tmp_path / "in.parquet")
     options = {"center": "median", "dtype": dtype}
-    told = mg.publish(people, tmp_path / "o.csv", ["age", "born", "income"], 4, **options)
+    told = mg.publish(
+        people, tmp_path / "o.csv", ["age", "born", "income"], 4, keep=cs.all(), **options
+    )
     assert len([w for w in told["warnings"] if "value of one record" in w]) >= 2  # one odd group
     found = states(tmp_path / "o.csv", original=tmp_path / "in.parquet")
     assert {n for n, state in found.items() if state != "ok"} == {"types", "input", "seal"}
@@ -99,7 +102,7 @@ def test_what_text_loses_is_found_again_with_the_original(dtype, tmp_path):
 def test_a_table_of_duckdb_has_the_types_of_duckdb(tmp_path):
     kind = pl.Enum(["A", "B", "C"])
     people = PEOPLE.with_columns(pl.col("region").cast(kind), pl.col("age").cast(pl.Float32))
-    mg.publish(people, f"{tmp_path}/o.duckdb::t", ["age", "income"], 5)
+    mg.publish(people, f"{tmp_path}/o.duckdb::t", ["age", "income"], 5, keep=cs.all())
     assert states(f"{tmp_path}/o.duckdb::t")["types"] == "ok"
 
 
@@ -112,14 +115,18 @@ def test_a_file_under_another_name_is_another_file(tmp_path):
 @pytest.mark.parametrize("method", ["individual_ranking", "univariate"])
 def test_a_requirement_on_whole_records_is_judged_on_them_again(method, tmp_path):
     options = {"method": method, "require": ["k>=1"], "manifest": tmp_path / "m.json"}
-    mg.publish(PEOPLE.drop("name"), tmp_path / "o.csv", ["age", "income"], 5, **options)
+    mg.publish(
+        PEOPLE.drop("name"), tmp_path / "o.csv", ["age", "income"], 5, keep=cs.all(), **options
+    )
     found = states(tmp_path / "o.csv", record=tmp_path / "m.json")
     assert found["requirements"] == found["k"] == found["configuration"] == "ok"
 
 
 def test_a_bound_of_many_digits_is_written_whole(tmp_path):
     table = pl.DataFrame({"a": pl.int_range(0, 1_234_567, eager=True) // 7})
-    told = mg.publish(table, tmp_path / "o.parquet", "a", 2, method=None, require="rows>=1234567")
+    told = mg.publish(
+        table, tmp_path / "o.parquet", "a", 2, keep=cs.all(), method=None, require="rows>=1234567"
+    )
     assert told["config"]["require"] == ["rows>=1234567"]
     assert "WRONG" not in states(tmp_path / "o.parquet").values()
 
@@ -127,10 +134,12 @@ def test_a_bound_of_many_digits_is_written_whole(tmp_path):
 def test_a_table_that_was_masked_elsewhere_is_warned_of_by_itself(tmp_path):
     masked = mg.mdav(PEOPLE, ["age", "income"], 5).with_columns(net=pl.col("income"))
     path = tmp_path / "o.parquet"
-    told = mg.publish(masked, path, ["age", "income"], 5, method=None)
+    told = mg.publish(masked, path, ["age", "income"], 5, keep=cs.all(), method=None)
     assert not [w for w in told["warnings"] if "reveals" in w]  # there was no original
     assert "WRONG" not in states(path).values()
-    told = mg.publish(masked, path, ["age", "income"], 5, method=None, original=PEOPLE)
+    told = mg.publish(
+        masked, path, ["age", "income"], 5, keep=cs.all(), method=None, original=PEOPLE
+    )
     PEOPLE.write_parquet(tmp_path / "in.parquet")
     assert "WRONG" not in states(path, original=tmp_path / "in.parquet").values()
 
@@ -139,7 +148,7 @@ def test_columns_that_were_dropped_before_are_told_as_not_checked(tmp_path):
     PEOPLE.write_parquet(tmp_path / "in.parquet")
     given = {"seed": np.int64(3), "nulls": "pattern"}
     frame = PEOPLE.select("age", "income").lazy()
-    told = mg.publish(frame, tmp_path / "o.parquet", ["age", "income"], 5, **given)
+    told = mg.publish(frame, tmp_path / "o.parquet", ["age", "income"], 5, keep=cs.all(), **given)
     assert told["config"]["seed"] == told["seed"] == 3
     found = states(tmp_path / "o.parquet", original=tmp_path / "in.parquet")
     assert found.pop("roles") == "not checked"
