@@ -85,8 +85,8 @@ def test_a_column_of_another_separator_is_read_when_it_is_said(tmp_path):
     assert protect(tmp_path, text(), *ROLES, "--overwrite")[0] == 0
     assert released == (tmp_path / "o.csv").read_bytes()
     with_original = ["--original", "s.csv", "--separator", ";"]
-    assert process(tmp_path, "verify", "o.parquet", *with_original)[0] == 0
-    assert process(tmp_path, "verify", "o.parquet", *with_original[2:]) == (
+    assert process(tmp_path, "verify", "o.csv", *with_original)[0] == 0
+    assert process(tmp_path, "verify", "o.csv", *with_original[2:]) == (
         2,
         "--separator is of the original. Add --original.\n",
     )
