@@ -7,7 +7,7 @@ import numpy as np
 from polars_microagg.kernels.groups import Groups, disjoint
 from polars_microagg.partition import Labels, Matrix, Vector
 
-__all__ = ["TOLERANCE", "move_records", "swap_records"]
+__all__ = ["CELLS", "TOLERANCE", "move_records", "nearest_groups", "swap_records"]
 
 CELLS = 1 << 19
 """Values handled at a time, so that they stay in the cache."""
@@ -113,7 +113,7 @@ def _best_swaps(
 ) -> tuple[Vector, Labels, Labels]:
     own = groups.labels[rows]
     records, centres = groups.x[rows], groups.centres[own]
-    others = _nearest_groups(groups, near, rows, targets)
+    others = nearest_groups(groups, near, rows, targets)
     width = int(groups.sizes[others].max())
     partners = groups.members[others, :width]
     steps = groups.x[partners] - records[:, None, None]
@@ -134,8 +134,26 @@ def _best_swaps(
     return least[better], rows[better], chosen[better]
 
 
-def _nearest_groups(groups: Groups, near: Labels, rows: Labels, count: int) -> Labels:
-    """Find the neighbours' groups with the nearest centres, and its own if there are few."""
+def nearest_groups(groups: Groups, near: Labels, rows: Labels, count: int) -> Labels:
+    """Find the neighbours' groups with the nearest centres.
+
+    Parameters
+    ----------
+    groups : Groups
+        The grouping.
+    near : array of shape (n, c)
+        Neighbours of each record.
+    rows : array of shape (p,)
+        Records to look at.
+    count : int
+        How many groups are wanted, at least 1.
+
+    Returns
+    -------
+    array of shape (p, min(count, c))
+        Groups, those with the nearest centres first unless all c are wanted; a record's own
+        group stands in where there are few.
+    """
     found = groups.labels[near[rows]]
     distances = _squares(groups.x[rows][:, None] - groups.centres[found])
     for j in range(1, found.shape[1]):

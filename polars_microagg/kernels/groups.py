@@ -55,7 +55,12 @@ class Groups:
         self.x[:n] = x
         self.noise = NOISE * np.einsum("ij,ij->i", self.x, self.x)
         self.k, self.most = k, 2 * k + 2
-        capacity = max(n // k, int(labels.max()) + 1)
+        self.reset(labels)
+
+    def reset(self, labels: Labels) -> None:
+        """Take another grouping of the same records."""
+        n = len(self.x) - 1
+        capacity = max(n // self.k, int(labels.max()) + 1)
         self.labels = labels.astype(np.intp)
         self.sizes = np.bincount(labels, minlength=capacity)
         order = np.argsort(labels, kind="stable")
@@ -64,7 +69,7 @@ class Groups:
         self._slot[order] = np.arange(n) - starts[labels[order]]
         self.members = np.full((capacity, self.most), n, dtype=np.intp)
         self.members[labels, self._slot] = np.arange(n)
-        self.centres = np.zeros((capacity, x.shape[1]))
+        self.centres = np.zeros((capacity, self.x.shape[1]))
         self._free = np.flatnonzero(self.sizes == 0)[::-1].tolist()
         self.settle(np.arange(capacity))
 

@@ -1,9 +1,10 @@
-"""The search for the lowest sum of squares: a start for any n, then one long annealing."""
+"""The search for the lowest sum of squares: a start for any n, then many short annealings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,43 +17,49 @@ from polars_microagg.kernels.recut import in_patches
 from polars_microagg.kernels.refine import improve, neighbour_count, squares_within
 from polars_microagg.partition import Labels, Matrix
 
-__all__ = ["Search", "block_start", "steps_for", "tail_of"]
+__all__ = ["Search", "block_start", "cuts_for", "steps_for", "tail_of"]
 
 Tick = Callable[[int], None]
 
-STEPS = 12_000_000
+STEPS = 8_000_000
 """Steps of annealing at effort 1, from some 1000 records up to `LINEAR`."""
 
-LEAST = 40_000
+LEAST = 400_000
 """Steps at effort 1 for very few records."""
-
-HOT, COLD = 2.0, 0.1
-"""Temperatures of a whole annealing; below the last one hardly anything is accepted."""
-
-LONG = 4
-"""From this effort on the steps are shared by annealings after different laws, then crossed."""
-
-LAWS = (0.75, 0.4)
-"""Powers of a record's local spread that its temperature goes by."""
-
-MILD = 1.5
-"""Temperature at which annealing in patches starts, where there are fewer steps a record."""
-
-CALM = 0.2
-"""Where it starts over if that was too hot for the number of steps, as in many columns."""
 
 LINEAR = 4000
 """With more records the steps grow, more slowly than the records."""
 
-CUTS = 8
-"""How often the borders of the patches are drawn, and up to twice as often at more effort."""
+ROUNDS = 8
+"""Annealings at effort 1 after a hot one that has half of the steps; they grow with its root."""
+
+LONG = 500
+"""Steps a record that a hot annealing needs at least; with fewer there is none."""
+
+HOT, WARM, COLD = 1.0, 0.4, 0.1
+"""Where the first annealing begins, and the others; below the last hardly anything is accepted."""
+
+LAWS = (0.75, 0.4)
+"""Powers of a record's local spread that its temperature goes by, in turn."""
+
+CUTS = 3
+"""How often the borders of the patches are drawn for `MANY` records at effort 1."""
+
+MANY = 100_000
+"""With more records the borders are drawn less often, with fewer ones more often."""
+
+LOCAL = 3
+"""Cuts that are searched locally before patches are annealed as well."""
+
+SHORT = 500
+"""Steps of annealing a record in each further cut."""
 
 BLOCK = 512
 """Records of a block of the core, at least."""
 
 
 def steps_for(n: int, effort: float) -> int:
-    """How many steps of annealing an effort means for n records.
+    """How many steps of annealing an effort means for n records that are searched whole.
 
     Parameters
     ----------
@@ -71,6 +78,25 @@ def steps_for(n: int, effort: float) -> int:
     return int(effort * steps)
 
 
+def cuts_for(n: int, effort: float) -> int:
+    """How often the borders of the patches are drawn for n records.
+
+    Parameters
+    ----------
+    n : int
+        Number of records.
+    effort : float
+        At least 0.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    cuts: float = effort * CUTS * (MANY / n) ** 0.3
+    return max(1, round(cuts))
+
+
 @dataclass(frozen=True, eq=False)
 class Search:
     """A search among the groupings of some records.
@@ -82,11 +108,11 @@ class Search:
     k : int
         Smallest group size.
     effort : float
-        How long to anneal; 0 only searches locally.
+        How long to search; 0 only searches locally.
     seed : int
         Where chance starts.
     tick : callable
-        Told the number of steps made.
+        Told the number of steps made, or with patches of records looked at.
     """
 
     x: Matrix
@@ -95,12 +121,8 @@ class Search:
     seed: int
     tick: Tick
 
-    def _after(self, before: int) -> Tick:
-        """Tell the number of steps after those made before."""
-        return lambda steps: self.tick(before + steps)
-
     def best_of(self, starts: list[Labels]) -> Labels:
-        """Improve all starts, anneal the best one, and keep what is best of each part.
+        """Improve the best start, then anneal again and again and keep what is best of each part.
 
         Parameters
         ----------
@@ -112,31 +134,46 @@ class Search:
         array of shape (n,)
             No grouping that was seen has a lower sum of squares.
         """
-        n, k = len(self.x), self.k
-        near = candidates(self.x, np.array([n]), neighbour_count(k))
-        found = []
+        near = candidates(self.x, np.array([len(self.x)]), neighbour_count(self.k))
+        found = list(starts)
         for labels in starts:
-            groups = Groups(self.x, labels, k)
+            groups = Groups(self.x, labels, self.k)
             improve(groups, near)
-            found += [labels, groups.labels]
-        steps = steps_for(n, self.effort)
-        if steps:
-            start, powers = self._best(found), LAWS if self.effort >= LONG else LAWS[:1]
-            schedule = Schedule(steps // len(powers), HOT, COLD)
-            rng = np.random.default_rng(self.seed)
-            for turn, power in enumerate(powers):
-                groups = Groups(self.x, start, k)
-                tick = self._after(turn * schedule.steps)
-                anneal(groups, near, heat(self.x, near, k, power), schedule, rng, tick)
-                improve(groups, near)
-                found.append(groups.labels)
-        best = self._best(found)
+            found.append(groups.labels)
+        squares = [squares_within(self.x, labels).sum() for labels in found]
+        best = found[int(np.argmin(squares))]
         for labels in found:
             best = crossed(self.x, best, labels)
+        return self._annealed(best, near)
+
+    def _annealed(self, best: Labels, near: Labels) -> Labels:
+        """Anneal from the best grouping, and take over the parts that have become better."""
+        n = len(self.x)
+        steps = steps_for(n, self.effort)
+        warmth = [heat(self.x, near, self.k, power) for power in LAWS]
+        rng = np.random.default_rng(self.seed)
+        rounds = max(1, round(ROUNDS * (self.effort * LINEAR / max(n, LINEAR)) ** 0.5))
+        hot = steps >= 2 * LONG * n
+        each = steps // (2 * rounds if hot else rounds)
+        schedules = [Schedule(each, WARM, COLD)] * rounds if each else []
+        if hot:
+            schedules.insert(0, Schedule(rounds * each, HOT, COLD))
+        done = 0
+        for turn, schedule in enumerate(schedules):
+            groups = Groups(self.x, best, self.k)
+            tick = partial(self._after, done)
+            anneal(groups, near, warmth[turn % len(LAWS)], schedule, rng, tick)
+            improve(groups, near)
+            best = crossed(self.x, best, groups.labels)
+            done += schedule.steps
         return best
 
+    def _after(self, before: int, steps: int) -> None:
+        """Tell the number of steps after those made before."""
+        self.tick(before + steps)
+
     def across_borders(self, start: Labels) -> Labels:
-        """Anneal patch by patch, the patches cut anew as it gets colder.
+        """Search patch by patch, the patches cut along other borders each time.
 
         Parameters
         ----------
@@ -146,50 +183,31 @@ class Search:
         Returns
         -------
         array of shape (n,)
-            The best of the start and the end.
+            In no patch the sum of squares has become higher.
         """
-        steps = steps_for(len(self.x), self.effort)
-        labels = self._patch_by_patch(start, steps, (MILD, COLD))
-        best = self._best([start, labels])
-        if steps and best is start:
-            calm = replace(self, tick=lambda _: self.tick(steps))
-            labels = calm._patch_by_patch(start, steps // 2, (CALM, CALM / 10.0))
-            best = self._best([start, labels])
-        return best
-
-    def _patch_by_patch(self, start: Labels, steps: int, heats: tuple[float, float]) -> Labels:
-        """Anneal between two temperatures; the end may be worse than the start."""
         rng = np.random.default_rng(self.seed)
-        cuts = round(CUTS * max(1.0, min(self.effort, 4.0)) ** 0.5)
-        hot, cold = heats
         labels, done = start, 0
-        for cut in range(cuts):
-            warm, cool = (hot * (cold / hot) ** ((cut + i) / cuts) for i in (0, 1))
 
-            def work(
-                groups: Groups,
-                near: Labels,
-                *,
-                last: bool = cut == cuts - 1,
-                warm: float = warm,
-                cool: float = cool,
-            ) -> None:
-                nonlocal done
-                share = steps * len(groups) // (len(self.x) * cuts)
-                if share:
-                    schedule = Schedule(share, warm, cool)
-                    warmth = heat(groups.x[:-1], near, groups.k)
-                    anneal(groups, near, warmth, schedule, rng, self._after(done))
-                done += share
-                if last or not share:
-                    improve(groups, near)
+        def search(groups: Groups, near: Labels) -> None:
+            nonlocal done
+            improve(groups, near)
+            done += len(groups)
+            self.tick(done)
 
+        def again(groups: Groups, near: Labels) -> None:
+            nonlocal done
+            x, before = groups.x[:-1], groups.labels.copy()
+            schedule = Schedule(SHORT * len(groups), WARM, COLD)
+            anneal(groups, near, heat(x, near, groups.k), schedule, rng)
+            improve(groups, near)
+            groups.reset(crossed(x, before, groups.labels))
+            done += len(groups)
+            self.tick(done)
+
+        for cut in range(cuts_for(len(self.x), self.effort)):
+            work = search if cut < LOCAL else again
             labels = in_patches(self.x, labels, self.k, neighbour_count(self.k), rng, work)
         return labels
-
-    def _best(self, found: list[Labels]) -> Labels:
-        squares = [squares_within(self.x, labels).sum() for labels in found]
-        return found[int(np.argmin(squares))]
 
 
 def tail_of(x: Matrix, k: int) -> tuple[Labels, Labels]:

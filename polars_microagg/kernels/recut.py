@@ -16,7 +16,7 @@ __all__ = ["Work", "in_patches"]
 Work = Callable[[Groups, Labels], None]
 """Changes groups in place, given the neighbours of each record."""
 
-LEAF = 1024
+LEAF = 2048
 """Records among which neighbours are looked for."""
 
 PATCH = 1 << 14

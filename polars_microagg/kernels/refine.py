@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.kernels.candidates import candidates
+from polars_microagg.kernels.chains import Pushes, push_records
 from polars_microagg.kernels.exchange import move_records, swap_records
 from polars_microagg.kernels.exchange_whole import create_groups, dissolve_groups, split_groups
 from polars_microagg.kernels.groups import Groups
@@ -13,13 +14,18 @@ from polars_microagg.kernels.ordered import cut
 from polars_microagg.kernels.recut import in_patches
 from polars_microagg.partition import Labels, Matrix, Partition, Vector
 
-__all__ = ["NEAR", "improve", "neighbour_count", "refined", "split_large", "squares_within"]
+__all__ = [
+    "NEAR",
+    "exchange",
+    "improve",
+    "neighbour_count",
+    "refined",
+    "split_large",
+    "squares_within",
+]
 
 WHOLE = 20_000
 """Strata up to this size are searched whole, larger ones in patches of neighbours."""
-
-CUTS = 3
-"""How often the borders of the patches are drawn."""
 
 NEAR = 12
 """Neighbours whose groups a single record may go to."""
@@ -87,8 +93,8 @@ def _patched(x: Matrix, labels: Labels, k: int) -> Labels:
     """Improve a grouping of very many records patch by patch."""
     labels = Partition.from_labels(labels).labels
     rng = np.random.default_rng(0)
-    for _ in range(CUTS):
-        labels = in_patches(x, labels, k, neighbour_count(k), rng, improve)
+    for work in (exchange, improve):
+        labels = in_patches(x, labels, k, neighbour_count(k), rng, work)
     return labels
 
 
@@ -154,6 +160,39 @@ def split_large(x: Matrix, labels: Labels, k: int) -> Labels:
 
 
 def improve(groups: Groups, near: Labels) -> None:
+    """Change a grouping until no exchange of neighbours and no chain lowers its sum of squares.
+
+    Parameters
+    ----------
+    groups : Groups
+        Changed in place. The groups have k to 2k - 1 records afterwards.
+    near : array of shape (n, c)
+        Neighbours of each record, nearest first.
+
+    Notes
+    -----
+    What `exchange` does comes first. Then records push each other along chains, after which
+    exchanges near by may pay again. What is done in one stratum does not depend on the others, as
+    no record has neighbours in another one.
+    """
+    exchange(groups, near)
+    few, everyone = near[:, :NEAR], np.arange(len(groups))
+    pushes, rows = Pushes(groups, few), everyone
+    for _ in range(PASSES):
+        changed = np.zeros(len(groups.sizes), dtype=np.bool_)
+        changed[push_records(groups, pushes, rows)] = True
+        if changed.any():
+            changed |= _exchanged(groups, near, _near(groups, few, changed))
+            rows = _near(groups, few, changed)
+            pushes.renew(rows)
+        elif len(rows) < len(everyone):
+            # A chain may begin far from all groups that have changed, and end near one.
+            rows = everyone
+        else:
+            break
+
+
+def exchange(groups: Groups, near: Labels) -> None:
     """Change a grouping until no exchange of neighbours lowers its sum of squares.
 
     Parameters
@@ -167,18 +206,22 @@ def improve(groups: Groups, near: Labels) -> None:
     -----
     Single records move or swap places; whole groups are dissolved, created or split, the first
     two unless they are larger than the number of neighbours that is known. Only records near a
-    group that has changed are looked at again. What is done in one stratum does not depend on the
-    others, as no record has neighbours in another one.
+    group that has changed are looked at again.
     """
+    _exchanged(groups, near, np.arange(len(groups)))
+
+
+def _exchanged(groups: Groups, near: Labels, rows: Labels) -> npt.NDArray[np.bool_]:
+    """Exchange near some records; which groups have changed."""
     few = near[:, :NEAR]
-    rows = np.arange(len(groups))
-    for _ in range(PASSES):
+    ever = np.zeros(len(groups.sizes), dtype=np.bool_)
+    for _ in range(PASSES if len(rows) else 0):
         changed = np.zeros(len(groups.sizes), dtype=np.bool_)
-        for exchange in (move_records, swap_records):
+        for one in (move_records, swap_records):
             look = rows
             for _ in range(PASSES):
                 touched = np.zeros(len(changed), dtype=np.bool_)
-                touched[exchange(groups, few, look)] = True
+                touched[one(groups, few, look)] = True
                 changed |= touched
                 look = _near(groups, few, touched)
                 if not len(look):
@@ -188,9 +231,11 @@ def improve(groups: Groups, near: Labels) -> None:
             changed[dissolve_groups(groups, near, some)] = True
             changed[create_groups(groups, near, rows)] = True
         changed[split_groups(groups, np.unique(groups.labels[rows]))] = True
+        ever |= changed
         rows = _near(groups, few, changed)
         if not len(rows):
             break
+    return ever
 
 
 def _near(groups: Groups, near: Labels, changed: npt.NDArray[np.bool_]) -> Labels:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import polars_microagg as mg
 from polars_microagg.kernels import lowest, recut
-from polars_microagg.kernels.lowest import block_start, steps_for
+from polars_microagg.kernels.lowest import block_start, cuts_for, steps_for
 from polars_microagg.kernels.refine import squares_within
 from polars_microagg.methods import lowloss as module
 from polars_microagg.methods.lowloss import lowloss
@@ -102,14 +102,14 @@ def test_a_long_single_column_too():
 @pytest.mark.parametrize("n", [60, 1500])
 def test_the_seed_decides_and_nothing_else(n):
     x = np.random.default_rng(1).normal(size=(n, 3))
-    one, two = lowloss(x, k=3, effort=0.05, seed=1), lowloss(x, k=3, effort=0.05, seed=1)
+    one, two = lowloss(x, k=3, effort=0.3, seed=1), lowloss(x, k=3, effort=0.3, seed=1)
     assert np.array_equal(one.labels, two.labels)
     if n > 60:
-        other = lowloss(x, k=3, effort=0.05, seed=2)
+        other = lowloss(x, k=3, effort=0.3, seed=2)
         assert not np.array_equal(one.labels, other.labels)
     found = []
     work = [
-        threading.Thread(target=lambda: found.append(lowloss(x, k=3, effort=0.05, seed=1).labels))
+        threading.Thread(target=lambda: found.append(lowloss(x, k=3, effort=0.3, seed=1).labels))
         for _ in range(3)
     ]
     for thread in work:
@@ -143,6 +143,8 @@ def test_neither_the_process_nor_its_threads_decide(whole):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
 def test_an_interrupt_leaves_nothing_half_done(monkeypatch, whole, error):
     monkeypatch.setattr(module, "WHOLE", whole)
+    monkeypatch.setattr(recut, "PATCH", 400)
+    monkeypatch.setattr(recut, "LEAF", 300)
     x = np.random.default_rng(4).normal(size=(1200, 3))
     before = x.copy()
     plain = lowloss(x, k=3, effort=0.2).labels
@@ -185,6 +187,13 @@ def test_steps_grow_with_the_effort_and_hardly_with_the_records():
     assert steps_for(1000, 0) == 0
     assert steps_for(20, 1) == lowest.LEAST
     assert 1 < steps_for(100_000, 1) / lowest.STEPS < 25
+
+
+def test_borders_are_drawn_more_often_for_more_effort_and_fewer_records():
+    assert cuts_for(100_000, 1) == lowest.CUTS
+    assert cuts_for(100_000, 10) == 10 * lowest.CUTS
+    assert cuts_for(10_000_000, 1) == cuts_for(100_000, 0) == 1
+    assert cuts_for(20_001, 1) > cuts_for(100_000, 1) > cuts_for(1_000_000, 1)
 
 
 LIMITS = {
