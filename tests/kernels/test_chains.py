@@ -90,6 +90,24 @@ def test_chains_lower_the_sum_of_squares_and_keep_the_tables_right(start, length
     assert touched <= set(changed.tolist())
 
 
+@settings(max_examples=100)
+@given(start=starts())
+def test_each_chain_changes_the_sum_of_squares_as_told_and_the_best_one_is_made(start):
+    x, labels, k = start
+    groups, near = searched(x, labels, k)
+    pushes = Pushes(groups, near)
+    found, ends = chains._Search(groups, pushes, np.arange(len(x))).run()
+    told, _ = chains._changes(groups, found, ends)
+    before = sse(x, labels)
+    for i in range(len(found)):
+        one = Groups(x, labels, k)
+        chains._carry_out(one, found[i : i + 1], ends[i : i + 1])
+        assert_whole(one)
+        assert sse(x, one.labels) - before == pytest.approx(told[i], abs=1e-9)
+    push_records(groups, pushes, np.arange(len(x)))
+    assert sse(x, groups.labels) <= before + min(told, default=0.0) + 1e-9
+
+
 def test_a_ring_of_three_worked_by_hand():
     # Three pairs on a triangle, each with one record of the next corner: turning all at once
     # brings every record home. The corners are 0.1 wide, so afterwards 3 (0.1^2 / 2) is left.
