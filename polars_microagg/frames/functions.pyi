@@ -2145,20 +2145,22 @@ def lowloss(
     optimal partition along the path from record to nearest record. With very many records, MDAV
     for the farthest ones and, in blocks of neighbours, the others.
     *Local search.* Records move to the groups of their nearest neighbours or swap places with
-    their members, groups are dissolved, created and split, each where the change of the sum of
-    squares is known exactly and negative; of exchanges that touch the same group the best one is
-    made. *Annealing* makes such exchanges at random, one that raises the sum of squares by s with
-    probability exp(-s / (t h)), where t falls and h grows with the mean squared distance of the
-    record from its k nearest neighbours, to the power of 3/4. From an effort of 4 on a second
-    annealing with the power of 2/5 has half of the steps. With more than 20,000 records it goes on
-    in patches, which are cut along other borders as t falls, so that time and memory are linear in
-    n. Local search follows. Of each part of the records that two groupings do not mix with others,
-    the better grouping is kept.
+    their members, groups are dissolved, created and split, and chains of up to eight records take
+    each other's places; each where the change of the sum of squares is known exactly and negative.
+    Of exchanges that touch the same group the best one is made. *Annealing* makes such exchanges
+    at random, one that raises the sum of squares by s with probability exp(-s / (t h)), where t
+    falls and h grows with the mean squared distance of the record from its k nearest neighbours,
+    to the power of 3/4 and 2/5 in turn. It starts from the best grouping, many times and not hot;
+    local search follows, and of each part of the records that the two groupings do not mix with
+    others, the better one is kept. With more than 20,000 records all this is done in patches, which
+    are cut along other borders each time, so that time and memory are linear in n; at an effort of
+    1 there is no annealing then.
 
-    *What did not pay*, on generated and public tables: three shorter annealings; drawing only
-    partners other than the neighbour itself, fewer neighbours, all members of a group at once, or
-    only records that can move; starting hotter for large k; annealing again from the best grouping
-    at lower temperatures and crossing after each time.
+    *What did not pay*, on generated and public tables: one long annealing; three shorter ones, each
+    from the start; drawing only partners other than the neighbour itself, fewer neighbours, all
+    members of a group at once, or only records that can move; starting hotter for large k; random
+    swaps in many places, each kept if local search made them pay; more neighbours for a single
+    record; annealing patches of very many records before they are searched locally.
 
     Examples
     --------
