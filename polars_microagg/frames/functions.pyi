@@ -2153,14 +2153,14 @@ def lowloss(
     to the power of 3/4 and 2/5 in turn. It starts from the best grouping, many times and not hot;
     local search follows, and of each part of the records that the two groupings do not mix with
     others, the better one is kept. With more than 20,000 records all this is done in patches, which
-    are cut along other borders each time, so that time and memory are linear in n; at an effort of
-    1 there is no annealing then.
+    are cut along other borders each time, so that time and memory are linear in n: two short
+    annealings first, then local search.
 
     *What did not pay*, on generated and public tables: one long annealing; three shorter ones, each
     from the start; drawing only partners other than the neighbour itself, fewer neighbours, all
     members of a group at once, or only records that can move; starting hotter for large k; random
     swaps in many places, each kept if local search made them pay; more neighbours for a single
-    record; annealing patches of very many records before they are searched locally.
+    record; hot annealing of very many records.
 
     Examples
     --------

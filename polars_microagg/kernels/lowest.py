@@ -14,7 +14,7 @@ from polars_microagg.kernels.candidates import candidates
 from polars_microagg.kernels.crossover import crossed
 from polars_microagg.kernels.groups import Groups
 from polars_microagg.kernels.recut import in_patches
-from polars_microagg.kernels.refine import improve, neighbour_count, squares_within
+from polars_microagg.kernels.refine import exchange, improve, neighbour_count, squares_within
 from polars_microagg.partition import Labels, Matrix
 
 __all__ = ["Search", "block_start", "cuts_for", "steps_for", "tail_of"]
@@ -42,14 +42,20 @@ HOT, WARM, COLD = 1.0, 0.4, 0.1
 LAWS = (0.75, 0.4)
 """Powers of a record's local spread that its temperature goes by, in turn."""
 
-CUTS = 3
-"""How often the borders of the patches are drawn for `MANY` records at effort 1."""
+MELTS = ((0.6, 0.36), (0.3, 0.18))
+"""Temperatures at which patches of very many records are annealed first."""
+
+MELTING = 100
+"""Steps of that a record, each time."""
+
+CUTS = 2
+"""How often the borders of patches are drawn afterwards for `MANY` records at effort 1."""
 
 MANY = 100_000
 """With more records the borders are drawn less often, with fewer ones more often."""
 
 LOCAL = 3
-"""Cuts that are searched locally before patches are annealed as well."""
+"""Cuts that are searched locally before patches are annealed again."""
 
 SHORT = 500
 """Steps of annealing a record in each further cut."""
@@ -91,10 +97,10 @@ def cuts_for(n: int, effort: float) -> int:
     Returns
     -------
     int
-        At least 1.
+        At least 1; with any effort a few more, for annealing.
     """
     cuts: float = effort * CUTS * (MANY / n) ** 0.3
-    return max(1, round(cuts))
+    return max(1, round(cuts)) + (len(MELTS) if effort else 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,31 +189,44 @@ class Search:
         Returns
         -------
         array of shape (n,)
-            In no patch the sum of squares has become higher.
+            The better one of the start and the end.
         """
         rng = np.random.default_rng(self.seed)
+        melts = MELTS if self.effort else ()
         labels, done = start, 0
-
-        def search(groups: Groups, near: Labels) -> None:
-            nonlocal done
-            improve(groups, near)
-            done += len(groups)
-            self.tick(done)
-
-        def again(groups: Groups, near: Labels) -> None:
-            nonlocal done
-            x, before = groups.x[:-1], groups.labels.copy()
-            schedule = Schedule(SHORT * len(groups), WARM, COLD)
-            anneal(groups, near, heat(x, near, groups.k), schedule, rng)
-            improve(groups, near)
-            groups.reset(crossed(x, before, groups.labels))
-            done += len(groups)
-            self.tick(done)
-
         for cut in range(cuts_for(len(self.x), self.effort)):
-            work = search if cut < LOCAL else again
+
+            def work(groups: Groups, near: Labels, *, cut: int = cut) -> None:
+                nonlocal done
+                if cut < len(melts):
+                    _melt(groups, near, rng, melts[cut])
+                    exchange(groups, near)
+                elif cut < len(melts) + LOCAL:
+                    improve(groups, near)
+                else:
+                    _again(groups, near, rng)
+                done += len(groups)
+                self.tick(done)
+
             labels = in_patches(self.x, labels, self.k, neighbour_count(self.k), rng, work)
-        return labels
+        before, after = (squares_within(self.x, found).sum() for found in (start, labels))
+        return labels if after < before else start
+
+
+def _melt(
+    groups: Groups, near: Labels, rng: np.random.Generator, heats: tuple[float, float]
+) -> None:
+    """Anneal a patch shortly."""
+    warmth = heat(groups.x[:-1], near, groups.k)
+    anneal(groups, near, warmth, Schedule(MELTING * len(groups), *heats), rng)
+
+
+def _again(groups: Groups, near: Labels, rng: np.random.Generator) -> None:
+    """Anneal a patch from where it is, and keep the parts that have become better."""
+    x, before = groups.x[:-1], groups.labels.copy()
+    anneal(groups, near, heat(x, near, groups.k), Schedule(SHORT * len(groups), WARM, COLD), rng)
+    improve(groups, near)
+    groups.reset(crossed(x, before, groups.labels))
 
 
 def tail_of(x: Matrix, k: int) -> tuple[Labels, Labels]:
