@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.kernels.exchange import CELLS, TOLERANCE, nearest_groups
+from polars_microagg.kernels.exchange import CELLS, TOLERANCE, nearest_groups, squares_of
 from polars_microagg.kernels.groups import Groups, disjoint
-from polars_microagg.partition import Labels, Matrix, Vector
+from polars_microagg.partition import Labels, Vector
 
 __all__ = ["Pushes", "push_records"]
 
@@ -77,13 +77,13 @@ class Pushes:
         for j in range(1, others.shape[1]):
             absent[:, j] |= (others[:, :j] == others[:, j : j + 1]).any(axis=1)
         sizes = groups.sizes[others]
-        there = _squares(groups.x[rows, None] - groups.centres[others])
+        there = squares_of(groups.x[rows, None] - groups.centres[others])
         joining = there * (sizes / (sizes + 1.0))
         joining[absent | (sizes >= groups.most)] = np.inf
         self.into[rows], self.joining[rows] = groups.members[others, 0], joining
         partners = groups.members[others, : int(sizes.max())]
-        away = _squares(groups.x[partners] - groups.centres[others][:, :, None])
-        apart = _squares(groups.x[partners] - groups.x[rows, None, None])
+        away = squares_of(groups.x[partners] - groups.centres[others][:, :, None])
+        apart = squares_of(groups.x[partners] - groups.x[rows, None, None])
         cost = there[:, :, None] - away - apart / sizes[:, :, None]
         cost[(partners == len(groups)) | absent[:, :, None]] = np.inf
         partners, cost = partners.reshape(len(rows), -1), cost.reshape(len(rows), -1)
@@ -145,7 +145,7 @@ class _Search:
         self.groups, self.pushes, self.rows = groups, pushes, rows
         own = groups.labels[rows]
         self.own, size = own, groups.sizes[own].astype(np.float64)
-        self.out = _squares(groups.x[rows] - groups.centres[own])
+        self.out = squares_of(groups.x[rows] - groups.centres[own])
         self.leaving = np.where(size > groups.k, self.out * size / np.maximum(size - 1.0, 1.0), 0.0)
         self.best = np.zeros(len(rows))
         self.chains = np.repeat(rows[:, None], LENGTH, axis=1)
@@ -183,8 +183,8 @@ class _Search:
     def _close(self, start: Labels, chains: Labels, sums: Vector) -> None:
         """Let the last record take the first one's place, or join a group."""
         groups, last, own = self.groups, chains[:, -1], self.own[start]
-        apart = _squares(groups.x[last] - groups.x[chains[:, 0]]) / groups.sizes[own]
-        ring = sums + _squares(groups.x[last] - groups.centres[own]) - self.out[start] - apart
+        apart = squares_of(groups.x[last] - groups.x[chains[:, 0]]) / groups.sizes[own]
+        ring = sums + squares_of(groups.x[last] - groups.centres[own]) - self.out[start] - apart
         self._note(start, chains, ring, own)
         able = np.flatnonzero(self.leaving[start] > 0.0)
         start, chains, sums, last = start[able], chains[able], sums[able], last[able]
@@ -231,15 +231,17 @@ def _changes(groups: Groups, chains: Labels, ends: Labels) -> tuple[Vector, Vect
     for pusher, pushed, only in [*pairs, (last, first, ring)]:
         of = labels[pushed]
         centre, size = groups.centres[of], groups.sizes[of]
-        there, away = _squares(x[pusher] - centre), _squares(x[pushed] - centre)
-        apart = _squares(x[pusher] - x[pushed]) / size
+        there, away = squares_of(x[pusher] - centre), squares_of(x[pushed] - centre)
+        apart = squares_of(x[pusher] - x[pushed]) / size
         counts = pusher != pushed if only is None else only
         change += np.where(counts, there - away - apart, 0.0)
         terms += np.where(counts, there + away + apart, 0.0)
     size = groups.sizes[labels[first]]
-    freed = _squares(x[first] - groups.centres[labels[first]]) * size / np.maximum(size - 1.0, 1.0)
+    freed = (
+        squares_of(x[first] - groups.centres[labels[first]]) * size / np.maximum(size - 1.0, 1.0)
+    )
     size = groups.sizes[ends]
-    added = _squares(x[last] - groups.centres[ends]) * size / (size + 1.0)
+    added = squares_of(x[last] - groups.centres[ends]) * size / (size + 1.0)
     change += np.where(ring, 0.0, added - freed)
     terms += np.where(ring, 0.0, added + freed)
     return change, TOLERANCE * terms + groups.noise[chains].sum(axis=1)
@@ -254,8 +256,3 @@ def _carry_out(groups: Groups, chains: Labels, ends: Labels) -> None:
     last = chains[:, -1]
     some = groups.labels[last] != ends
     groups.move(last[some], ends[some])
-
-
-def _squares(differences: Matrix) -> Matrix:
-    squares: Matrix = np.einsum("...d,...d->...", differences, differences)
-    return squares

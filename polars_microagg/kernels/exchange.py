@@ -7,7 +7,7 @@ import numpy as np
 from polars_microagg.kernels.groups import Groups, disjoint
 from polars_microagg.partition import Labels, Matrix, Vector
 
-__all__ = ["CELLS", "TOLERANCE", "move_records", "nearest_groups", "swap_records"]
+__all__ = ["CELLS", "TOLERANCE", "move_records", "nearest_groups", "squares_of", "swap_records"]
 
 CELLS = 1 << 19
 """Values handled at a time, so that they stay in the cache."""
@@ -56,10 +56,10 @@ def move_records(groups: Groups, near: Labels, rows: Labels) -> Labels:
 def _best_moves(groups: Groups, near: Labels, rows: Labels) -> tuple[Vector, Labels, Labels]:
     own = groups.labels[rows]
     size = groups.sizes[own].astype(np.float64)
-    leaving = _squares(groups.x[rows] - groups.centres[own]) * (size / (size - 1.0))
+    leaving = squares_of(groups.x[rows] - groups.centres[own]) * (size / (size - 1.0))
     targets = groups.labels[near[rows]]
     size = groups.sizes[targets].astype(np.float64)
-    joining = _squares(groups.x[rows][:, None] - groups.centres[targets]) * (size / (size + 1.0))
+    joining = squares_of(groups.x[rows][:, None] - groups.centres[targets]) * (size / (size + 1.0))
     joining[(targets == own[:, None]) | (size >= groups.most)] = np.inf
     best = joining.argmin(axis=1)
     each = np.arange(len(rows))
@@ -120,7 +120,7 @@ def _best_swaps(
     between = groups.centres[others] - centres[:, None]
     shares = 1.0 / groups.sizes[own][:, None] + 1.0 / groups.sizes[others]
     along = 2.0 * np.einsum("pgmd,pgd->pgm", steps, between)
-    saved = _squares(steps) * shares[:, :, None]
+    saved = squares_of(steps) * shares[:, :, None]
     gains = along - saved
     # Neither a row that stands in for absent members nor the record's own group counts.
     gains[(partners == len(groups)) | (others == own[:, None])[:, :, None]] = np.inf
@@ -155,7 +155,7 @@ def nearest_groups(groups: Groups, near: Labels, rows: Labels, count: int) -> La
         group stands in where there are few.
     """
     found = groups.labels[near[rows]]
-    distances = _squares(groups.x[rows][:, None] - groups.centres[found])
+    distances = squares_of(groups.x[rows][:, None] - groups.centres[found])
     for j in range(1, found.shape[1]):
         distances[(found[:, :j] == found[:, j : j + 1]).any(axis=1), j] = np.inf
     distances[found == groups.labels[rows][:, None]] = np.inf
@@ -166,6 +166,18 @@ def nearest_groups(groups: Groups, near: Labels, rows: Labels, count: int) -> La
     return np.take_along_axis(found, best, axis=1)
 
 
-def _squares(differences: Matrix) -> Matrix:
+def squares_of(differences: Matrix) -> Matrix:
+    """Square the lengths of vectors.
+
+    Parameters
+    ----------
+    differences : array of shape (..., d)
+        Vectors.
+
+    Returns
+    -------
+    array of shape (...)
+        Their squared lengths.
+    """
     squares: Matrix = np.einsum("...d,...d->...", differences, differences)
     return squares

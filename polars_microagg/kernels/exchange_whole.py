@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.kernels.exchange import TOLERANCE
+from polars_microagg.kernels.exchange import TOLERANCE, squares_of
 from polars_microagg.kernels.groups import Groups, disjoint
-from polars_microagg.partition import Labels, Matrix, Vector
+from polars_microagg.partition import Labels, Vector
 
 __all__ = ["create_groups", "creations", "dissolutions", "dissolve_groups", "split_groups"]
 
@@ -85,7 +85,7 @@ def dissolutions(groups: Groups, near: Labels, chosen: Labels) -> tuple[Vector, 
     members = groups.members[chosen, : groups.sizes[chosen[0]]]
     found = groups.labels[near[members][:, :, :REACH]]
     size = groups.sizes[found].astype(np.float64)
-    cost = _squares(groups.x[members][:, :, None] - groups.centres[found]) * (size / (size + 1.0))
+    cost = squares_of(groups.x[members][:, :, None] - groups.centres[found]) * (size / (size + 1.0))
     cost[(found == chosen[:, None, None]) | (size >= groups.most)] = np.inf
     best = cost.argmin(axis=2)[:, :, None]
     nowhere = np.isinf(np.take_along_axis(cost, best, axis=2)).any(axis=(1, 2))
@@ -94,7 +94,7 @@ def dissolutions(groups: Groups, near: Labels, chosen: Labels) -> tuple[Vector, 
     together = joint.sum(axis=2)
     nowhere |= (groups.sizes[targets] + together > groups.most).any(axis=1)
     centre = groups.centres[chosen][:, None]
-    now = _squares(groups.x[members] - centre).sum(axis=1)
+    now = squares_of(groups.x[members] - centre).sum(axis=1)
     after = _parts(groups, members, targets, joint, sign=1)
     return np.where(nowhere, np.inf, after - now), _counts(groups, members, after + now), targets
 
@@ -165,7 +165,7 @@ def creations(groups: Groups, near: Labels, rows: Labels) -> tuple[Vector, Vecto
     sources = groups.labels[members]
     joint = sources[:, :, None] == sources[:, None, :]
     mean = groups.x[members].mean(axis=1, keepdims=True)
-    made = _squares(groups.x[members] - mean).sum(axis=1)
+    made = squares_of(groups.x[members] - mean).sum(axis=1)
     freed = _parts(groups, members, sources, joint, sign=-1)
     return made - freed, _counts(groups, members, made + freed), members
 
@@ -182,10 +182,10 @@ def _parts(
     share = 1.0 / joint.sum(axis=2)
     records = groups.x[members]
     means = np.matmul(joint * share[:, :, None], records)
-    within = _squares(records - means)
+    within = squares_of(records - means)
     size = groups.sizes[of]
     weight = size / (size + sign / share)
-    parts: Vector = (within + weight * _squares(means - groups.centres[of])).sum(axis=1)
+    parts: Vector = (within + weight * squares_of(means - groups.centres[of])).sum(axis=1)
     return parts
 
 
@@ -223,14 +223,9 @@ def split_groups(groups: Groups, chosen: Labels) -> Labels:
         members = groups.members[some, :size]
         records = groups.x[members]
         each = np.arange(len(some))
-        far = _squares(records - groups.centres[some][:, None]).argmax(axis=1)
-        distances = _squares(records - records[each, far][:, None])
+        far = squares_of(records - groups.centres[some][:, None]).argmax(axis=1)
+        distances = squares_of(records - records[each, far][:, None])
         distances[each, far] = -1.0
         part = np.argsort(distances, axis=1, kind="stable")[:, : groups.k]
         changed.append(groups.create(np.take_along_axis(members, part, axis=1)))
     return np.concatenate(changed) if changed else np.empty(0, dtype=np.intp)
-
-
-def _squares(differences: Matrix) -> Matrix:
-    squares: Matrix = np.einsum("...d,...d->...", differences, differences)
-    return squares

@@ -25,7 +25,9 @@ def _variation(before: Matrix, after: Matrix, unit: Matrix) -> Matrix:
     change = np.abs(after - before)
     change[change <= NOISE * unit] = 0.0
     below = np.where(before == 0, unit, np.abs(before))
-    relative = np.where(below > 0, change / np.where(below > 0, below, 1.0), change > 0)
+    # A difference from a number that is hardly above 0 may be infinitely many times that number.
+    with np.errstate(over="ignore"):
+        relative = np.where(below > 0, change / np.where(below > 0, below, 1.0), change > 0)
     return np.where(np.isnan(change), np.nan, relative)
 
 
