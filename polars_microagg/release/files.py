@@ -21,6 +21,7 @@ import polars.selectors as cs
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
 from polars_microagg.release.csv import read_csv
 from polars_microagg.release.swap import of_system, said
+from polars_microagg.release.visible import visible
 
 __all__ = ["FORMATS", "Place", "parsed", "rows_digest", "serialised", "write"]
 
@@ -219,6 +220,8 @@ def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None
         The format cannot hold a column, or the device is full.
     """
     try:
+        if form in ("parquet", "arrow", "stream"):
+            frame = visible(frame)
         if form == "parquet":
             frame.write_parquet(file)
         elif form == "csv":

@@ -23,6 +23,7 @@ from polars_microagg.release.located import (
     rows,
 )
 from polars_microagg.release.swap import Swap, checked
+from polars_microagg.release.visible import visible
 
 __all__ = ["TableSwap", "foreseen", "refuse_view", "through"]
 
@@ -110,7 +111,7 @@ class TableSwap(Swap):
 
     def _create(self, frame: pl.DataFrame) -> None:
         try:
-            self._con.register(self._given, frame.to_arrow())
+            self._con.register(self._given, visible(frame).to_arrow())
         except FAILED:
             why = "a column is of a type that Arrow does not have. Cast it first, or write Parquet."
             raise OutputError.of(f"{self._path}::{self._table}", why) from None
