@@ -90,7 +90,7 @@ class Place:
             return cls(Path("-"), "stream")
         if found := TABLE.fullmatch(text):
             # DuckDB's own schema need not be named, and one table has one name.
-            table = re.sub(r"main\.(?=\w+$)", "", found["table"])
+            table = re.sub(r"^main\.(?=[^.]+$)", "", found["table"])
             return cls(Path(found["file"]), "duckdb", table)
         path = Path(text)
         if path.suffix.lower() not in FORMATS:

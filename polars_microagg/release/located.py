@@ -16,7 +16,7 @@ CLOSED: dict[str, Any] = {"enable_external_access": "false"}
 """No statement on the file may read or write another."""
 
 SCHEMA = re.compile(r"(\w+)\.(\w+)")
-"""A table of another schema; any other name with a dot in it is that of a table of main."""
+"""A table of another schema, also where the file has no such schema."""
 
 FAILED: tuple[type[BaseException], ...] = (
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
@@ -48,26 +48,38 @@ def kind(con: Any, schema: str, table: str) -> str | None:
 
 
 def located(con: Any, table: str) -> str:
-    """Write a table, or one of another schema as ``schema.table``, as DuckDB reads it.
+    """Write a table, or one of another schema as ``schema.table``, as DuckDB reads it."""
+    return ".".join(map(quoted, _split(con, table)))
 
-    A table of the schema main whose own name has the dot goes first.
+
+def _split(con: Any, table: str) -> tuple[str, str]:
+    """Schema and name of a table, whatever letters and dots they have.
+
+    A table of the schema main whose own name has the dot goes first, then one that is there, then
+    a schema that is there.
     """
-    found = SCHEMA.fullmatch(table)
-    if not found or kind(con, "main", table):
-        return f"main.{quoted(table)}"
-    return f"{quoted(found[1])}.{quoted(found[2])}"
-
-
-def parts(con: Any, path: Path, table: str) -> tuple[str, str]:
-    """The schema and the name of a target; its schema must be there."""
-    if located(con, table).startswith("main."):
+    if kind(con, "main", table):
         return "main", table
-    schema, _, name = table.partition(".")
+    dots = [at for at, letter in enumerate(table) if letter == "."]
+    pairs = [(table[:at], table[at + 1 :]) for at in dots if table[at + 1 :]]
+    there = [pair for pair in pairs if kind(con, *pair)]
+    made = [pair for pair in pairs if _has_schema(con, pair[0])]
+    told = pairs if SCHEMA.fullmatch(table) else []
+    return next(iter((*there, *made, *told)), ("main", table))
+
+
+def _has_schema(con: Any, schema: str) -> bool:
     known = con.execute(
         "SELECT 1 FROM information_schema.schemata WHERE lower(schema_name) = lower(?)",
         [schema],
     )
-    if known.fetchall():
+    return bool(known.fetchall())
+
+
+def parts(con: Any, path: Path, table: str) -> tuple[str, str]:
+    """The schema and the name of a target; its schema must be there."""
+    schema, name = _split(con, table)
+    if _has_schema(con, schema):
         return schema, name
     why = f"the file has no schema {schema!r}. Make it with CREATE SCHEMA, or name a table only."
     raise OutputError.of(f"{path}::{table}", why)

@@ -99,6 +99,29 @@ def test_a_table_of_another_schema_is_not_in_the_way(target):
     assert run(target, "FROM s.people") == [(1,)]
 
 
+@pytest.mark.parametrize(
+    ("schema", "table"),
+    [("zz", "we ird"), ("two words", "t"), ("zz", "a.b"), ("a.b", "c"), ("domain", "t")],
+)
+def test_a_schema_and_its_table_may_have_any_name(target, schema, table):
+    run(target, f'CREATE SCHEMA "{schema}"; CREATE TABLE "{schema}"."{table}" AS SELECT 1 AS a')
+    place = Place.of(f"{target.path}::{schema}.{table}")
+    assert place.read().to_dict(as_series=False) == {"a": [1]}
+    mg.publish(PEOPLE, str(place), MASKED, 5, keep=cs.all())
+    assert len(run(target, f'FROM "{schema}"."{table}"')) == 20
+    new = Place.of(f"{target.path}::{schema}.another one")
+    mg.publish(PEOPLE, str(new), MASKED, 5, keep=cs.all())
+    tables = "SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL"
+    assert run(target, tables) == sorted([("main", "t"), (schema, table), (schema, "another one")])
+
+
+def test_a_table_of_main_with_a_dot_in_its_name_goes_first(target):
+    run(target, 'CREATE SCHEMA zz; CREATE TABLE zz."we ird" AS SELECT 1 AS a')
+    run(target, 'CREATE TABLE main."zz.we ird" AS SELECT 2 AS a')
+    assert Place.of(f"{target.path}::zz.we ird").read().item() == 2
+    assert Place.of(f"{target.path}::main.we ird") == Place.of(f"{target.path}::we ird")
+
+
 def test_a_file_that_was_made_for_a_release_goes_with_it(tmp_path):
     with pytest.raises(mg.TooFewRecordsError, match="needs at least 5"):
         mg.publish(PEOPLE.head(3), f"{tmp_path}/new.duckdb::t", MASKED, 5, keep=cs.all())
