@@ -25,6 +25,7 @@ from polars_microagg.frames.selection import (
     names_of,
 )
 from polars_microagg.release.advice import advice, of_release
+from polars_microagg.release.digits import rounded
 from polars_microagg.release.files import Place
 from polars_microagg.release.job import Job
 from polars_microagg.release.manifest import (
@@ -104,7 +105,7 @@ def publish(
     Returns
     -------
     dict
-        The manifest.
+        The manifest, whose measures have four significant digits.
 
     Raises
     ------
@@ -210,6 +211,7 @@ def release(
         # Who asks for k means records, also where k was to hold in each block or column alone.
         whole = [each["smallest"] for each in class_sizes(reread, [names], strata)]
         verdicts = judged(job.require, {**found, "k": whole[0], "rows": reread.height})
+        verdicts = [verdict | rounded({"found": verdict["found"]}) for verdict in verdicts]
         config = job.config(table)
         finished = max(started, _now())
         told = {
@@ -226,7 +228,7 @@ def release(
                 "suppressed": max((c["suppressed_records"] for c in counted), default=0),
             },
             "k": {"asked": job.k, "found": smallest, "classes": counted},
-            "measures": found,
+            "measures": rounded(found),
             "attack": attack(names, strata),
             "warnings": warned,
             "seed": int(job.options.get("seed", 0)),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hmac
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,18 @@ import polars as pl
 from polars_microagg.evaluate import evaluate
 from polars_microagg.frames.assess import assess
 from polars_microagg.frames.selection import by_name
-from polars_microagg.registry import assessed, metrics
+from polars_microagg.registry import Metric, assessed, metrics
 from polars_microagg.release.advice import advice, of_release
 from polars_microagg.release.csv import typed
+from polars_microagg.release.digits import agree, may_meet, rounded, unit
 from polars_microagg.release.files import Place, rows_digest
 from polars_microagg.release.inside import Outcome, same_version
 from polars_microagg.release.manifest import class_sizes, seal
-from polars_microagg.release.require import judged, requirements
+from polars_microagg.release.require import requirements
 from polars_microagg.release.stage import TYPELESS, types
 from polars_microagg.release.swap import sha256_of
 
 __all__ = ["Release"]
-
-CLOSE = 1e-9
-"""Relative difference of a measure that another machine may make."""
 
 CLASSES = ("k_min", "k_prime")
 """Measures of the release alone."""
@@ -149,13 +146,22 @@ class Release:
         config, verdict = self.told["config"], self.told["verdict"]
         whole = class_sizes(self.frame, [self.told["roles"]["mask"]], config["strata"])
         counts = {"k": whole[0]["smallest"], "rows": self.frame.height}
-        asked = requirements(config["require"])
-        again = judged(asked, {**self.told["measures"], **counts}, refuse=False)
+        asked, measures = requirements(config["require"]), self.told["measures"]
+        exact = counts if self.before is None or not measures else {**self._again[0], **counts}
+        again = [
+            (
+                {"requirement": str(each), **rounded({"found": found}), "met": True},
+                may_meet(each, found, exact.get(each.name)),
+            )
+            for each in asked
+            for found in [{**measures, **counts}.get(each.name)]
+        ]
         holds = (
             verdict["released"] is True
             and verdict["k_holds"] is True
-            and verdict["requirements"] == again
-            and all(result["met"] for result in again)
+            and [each | rounded({"found": each["found"]}) for each in verdict["requirements"]]
+            == [result for result, _ in again]
+            and all(met for _, met in again)
         )
         count = f"{len(again)} requirement(s)"
         return holds, f"The verdict and its {count} " + ("hold." if holds else "do not hold.")
@@ -170,12 +176,13 @@ class Release:
         missing = [name for name in assessed() if name not in told]
         if missing and same_version(self.told):
             return False, f"The manifest lacks the measures {', '.join(map(repr, missing[:10]))}."
-        again = self._measured(told)
+        again, slack = self._again
         known = again if self.before is not None else assessed()
         differ = [
             name
             for name, value in told.items()
-            if name not in known or (name in again and not _close(value, again[name]))
+            if name not in known
+            or (name in again and not agree(value, again[name], slack.get(name, 0.0)))
         ]
         said = f"{len(again)} measures were taken again"
         if differ:
@@ -185,19 +192,31 @@ class Release:
             return None, f"{said}, the other {others} need the original."
         return True, f"{said} and agree with the manifest."
 
-    def _measured(self, told: Mapping[str, Any]) -> dict[str, Any]:
-        names = self.told["roles"]["mask"]
+    @cached_property
+    def _again(self) -> tuple[dict[str, Any], dict[str, float]]:
+        """The measures, taken again, and what the rounding of others can do to those made of them."""
+        told, names = self.told["measures"], self.told["roles"]["mask"]
         after = typed(self.frame, names)
         if self.before is not None:
-            return assess(typed(self.before, names), after, names).row(0, named=True)
+            return assess(typed(self.before, names), after, names).row(0, named=True), {}
         again = assess(after, after, names, metrics=CLASSES).row(0, named=True)
+        made: dict[str, tuple[list[str], Callable[[dict[str, Any]], Any]]] = {}
         for name, entry in assessed().items():
-            parts = [part for part in entry.needed({}) if part in metrics()]
-            if parts and all(told.get(part) is not None for part in parts):
-                again[name] = evaluate(entry, told.get, {part: told[part] for part in parts})
-        if told.get("sst") and told.get("sse") is not None:
-            again["loss"] = 100 * told["sse"] / told["sst"]
-        return again
+            if parts := [part for part in entry.needed({}) if part in metrics()]:
+                made[name] = parts, partial(_evaluated, entry)
+        if told.get("sst"):
+            made["loss"] = ["sse", "sst"], lambda of: 100 * of["sse"] / of["sst"]
+        slack = {}
+        for name, (parts, made_of) in made.items():
+            given = {part: told.get(part) for part in parts}
+            if None in given.values():
+                continue
+            again[name] = made_of(dict(given))
+            slack[name] = sum(
+                abs(made_of(given | {part: value + unit(value) / 2}) - again[name])
+                for part, value in given.items()
+            )
+        return again, slack
 
     def warnings(self) -> Outcome:
         """The warnings are given again, without the original those that need none."""
@@ -276,7 +295,6 @@ UNPROVEN = (
 """What can be changed in step, with its plain hash, by whoever can write the manifest."""
 
 
-def _close(told: Any, found: float | None) -> bool:
-    if told is None or found is None:
-        return told is None and (found is None or not math.isfinite(found))
-    return math.isclose(told, found, rel_tol=CLOSE, abs_tol=CLOSE)
+def _evaluated(entry: Metric, given: dict[str, Any]) -> Any:
+    """A measure that is made of others, from those."""
+    return evaluate(entry, given.get, given)

@@ -76,7 +76,7 @@ def edited(path, value):
     if isinstance(value, str):
         return value + "x"
     return (
-        7 if value is None else value + (1 if isinstance(value, int) else abs(value) / 1000 + 0.001)
+        7 if value is None else value + (1 if isinstance(value, int) else abs(value) / 100 + 0.001)
     )
 
 

@@ -40,7 +40,8 @@ def test_the_measures_are_those_of_the_file(name, tmp_path):
     told = publish(f"{tmp_path}/{name}")
     masked = mg.mdav(PEOPLE, MASKED, 5, strata="region")
     expected = mg.assess(PEOPLE, masked, MASKED).row(0, named=True)
-    assert told["measures"] == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    short = {n: float(f"{v:.4g}") if isinstance(v, float) else v for n, v in expected.items()}
+    assert told["measures"] == short  # more digits would let single values be solved for
     sizes = masked.group_by([*MASKED, "region"]).len()["len"]
     assert told["k"]["found"] == sizes.min() >= 5
     assert told["k"]["classes"][0]["classes"] == len(sizes)
@@ -131,7 +132,7 @@ TAMPER = {
     "roles": lambda told: told["roles"]["keep"].clear(),
     "k": lambda told: told["k"].update(found=7),
     "requirements": lambda told: told["verdict"].update(k_holds=False),
-    "measures": lambda told: told["measures"].update(loss=told["measures"]["loss"] * 1.001),
+    "measures": lambda told: told["measures"].update(loss=told["measures"]["loss"] * 1.01),
     "warnings": lambda told: told["warnings"].clear(),
     "attack": lambda told: told["attack"]["known"].clear(),
     "times": lambda told: told["times"].update(seconds=9.0),
