@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import polars as pl
 
-from polars_microagg.frames.columns import can_mask
 from polars_microagg.frames.measures import classes
 from polars_microagg.frames.selection import by_name
-from polars_microagg.partition import Matrix
-from polars_microagg.release.csv import typed
 from polars_microagg.release.exposed import exposed
+from polars_microagg.release.revealing import revealing
 
 __all__ = ["advice", "of_release", "of_table"]
-
-REVEALS = 0.99
-"""Correlation above which a kept column shows a masked one."""
 
 UNIQUE = 0.9
 """Share of distinct values above which a kept column points at persons."""
@@ -68,7 +62,7 @@ def advice(
     if not original.height:
         return []
     return [
-        *_revealing(original, [name for block in blocks for name in block], masked, kept),
+        *revealing(original, [name for block in blocks for name in block], masked, kept),
         *of_release(masked, blocks, k, strata=strata, kept=kept),
         *exposed(original, masked, blocks, strata, center),
     ]
@@ -123,7 +117,7 @@ def of_table(
     released = original
     if nulls == "pattern":
         released = original.filter(_present(original, names))
-    found = [*_revealing(original, names, original, kept), *_unique(original, kept)]
+    found = [*revealing(original, names, original, kept), *_unique(original, kept)]
     found += _rare(released, strata, k, empties=small_strata == "null")
     if len(blocks) > 1:
         found.append(f"{_alone(blocks, k)} in each of them and not for whole records. {ONE_BLOCK}")
@@ -145,42 +139,6 @@ def _present(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
 def _listed(names: Iterable[str]) -> str:
     shown = [repr(name) for name in names]
     return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
-
-
-def _standardised(columns: Sequence[pl.Series]) -> Matrix:
-    """Columns with mean 0 and variance 1; those that do not vary are 0."""
-    x = np.empty((len(columns[0]), len(columns)))
-    for j, column in enumerate(columns):
-        numbers = column.alias("0").to_physical().cast(pl.Float64).to_numpy()
-        present = np.isfinite(numbers)
-        centred = numbers - (numbers[present].mean() if present.any() else 0.0)
-        x[:, j] = np.where(present, centred, 0.0)
-    largest = np.abs(x).max(axis=0, initial=0.0)
-    x /= np.where(largest > 0, largest, 1.0)
-    length = np.sqrt((x * x).sum(axis=0))
-    return x / np.where(length > 0, length, 1.0)
-
-
-def _revealing(
-    original: pl.DataFrame, names: Sequence[str], released: pl.DataFrame, kept: Sequence[str]
-) -> list[str]:
-    """Kept columns that are nearly a function of a masked one, by value or by rank."""
-    read = typed(released.select(by_name(name) for name in kept), kept) if kept else released
-    numeric = [n for n in kept if can_mask(read.schema[n]) and read.get_column(n).n_unique() > 2]
-    masked = [name for name in names if can_mask(original.schema[name])]
-    if not numeric or not masked:
-        return []
-    x = [original.get_column(name).alias("0") for name in masked]
-    y = [read.get_column(name).alias("0") for name in numeric]
-    linear = np.abs(_standardised(x).T @ _standardised(y))
-    ranks = [[column.rank("average") for column in side] for side in (x, y)]
-    ordered = np.abs(_standardised(ranks[0]).T @ _standardised(ranks[1]))
-    strongest = np.maximum(linear, ordered)
-    return [
-        f"The kept column {numeric[j]!r} reveals the masked column {masked[i]!r}: their correlation "
-        f"is {strongest[i, j]:.3f}, so the original values can be worked out. Mask or drop it."
-        for i, j in np.argwhere(strongest > REVEALS)
-    ]
 
 
 def _unique(released: pl.DataFrame, kept: Sequence[str]) -> list[str]:

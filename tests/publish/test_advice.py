@@ -43,6 +43,49 @@ def test_a_kept_column_that_tells_a_masked_one(kept):
     assert found[0].startswith("The kept column 'net' reveals the masked column 'income'")
 
 
+GAPS = pl.when(pl.int_range(pl.len()) % 4 > 0)
+"""Every fourth record has no value."""
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        GAPS.then("income"),
+        GAPS.then(pl.col("income") * -2 + 1),
+        GAPS.then(pl.col("income").log()),
+        GAPS.then("income").cast(pl.String),
+        pl.col("income").cast(pl.String).cast(pl.Categorical),
+        pl.struct("region", pay=GAPS.then("income")),
+        pl.struct(pay=pl.struct("region", pay="income")),
+        pl.concat_list(pl.lit(1.0), "income"),
+        pl.concat_list(GAPS.then("income")).list.drop_nulls(),
+        pl.concat_arr("income", pl.col("income") * 0),
+    ],
+    ids=[
+        *("gaps", "negative gaps", "monotone gaps", "text gaps", "category", "struct"),
+        *("structs", "list", "empty lists", "array"),
+    ],
+)
+def test_a_copy_with_gaps_or_inside_another_type_tells_a_masked_column(kept):
+    table = BASE.with_columns(copy=kept)
+    for released in (None, mg.mdav(table, ["income", "age"], 5)):
+        found = [s for s in said(table, kept=["copy"], masked=released) if "reveals" in s]
+        assert [s.partition(":")[0] for s in found] == [
+            "The kept column 'copy' reveals the masked column 'income'"
+        ]
+
+
+def test_gaps_of_a_masked_column_hide_nothing_and_few_records_say_nothing():
+    """By hand: three records have both, and two."""
+    pay = [10.0, 20, None, 40, None, None]
+    options = {"blocks": [["pay"]], "k": 2, "kept": ["copy"]}
+    for copy, count in (([1, 2, 9, 4, 1, 3], 1), ([None, 2, 9, 4, 1, 3], 0)):
+        table = pl.DataFrame({"pay": pay, "copy": copy})
+        assert len([s for s in said(table, **options) if "reveals" in s]) == count
+    table = pl.DataFrame({"pay": pay, "copy": [2, 4, 9, 1, 1, 3]})  # 10, 20, 40: no order
+    assert not [s for s in said(table, **options) if "reveals" in s]
+
+
 def test_correlation_is_measured_and_not_more_than_needed():
     noise = RNG.normal(size=N)
     x = (INCOME - INCOME.mean()) / INCOME.std()
