@@ -16,6 +16,7 @@ from polars_microagg.frames.assess import assess
 from polars_microagg.frames.selection import by_name
 from polars_microagg.registry import Metric, assessed, metrics
 from polars_microagg.release.advice import advice, of_release
+from polars_microagg.release.beside import differing, mistyped
 from polars_microagg.release.csv import typed
 from polars_microagg.release.digits import agree, may_meet, rounded, unit
 from polars_microagg.release.files import Place, rows_digest
@@ -94,6 +95,9 @@ class Release:
     def types(self) -> Outcome:
         """The columns have the types of the manifest."""
         form = self.place.format
+        if other := mistyped(self.told, self.before):
+            named = ", ".join(map(repr, other[:10]))
+            return False, f"The option dtype gives {named} other types than the manifest."
         if form in TYPELESS:
             return None, f"{form} does not keep the types of columns."
         if form == "duckdb" and self.told["schema_version"] == 1:
@@ -111,16 +115,29 @@ class Release:
             and roles["keep"] == [name for name in columns if name not in masked]
             and not set(roles["drop"]) & set(columns)
         )
-        whole = sorted([*columns, *roles["drop"]])
-        all_told = self.before is None or whole == sorted(self.before.columns)
-        if not holds or not (all_told or not roles["drop"]):
+        if not holds:
             return False, "Every column has not the one role that the manifest says."
-        if not all_told:
-            return (
-                None,
-                "Every column has its role; the original has others, not said to be dropped.",
-            )
-        return True, "Every column has its role, and none that was to be dropped is there."
+        every = "Every column has its role, and none that was to be dropped is there"
+        return (True, f"{every}.") if self.before is None else self._beside(self.before, every)
+
+    def _beside(self, before: pl.DataFrame, every: str) -> Outcome:
+        """The original has no other columns, and what was kept is what it has."""
+        roles, elsewhere = self.told["roles"], self.told["config"]["method"] is None
+        has = {*self.frame.columns, *roles["drop"]}
+        if others := sorted(has.symmetric_difference(before.columns)):
+            named = ", ".join(map(repr, others[:10]))
+            if not elsewhere or roles["drop"]:
+                return False, (
+                    f"The columns of the original and those with a role differ by {named}. Name the "
+                    "table that was protected."
+                )
+            return None, f"{every}; the original differs by {named}, and was masked elsewhere."
+        differ = differing(before, self.frame, [*roles["stratum"], *roles["keep"]])
+        if differ:
+            named = ", ".join(map(repr, differ[:10]))
+            said = f"Kept or stratum column(s) {named} differ from the original"
+            return (None if elsewhere else False), f"{said}, row by row."
+        return True, f"{every}; what was kept is that of the original."
 
     @cached_property
     def _classes(self) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.release.check import check
+from polars_microagg.release.files import Place
 from polars_microagg.release.manifest import VERSION
 
 from .edits import KEY, PEOPLE, N, found_out, later, publish, rehashed, states
@@ -144,15 +145,75 @@ def test_a_table_that_was_masked_elsewhere_is_warned_of_by_itself(tmp_path):
     assert "WRONG" not in states(path, original=tmp_path / "in.parquet").values()
 
 
-def test_columns_that_were_dropped_before_are_told_as_not_checked(tmp_path):
-    PEOPLE.write_parquet(tmp_path / "in.parquet")
+def test_columns_that_were_dropped_before_are_another_table(tmp_path):
+    """As nobody can tell them from columns whose role was taken out of the manifest."""
     given = {"seed": np.int64(3), "nulls": "pattern"}
     frame = PEOPLE.select("age", "income").lazy()
     told = mg.publish(frame, tmp_path / "o.parquet", ["age", "income"], 5, keep=cs.all(), **given)
     assert told["config"]["seed"] == told["seed"] == 3
-    found = states(tmp_path / "o.parquet", original=tmp_path / "in.parquet")
-    assert found.pop("roles") == "not checked"
-    assert set(found.values()) == {"ok", "not checked"}
+    for original, state in ((PEOPLE, "WRONG"), (frame.collect(), "ok")):
+        original.write_parquet(tmp_path / "in.parquet")
+        found = states(tmp_path / "o.parquet", original=tmp_path / "in.parquet")
+        assert found.pop("roles") == state
+        assert set(found.values()) == {"ok", "not checked"}
+
+
+def test_a_manifest_that_tells_of_no_dropped_column_is_found_out(tmp_path):
+    source, target, told = publish(tmp_path, key=None)
+    for drop in ([], ["name"], ["name", "phone", "more"]):
+        other = told | {"roles": told["roles"] | {"drop": drop}}
+        assert found_out(target, other, original=source)
+        assert states(target, original=source)["roles"] == "WRONG"
+
+
+@pytest.mark.parametrize("name", ["net", "region"])
+@pytest.mark.parametrize("form", ["out.parquet", "out.csv", "out.duckdb::t"])
+def test_what_was_kept_is_held_against_the_original_row_by_row(form, name, tmp_path):
+    """The measures and the warnings see neither, if two rows of one masked class are exchanged."""
+    people = PEOPLE.with_columns(net=pl.col("income") // 20_000, region=pl.lit("A"))
+    people = people.with_columns(region=pl.when(pl.int_range(N) < 30).then("region"))
+    mg.publish(people, f"{tmp_path}/{form}", ["age", "income"], 5, strata="region", keep=cs.all())
+    (values,) = people.select(pl.col(name).shift(1, fill_value=pl.col(name).last()))
+    for original, state in ((people, "ok"), (people.with_columns(values), "WRONG")):
+        for file, write in (("in.parquet", original.write_parquet), ("in.csv", original.write_csv)):
+            write(tmp_path / file)
+            found = states(f"{tmp_path}/{form}", original=tmp_path / file)
+            assert found["roles"] == state
+
+
+@pytest.mark.parametrize("name", ["o.parquet", "o.csv", "o.ndjson", "o.arrow", "o.duckdb::t"])
+def test_what_is_kept_comes_back_from_every_format(name, tmp_path):
+    day = dt.date(2024, 2, 28)
+    people = pl.DataFrame(
+        {
+            "age": [*range(20, 28)],
+            "text": ["00", "", None, "a,b", '"', "é", "1.50", "x"],
+            "kind": pl.Series(list("abababab"), dtype=pl.Categorical),
+            "enum": pl.Series(list("abababab"), dtype=pl.Enum(["b", "a"])),
+            "real": [0.1, None, 1e-300, 3.0, -0.0, 5.5, 1 / 3, 7],
+            "single": pl.Series([0.1, None, 2, 3, 4, 5, 6, 7], dtype=pl.Float32),
+            "yes": [True, None, False, True, True, True, False, False],
+            "day": [day + dt.timedelta(days=i) for i in range(8)],
+            "at": [dt.datetime(2024, 1, 1, 12, i, 3, 4) for i in range(8)],
+            "zoned": [dt.datetime(2024, 1, 1, 12, i, tzinfo=dt.UTC) for i in range(8)],
+            "paid": pl.Series(["1.50", None, *"123456"]).cast(pl.Decimal(9, 2)),
+        }
+    )
+    mg.publish(people, f"{tmp_path}/{name}", "age", 2, keep=cs.all())
+    people.write_parquet(tmp_path / "in.parquet")
+    assert states(f"{tmp_path}/{name}", original=tmp_path / "in.parquet")["roles"] == "ok"
+
+
+def test_the_types_are_those_of_the_option(tmp_path):
+    """The one says real numbers, the other what the original has."""
+    people = PEOPLE.select("age", "income")
+    people.write_parquet(tmp_path / "in.parquet")
+    for dtype, other in (("keep", "float"), ("float", "keep")):
+        target = Place.of(tmp_path / f"{dtype}.parquet")
+        told = mg.publish(people, target.path, ["age", "income"], 5, dtype=dtype)
+        assert not found_out(target, told, original=tmp_path / "in.parquet")
+        assert found_out(target, rehashed(told, dtype=other), original=tmp_path / "in.parquet")
+        assert states(target, original=tmp_path / "in.parquet")["types"] == "WRONG"
 
 
 def test_a_manifest_of_another_version_of_the_library_holds(tmp_path):

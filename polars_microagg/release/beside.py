@@ -1,0 +1,85 @@
+"""A release beside its original: what was kept row by row, and the types of what was masked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.frames.columns import type_name
+from polars_microagg.release.csv import typed
+from polars_microagg.release.types import alike
+
+__all__ = ["differing", "mistyped"]
+
+
+def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -> list[str]:
+    """Find the columns that were to be released as they are, and were not.
+
+    Parameters
+    ----------
+    before, after : polars.DataFrame
+        The original and the release; rows match by position, as for the measures.
+    names : iterable of str
+        Kept columns and strata.
+
+    Returns
+    -------
+    list of str
+        Those of which a value differs, or that the original does not have.
+
+    Examples
+    --------
+    >>> people, release = pl.DataFrame({"id": [1, 2]}), pl.DataFrame({"id": ["2", "1"]})
+    >>> differing(people, release, ["id"]), differing(people[::-1], release, ["id"])
+    (['id'], [])
+    """
+    return [
+        name
+        for name in names
+        if name not in before.columns or not _same(before.get_column(name), after.get_column(name))
+    ]
+
+
+def _same(before: pl.Series, after: pl.Series) -> bool:
+    before, after = before.alias("0"), after.alias("0")
+    if len(before) != len(after):
+        return False
+    if before.dtype == after.dtype:
+        return before.equals(after)
+    if alike(before, after):
+        return True
+    if before.dtype != pl.String:
+        return False
+    # The original was read from text, and the table that was masked had types.
+    read = typed(before.to_frame(), ["0"]).to_series()
+    return alike(after, before) or (read.dtype != pl.String and alike(read, after))
+
+
+def mistyped(told: Mapping[str, Any], before: pl.DataFrame | None) -> list[str]:
+    """Find the masked columns whose types in the manifest are not those of its option dtype.
+
+    Parameters
+    ----------
+    told : mapping
+        The manifest.
+    before : polars.DataFrame or None
+        The original, with types, if there is one.
+
+    Returns
+    -------
+    list of str
+        Their names.
+    """
+    dtype, types = told["config"].get("dtype"), told["output"]["columns"]
+    real, names = type_name(pl.Float64()), told["roles"]["mask"]
+    if dtype == "float":
+        return [name for name in names if types[name] != real]
+    if dtype != "keep" or before is None:
+        return []
+    return [
+        name
+        for name in names
+        if types[name] == real and before.schema[name] not in (pl.Float64, pl.String)
+    ]
