@@ -89,6 +89,10 @@ def run(given: Namespace) -> int:
     told = read_manifest(record)
     if wrong := [finding for finding in check(place, record) if not finding.holds]:
         raise InvalidDataError(f"The release is not what its manifest says: {wrong[0].says}")
+    if wrong := [f for f in check(place, record, original=source) if not f.holds]:
+        raise InvalidDataError(
+            f"{str(source)!r} is not the table before this release: {wrong[0].says}"
+        )
     masked, original = place.read(), source.read()
     blocks, strata = told["config"]["columns"], told["roles"]["stratum"]
     names = [name for block in blocks for name in block]

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Mapping
 from typing import Any
+
+import polars as pl
 
 from polars_microagg.cli.options import names_in
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import show, show_json, table
 from polars_microagg.cli.settings import table_of
 from polars_microagg.cli.source import add_separator, source_of
-from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.frames.assess import assess
 from polars_microagg.frames.measures import anonymity
 from polars_microagg.registry import assessed
+from polars_microagg.release.beside import differing
+from polars_microagg.release.digits import agree
 from polars_microagg.release.manifest import read_manifest
 
 __all__ = ["EXAMPLES", "add", "run"]
@@ -57,14 +62,19 @@ def run(given: Namespace) -> int:
     found: dict[str, Any] = anonymity(frame, names, strata=strata or None).row(0, named=True)
     if given.original is not None:
         source = source_of(given.original, given.separator)
-        before = source.read()
+        original = source.read()
         known = names_in("known", given.known, frame.columns) or None
         key = names_in("key", given.key, frame.columns) or None
         for name in (names, known or (), key or ()):
-            names_in("columns", list(name), before.columns)
-        before = table_of(before, [*names, *(known or ())], source.format)
+            names_in("columns", list(name), original.columns)
+        before = table_of(original, [*names, *(known or ())], source.format)
         after = table_of(frame, [*names, *(known or ())], place.format)
+        rows = not key and original.height == frame.height
+        if told and rows and told["config"]["method"] is not None:
+            _refuse_exchanged(told, original, frame)
         measured = assess(before, after, names, known=known, key=key)
+        if told:
+            _refuse_others(told, measured.row(0, named=True), bool(known))
         found = measured.row(0, named=True) | found
     elif given.known or given.key:
         raise InvalidParameterError(
@@ -76,6 +86,34 @@ def run(given: Namespace) -> int:
     summaries = {name: entry.summary for name, entry in assessed().items()}
     show(table(((n, v, summaries.get(n, COUNTED.get(n, ""))) for n, v in found.items())))
     return 0
+
+
+WAY = "Name the table that was protected, its rows in the same order."
+"""What helps against another original."""
+
+PLAIN = ("sse", "sst", "loss", "il")
+"""Measures that do not ask what an intruder knows."""
+
+
+def _refuse_others(told: Mapping[str, Any], found: Mapping[str, Any], known: bool) -> None:
+    """Refuse tables that give other measures than those of the manifest."""
+    published = {n: v for n, v in told["measures"].items() if n in (PLAIN if known else found)}
+    differ = [name for name, value in published.items() if not agree(value, found[name])]
+    if differ:
+        named = ", ".join(map(repr, differ[:10]))
+        raise InvalidDataError(
+            f"The manifest has other values of {named} than this original and release. {WAY}"
+        )
+
+
+def _refuse_exchanged(told: Mapping[str, Any], before: pl.DataFrame, after: pl.DataFrame) -> None:
+    """Refuse an original of which a kept column differs from that of the release."""
+    differ = differing(before, after, [*told["roles"]["stratum"], *told["roles"]["keep"]])
+    if differ:
+        named = ", ".join(map(repr, differ[:10]))
+        raise InvalidDataError(
+            f"{named} of the original differ from the release, row by row. {WAY}"
+        )
 
 
 COUNTED = {

@@ -3,6 +3,7 @@
 import re
 
 import polars as pl
+import pytest
 
 from polars_microagg.cli.page import draws
 
@@ -121,3 +122,52 @@ def test_a_report_that_fails_at_the_end_does_not_deny_the_release(
     assert "Nothing was published" not in done.err
     assert microagg("verify", tmp_path / "out.parquet").code == 0
     assert {path.suffix for path in tmp_path.iterdir()} == {".parquet", ".json"}
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda people: people.sample(fraction=1, shuffle=True, seed=2), "'region'"),
+        (lambda people: people.with_columns(pl.col("age").shuffle(seed=2)), "'il1'"),
+        (lambda people: people.with_columns(pl.col("age", "income").reverse()), "'il1'"),
+        (lambda people: people.with_columns(pl.col("region").reverse()), "'region'"),
+        (lambda people: people.with_columns(kept=pl.col("kept").reverse()), "'kept'"),
+    ],
+    ids=["shuffled", "age", "masked", "stratum", "kept"],
+)
+def test_another_original_gives_no_page(form, wrong, said, people, tmp_path, microagg):
+    people = people.with_columns(kept=pl.int_range(pl.len()))
+    out, other, html = tmp_path / "o.csv", tmp_path / f"other.{form}", tmp_path / "r.html"
+    people.write_parquet(tmp_path / "in.parquet")
+    roles = [*ROLES, "--keep", "kept"]
+    assert microagg("protect", tmp_path / "in.parquet", "-o", out, *roles).code == 0
+    report = ["report", out, "-o", html, "--seconds", "0", "--original"]
+    for table, code in ((wrong(people), 3), (people, 0)):
+        getattr(table, f"write_{form}")(other)
+        done = microagg(*report, other)
+        assert done.code == code, done.err
+        assert html.exists() == (code == 0)
+        if code:
+            assert done.err.startswith(f"{str(other)!r} is not the table before this release: ")
+            assert done.err.count("\n") == 1
+        assert microagg("risk", out, "--original", other, "--json").code == code
+        done = microagg("risk", out, "--original", other)
+        assert done.code == code
+        assert (said in done.err) == (code == 3)
+
+
+def test_rows_that_match_by_a_key_may_be_in_another_order(people, tmp_path, microagg):
+    people = people.with_columns(id=pl.int_range(pl.len()))
+    people.write_csv(tmp_path / "in.csv")
+    roles = [*ROLES, "--keep", "id"]
+    assert microagg("protect", tmp_path / "in.csv", "-o", tmp_path / "o.csv", *roles).code == 0
+    risk = ["risk", tmp_path / "o.csv", "--original", tmp_path / "in.csv", "--known", "age"]
+    for table, keyed, plain in (
+        (people, 0, 0),
+        (people.reverse(), 0, 3),
+        (people.with_columns(pl.col("income").reverse()), 3, 3),
+    ):
+        table.write_csv(tmp_path / "in.csv")
+        assert microagg(*risk, "--key", "id").code == keyed
+        assert microagg(*risk).code == plain
