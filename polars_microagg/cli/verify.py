@@ -14,6 +14,7 @@ from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.measures import verify
 from polars_microagg.release.check import check
 from polars_microagg.release.files import Place
+from polars_microagg.release.manifest import class_sizes
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -75,8 +76,10 @@ def _without(given: Namespace, place: Place) -> int:
     names = names_in("columns", given.columns, frame.columns)
     strata = names_in("strata", given.strata, frame.columns)
     verify(frame, names, number(given.k), strata=strata or None)
+    emptied = class_sizes(frame, [names], strata)[0]["suppressed_records"]
     if given.json:
-        show_json({"holds": True, "checks": []})
+        show_json({"holds": True, "checks": [], "suppressed_records": emptied})
     else:
-        show(f"{plain(place)} is {given.k}-anonymous on these columns.")
+        over = f"; {emptied:,} suppressed record(s), empty in all of them, were passed over"
+        show(f"{plain(place)} is {given.k}-anonymous on these columns{over * bool(emptied)}.")
     return 0
