@@ -72,7 +72,8 @@ def publish(
         through by default.
     path : str or path
         A file whose ending tells the format (parquet, csv, arrow, arrows, ndjson), or a table of a
-        DuckDB file written ``file.duckdb::table``.
+        DuckDB file written ``file.duckdb::table``. What that table held before may stay in the
+        free blocks of the file; release to a new file where that must not be.
     columns : str, selector, list, or list of lists
         What to mask.
     k : int
