@@ -201,21 +201,24 @@ class Release:
             if name not in known
             or (name in again and not agree(value, again[name], slack.get(name, 0.0)))
         ]
-        said = f"{len(again)} measures were taken again"
+        said = f"{len(again.keys() & told.keys())} measures were taken again"
         if differ:
             return False, f"{said}; {', '.join(map(repr, differ[:10]))} differ from the manifest."
         if self.before is None:
             others = len(told) - len(again)
             return None, f"{said}, the other {others} need the original."
+        if missing:
+            return None, f"{said} and agree, {len(missing)} are not in the manifest."
         return True, f"{said} and agree with the manifest."
 
     @cached_property
     def _again(self) -> tuple[dict[str, Any], dict[str, float]]:
         """The measures, taken again, and what the rounding of others can do to those made of them."""
         told, names = self.told["measures"], self.told["roles"]["mask"]
-        after = typed(self.frame, names)
         if self.before is not None:
-            return assess(typed(self.before, names), after, names).row(0, named=True), {}
+            before = typed(self.before, names)
+            return assess(before, self._restored(before), names).row(0, named=True), {}
+        after = typed(self.frame, names)
         again = assess(after, after, names, metrics=CLASSES).row(0, named=True)
         made: dict[str, tuple[list[str], Callable[[dict[str, Any]], Any]]] = {}
         for name, entry in assessed().items():

@@ -86,6 +86,16 @@ def test_what_was_published_from_python_is_verified_with_its_file(tmp_path):
     assert set(states(tmp_path / "o.parquet", **given).values()) == {"ok"}
 
 
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+def test_short_floats_are_measured_as_they_were(form, tmp_path):
+    rng = np.random.default_rng(0)
+    single = pl.DataFrame({"x": rng.normal(size=20).astype("f4")})
+    single.write_parquet(tmp_path / "in.parquet")
+    mg.publish(single, tmp_path / f"o.{form}", "x", 2)
+    found = states(tmp_path / f"o.{form}", original=tmp_path / "in.parquet")
+    assert found["measures"] == "ok"
+
+
 @pytest.mark.parametrize("dtype", ["keep", "float"])
 def test_what_text_loses_is_found_again_with_the_original(dtype, tmp_path):
     born = pl.Series([dt.date(1950, 1, 1) + dt.timedelta(days=97 * i) for i in range(N)])
@@ -225,6 +235,12 @@ def test_a_manifest_of_another_version_of_the_library_holds(tmp_path):
     other["warnings"] = ["Take care."]
     del other["config"]["gamma"]
     assert not found_out(target, rehashed(other), original=source)
+    assert states(target, original=source)["measures"] == "ok"
+    few = copy.deepcopy(other)
+    few["measures"] = {"sst": told["measures"]["sst"]}
+    few["verdict"]["requirements"], few["config"]["require"] = [], []
+    assert not found_out(target, rehashed(few), original=source)
+    assert states(target, original=source)["measures"] == "not checked"
     other["attack"]["known"] = ["age"]
     assert found_out(target, rehashed(other), original=source)
 
