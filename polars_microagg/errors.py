@@ -228,15 +228,26 @@ class TooFewRecordsError(InvalidDataError):
     @classmethod
     def of(cls, n: int, k: int, instead: str = "") -> Self:
         """Say how many records there are."""
-        instead = instead or "Lower k, or use small_strata='null' to make the masked cells null."
-        return cls(f"k={k} needs at least {k} records, got {n}. {instead}")
+        return cls(
+            f"k={k} needs at least {k} records, got {n}. {instead or 'Lower k, or add records.'}"
+        )
 
     @classmethod
     def strata(cls, small: int, total: int, fewest: int, k: int) -> Self:
         """Say how many strata are too small."""
         return cls(
             f"{small} of {total} strata have fewer than k={k} records (the smallest has {fewest}). "
-            "Lower k, merge strata, or use small_strata='null' to make their masked cells null."
+            "Lower k, merge strata, or use small_strata='null' to empty their masked cells and "
+            "strata, or small_strata='drop' to leave their rows out."
+        )
+
+    @classmethod
+    def emptied(cls, rows: int, k: int) -> Self:
+        """Say that the records to empty are too few to be alike."""
+        return cls(
+            f"small_strata='null' would empty {rows} record(s), and k={k} needs at least {k} records "
+            "that are alike, also emptied ones. Use small_strata='drop' to leave them out, lower k, "
+            "or merge strata."
         )
 
 

@@ -20,7 +20,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "scale": tuple(SCALES),
     "center": tuple(CENTRES),
     "nulls": ("raise", "impute", "pattern"),
-    "small_strata": ("raise", "null"),
+    "small_strata": ("raise", "null", "drop"),
     "dtype": ("keep", "float"),
 }
 

@@ -106,14 +106,14 @@ class Strata:
         return firsts
 
     def numbers(self, n: int) -> Labels:
-        """Number of the stratum of each of n rows; 0 where a row is in none.
+        """Number of the stratum of each of n rows; -1 where a row is in none.
 
         Examples
         --------
         >>> Strata(np.array([0, 2, 1]), np.array([2, 1])).numbers(4)
-        array([0, 1, 0, 0])
+        array([ 0,  1,  0, -1])
         """
-        stratum = np.zeros(n, dtype=np.intp)
+        stratum = np.full(n, -1, dtype=np.intp)
         stratum[self.order] = np.repeat(np.arange(len(self.sizes)), self.sizes)
         return stratum
 
@@ -132,6 +132,22 @@ class Strata:
         if chosen.all():
             return self
         return type(self)(self.order[np.repeat(chosen, self.sizes)], self.sizes[chosen])
+
+    def without(self, rows: npt.NDArray[np.bool_]) -> Self:
+        """Leave some rows out, and strata of which nothing is left.
+
+        Examples
+        --------
+        >>> strata = Strata(np.array([0, 2, 1]), np.array([2, 1]))
+        >>> strata.without(np.array([False, True, True])).rows()
+        [array([0])]
+        """
+        if not rows.any():
+            return self
+        kept = ~rows[self.order]
+        stratum = np.repeat(np.arange(len(self.sizes)), self.sizes)[kept]
+        sizes = np.bincount(stratum, minlength=len(self.sizes)).astype(np.intp)
+        return type(self)(self.order[kept], sizes[sizes > 0])
 
     def by_pattern(self, x: Matrix) -> Self:
         """Split each stratum by which values are absent.

@@ -13,7 +13,6 @@ from polars_microagg import registry
 from polars_microagg.errors import (
     BrokenPromiseError,
     InvalidParameterError,
-    TooFewRecordsError,
     UnknownMethodError,
 )
 from polars_microagg.kernels.cells import cells
@@ -146,6 +145,17 @@ class Plan:
             blocks = [[name] for block in blocks for name in block]
         return replace(self, blocks=tuple(tuple(block) for block in blocks))
 
+    def slices(self) -> Iterator[slice]:
+        """Columns of each block."""
+        ends = np.cumsum([0, *map(len, self.blocks)]).tolist()
+        return map(slice, ends[:-1], ends[1:])
+
+    def patterns(self, x: Matrix, strata: Strata) -> Strata:
+        """Strata whose records are grouped together, of one null pattern if nulls stay."""
+        if self.nulls != "pattern" or not np.isnan(x).any() or not len(strata.sizes):
+            return strata
+        return strata.by_pattern(x)
+
     def mask(
         self, x: Matrix, factors: Vector, strata: Strata, whole: Sequence[bool] = ()
     ) -> Iterator[Masked]:
@@ -159,7 +169,7 @@ class Plan:
         factors : array of shape (p,)
             Size of one unit of each column.
         strata : Strata
-            Rows that may be grouped together.
+            Rows that may be grouped together, without those that are suppressed.
         whole : sequence of bool, optional
             Columns that are emitted in whole steps.
 
@@ -170,15 +180,10 @@ class Plan:
 
         Raises
         ------
-        TooFewRecordsError
-            A stratum has fewer than k records.
         BrokenPromiseError
             The method made a group smaller than k; nothing is released.
         """
-        start = 0
-        for block in self.blocks:
-            here = slice(start, start + len(block))
-            start = here.stop
+        for block, here in zip(self.blocks, self.slices(), strict=True):
             if self.groups_cells:
                 yield from self._mask_cells(block, x[:, here], factors[here], strata, whole[here])
             else:
@@ -186,7 +191,7 @@ class Plan:
                 anchors, differences = self._centres(x[:, here], labels, groups)
                 if self.nulls == "impute" and (anchors < 0).any():
                     stratum = strata.numbers(len(x))
-                    wide = centres(x[:, here], stratum, len(strata.sizes), self.center)
+                    wide = self._centres(x[:, here], stratum, len(strata.sizes))
                     fill_empty(anchors, differences, labels, stratum, wide)
                 yield Masked(block, labels, anchors, differences)
 
@@ -201,11 +206,19 @@ class Plan:
     def _labels(
         self, block: tuple[str, ...], x: Matrix, factors: Vector, strata: Strata
     ) -> tuple[Labels, int]:
-        """Number the groups of all strata; -1 where a record's cells become null."""
+        """Number the groups of all strata; -1 where a record is in none."""
         labels = np.full(len(x), -1, dtype=np.intp)
-        strata = self._large_enough(x, strata)
+        strata = self.patterns(x, strata)
         if not len(strata.sizes):
             return labels, 0
+        # Records without any value are alike as they are: a group that no method needs to find.
+        bare = _without_values(x[strata.firsts])
+        if self.nulls == "pattern" and bare.any():
+            grouped, groups = self._labels(block, x, factors, strata.only(~bare))
+            plain = strata.only(bare)
+            grouped[plain.order] = groups + np.repeat(np.arange(bare.sum()), plain.sizes)
+            return grouped, groups + int(bare.sum())
+        self._refuse_too_many(int(strata.sizes.max()))
         part = x if len(strata.sizes) == 1 and len(strata.order) == len(x) else x[strata.order]
         ready = scaled(part, self.scale, factors, strata.sizes) if self.method.scaled else part
         # Records of one null pattern are grouped by the columns that they have.
@@ -222,8 +235,6 @@ class Plan:
         if self.refine:
             grouped, groups = refined(ready, grouped, strata.sizes, self.k)
         labels[strata.order] = grouped
-        if self.small_strata == "raise" and np.any(labels[~np.isnan(x).all(axis=1)] < 0):
-            raise BrokenPromiseError.shape(self.method.name, int((labels >= 0).sum()), len(x))
         return labels, groups
 
     def _grouped(
@@ -263,24 +274,6 @@ class Plan:
             arguments[name] = block.index(value) if named else value
         return arguments | ({"seed": self.seed} if self.method.seeded else {})
 
-    def _large_enough(self, x: Matrix, strata: Strata) -> Strata:
-        """Strata to mask; what is too small is refused or left out."""
-        if self.nulls == "pattern" and np.isnan(x).any():
-            # Records without any value have nothing to mask and nothing to release.
-            strata = strata.by_pattern(x)
-            strata = strata.only(~np.all(np.isnan(x[strata.firsts]), axis=1))
-        counts = strata.sizes
-        if self.groups_cells:
-            counts = counts * np.count_nonzero(~np.isnan(x[strata.firsts]), axis=1)
-        small = counts < self.k
-        if small.any() and self.small_strata == "raise":
-            fewest = int(strata.sizes.min())
-            if len(small) == 1 and fewest == len(x):
-                raise TooFewRecordsError.of(fewest, self.k)
-            raise TooFewRecordsError.strata(int(small.sum()), len(small), fewest, self.k)
-        self._refuse_too_many(int(strata.sizes.max(initial=0)))
-        return strata.only(~small)
-
     def _refuse_too_many(self, records: int) -> None:
         limit = self.method.limit
         if limit is not None and records > limit:
@@ -302,8 +295,15 @@ class Plan:
                 raise BrokenPromiseError.shape(self.method.name, len(result.values), len(part))
             return result.values
 
-        rows = self._large_enough(x, strata).rows()
+        parts = self.patterns(x, strata)
+        self._refuse_too_many(int(parts.sizes.max(initial=0)))
+        rows = parts.only(~_without_values(x[parts.firsts])).rows()
         anchors, differences = cells(x, factors, whole, rows, masked)
         for j, name in enumerate(block):
             labels = np.where(anchors[:, j] < 0, -1, np.arange(len(x)))
             yield Masked((name,), labels, anchors[:, j : j + 1], differences[:, j : j + 1])
+
+
+def _without_values(x: Matrix) -> npt.NDArray[np.bool_]:
+    """Whether each record has no value at all."""
+    return np.asarray(np.isnan(x).all(axis=1))

@@ -12,8 +12,7 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
-from polars_microagg.frames.assess import assess
-from polars_microagg.frames.door import mask_frame
+from polars_microagg.frames.door import Request, mask_table
 from polars_microagg.frames.measures import verify
 from polars_microagg.frames.reading import collected, schema_of
 from polars_microagg.frames.selection import (
@@ -34,8 +33,10 @@ from polars_microagg.release.manifest import (
     attack,
     class_sizes,
     config_hash,
+    counted_rows,
     dumped,
     seal,
+    taken,
     tools,
 )
 from polars_microagg.release.require import judged
@@ -91,7 +92,8 @@ def publish(
         With ``method=None``, the table before masking, to measure against; rows match by position.
     require : str or list of str, optional
         What must be reached, such as ``"dld<=10"``; the names are those of `assess`, ``k`` (the
-        smallest class of whole masked records) and ``rows``.
+        smallest class of whole masked records), ``rows``, and ``suppressed`` (the per cent of the
+        rows that were emptied or dropped).
     manifest : str or path, optional
         Where the manifest is written; beside the file by default, as ``NAME.manifest.json``.
     overwrite : bool, default True
@@ -184,7 +186,7 @@ def release(
     release still waits, and what it raises stops it.
     """
     started = _now()
-    table = original if masked is None else masked
+    table, source_table = (original if masked is None else masked), original
     blocks, strata = job.blocks(table), job.strata(table)
     names = [name for block in blocks for name in block]
     with stage(place, record, overwrite) as staged:
@@ -192,26 +194,32 @@ def release(
         refuse_types(table.select(map(by_name, wanted)), place.format, place)
         if masked is None:
             stages("masking")
-            masked = mask_frame(original, job.method, job.columns, job.k, job.options)
+            request = Request.of(job.method, job.columns, job.k, job.options)
+            masked, gone = mask_table(original, request)
+            if masked.height < original.height:
+                original = original.filter(~gone)
+        if not masked.height:
+            raise TooFewRecordsError.of(0, job.k)
         masked = masked.select(by_name(n) for n in masked.columns if n not in job.dropped)
         stages("writing")
         staged.write(masked)
         stages("reading again")
         reread = staged.reread()
         restored = staged.same(masked, reread, names)
-        if not reread.height:
-            raise TooFewRecordsError.of(0, job.k)
         verify(reread, blocks, job.k, strata=strata)
         counted = class_sizes(reread, blocks, strata)
         stages("measuring")
-        found = assess(original, restored, names).row(0, named=True) if measured else {}
-        smallest = min((c["smallest"] for c in counted if c["smallest"]), default=None)
+        found = taken(original, restored, names) if measured else {}
+        cells = {"all": source_table.height * len(names), "compared": found.pop("cells", None)}
+        smallest = min(c["smallest"] for c in counted)
         kept = [name for name in masked.columns if name not in (*names, *strata)]
         roles = {"mask": names, "stratum": strata, "keep": kept, "drop": list(job.dropped)}
         warned = _warned(job, original if measured else None, restored, blocks, roles)
         # Who asks for k means records, also where k was to hold in each block or column alone.
         whole = [each["smallest"] for each in class_sizes(reread, [names], strata)]
-        verdicts = judged(job.require, {**found, "k": whole[0], "rows": reread.height})
+        rows = counted_rows(source_table.height, reread, [*names, *strata])
+        counts = {"k": whole[0], "rows": reread.height, "suppressed": rows["suppressed"]}
+        verdicts = judged(job.require, {**found, **counts})
         verdicts = [verdict | rounded({"found": verdict["found"]}) for verdict in verdicts]
         config = job.config(table)
         finished = max(started, _now())
@@ -223,11 +231,8 @@ def release(
             "config": config,
             "config_sha256": config_hash(config),
             "roles": roles,
-            "rows": {
-                "in": original.height,
-                "out": reread.height,
-                "suppressed": max((c["suppressed_records"] for c in counted), default=0),
-            },
+            "rows": rounded(rows),
+            "cells": cells,
             "k": {"asked": job.k, "found": smallest, "classes": counted},
             "measures": rounded(found),
             "attack": attack(names, strata),
@@ -238,7 +243,7 @@ def release(
                 "finished": finished.isoformat(timespec="milliseconds"),
                 "seconds": round((finished - started).total_seconds(), 3),
             },
-            "input": _source(job, source, original),
+            "input": _source(job, source, source_table),
             "output": staged.described(masked, reread),
             "seal": None,
         }

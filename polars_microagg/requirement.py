@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from polars_microagg.errors import InvalidParameterError
 
-__all__ = ["COUNTS", "Requirement", "read"]
+__all__ = ["COUNTS", "SHARES", "Requirement", "read"]
 
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -23,6 +23,9 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 WRITTEN = re.compile(rf"\s*(\w+)\s*(<=|>=|==|=|<|>)\s*({NUMBER})\s*(%?)\s*", re.ASCII)
 COUNTS = ("k", "rows")
 """Least numbers when written with =, and never a percentage."""
+
+SHARES = ("suppressed",)
+"""Per cent of the rows that came in; no measure of `assess`, but known where rows are emptied."""
 
 
 @dataclass(frozen=True)

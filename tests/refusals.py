@@ -105,15 +105,15 @@ DATA = {
     ),
     "too few": Case(
         mg.TooFewRecordsError,
-        "k=7 needs at least 7 records, got 5. Lower k, or use small_strata='null' to make the "
-        "masked cells null.",
+        "k=7 needs at least 7 records, got 5. Lower k, or add records.",
         ["income", "age"],
         k=7,
     ),
     "too few of a pattern": Case(
         mg.TooFewRecordsError,
         "2 of 2 strata have fewer than k=4 records (the smallest has 2). Lower k, merge strata, "
-        "or use small_strata='null' to make their masked cells null.",
+        "or use small_strata='null' to empty their masked cells and strata, or small_strata='drop' to "
+        "leave their rows out.",
         ["income", "debt"],
         k=4,
         options={"nulls": "pattern"},

@@ -91,7 +91,8 @@ def test_more_records_than_a_method_takes_are_counted(monkeypatch, door):
 def test_small_strata_are_counted_and_not_named(door):
     text = (
         "5 of 5 strata have fewer than k=2 records (the smallest has 1). Lower k, merge strata, "
-        "or use small_strata='null' to make their masked cells null."
+        "or use small_strata='null' to empty their masked cells and strata, or small_strata='drop' to "
+        "leave their rows out."
     )
     with refused(mg.TooFewRecordsError, text):
         door(Case(mg.TooFewRecordsError, text, ["income", "age"], options={"strata": "name"}))
@@ -117,7 +118,8 @@ def test_the_ways_out_that_the_messages_name_are_ways_out():
     kept = mg.mdav(PEOPLE, ["income", "debt"], 2, nulls="pattern")
     assert kept["debt"].null_count() == 2
     assert mg.mdav(PEOPLE, ["income", "debt"], 2, nulls="impute")["debt"].null_count() == 0
-    assert mg.mdav(PEOPLE, "age", 7, small_strata="null")["age"].null_count() == 5
+    assert mg.mdav(PEOPLE, "age", 2, strata="name", small_strata="null")["name"].null_count() == 5
+    assert mg.mdav(PEOPLE, "age", 2, strata="name", small_strata="drop").is_empty()
     clean = PEOPLE.with_columns(pl.col("rate").replace([float("inf")], None).fill_nan(None))
     assert mg.mdav(clean, "rate", 2, nulls="impute")["rate"].null_count() == 0
     assert mg.mdav(PEOPLE, "age", 5, strata=[]).height == 5

@@ -63,7 +63,9 @@ def test_what_cannot_be_read_is_one_sentence_at_every_door(text, door):
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(
-    "given", [5, None, {"dld": 10}, {"dld<=10"}, b"dld<=10", True, iter(["dld<=10"])], ids=repr
+    "given",
+    [5, None, {"dld": 10}, {"dld<=10"}, b"dld<=10", True, iter(["dld<=10"])],
+    ids=lambda given: type(given).__name__,
 )
 def test_what_is_no_text_and_no_list_is_one_sentence(given, door):
     with pytest.raises(mg.InvalidParameterError, match=r"a text such as \"dld<=10\", or a list"):

@@ -17,7 +17,7 @@ from polars_microagg.cli.settings import Roles
 from polars_microagg.errors import MicroaggError
 from polars_microagg.frames.assess import assess
 from polars_microagg.frames.columns import refuse, require, type_name
-from polars_microagg.frames.door import mask_frame
+from polars_microagg.frames.door import Request, mask_table, suppressed
 from polars_microagg.frames.measures import classes
 from polars_microagg.frames.rehearse import rehearse
 from polars_microagg.frames.selection import by_name
@@ -87,6 +87,7 @@ def preview(
         ),
     }
     if not problems:
+        found["suppressed"] = _suppressed(job, frame)
         found["estimate"] = estimate(job, frame, roles, sizes.to_list())
     return found
 
@@ -96,11 +97,17 @@ def _problems(
 ) -> Iterator[MicroaggError]:
     """What would stop the work, first what would stop it first, each once."""
     released = frame.select(by_name(n) for n in frame.columns if n not in job.dropped)
+
+    def out() -> dict[str, float]:
+        gone, policy = _suppressed(job, frame), job.options.get("small_strata")
+        rows = frame.height - gone * (policy == "drop")
+        return {"rows": rows, "suppressed": 100.0 * gone / max(frame.height, 1)}
+
     steps: list[Callable[[], object]] = [
         lambda: job.blocks(frame),
         lambda: foresee(*target, released.head(1)),
         lambda: rehearse(frame, job.method, job.columns, job.k, job.options),
-        lambda: judged([r for r in job.require if r.name == "rows"], {"rows": frame.height}),
+        lambda: judged([r for r in job.require if r.name in ("rows", "suppressed")], out()),
         *(partial(_look, job, frame, name) for name in roles.mask),
     ]
     told = set()
@@ -111,6 +118,11 @@ def _problems(
             if str(error) not in told:
                 yield error
             told.add(str(error))
+
+
+def _suppressed(job: Job, frame: pl.DataFrame) -> int:
+    """How many rows would be emptied or dropped."""
+    return int(suppressed(frame, Request.of(job.method, job.columns, job.k, job.options)).sum())
 
 
 def _look(job: Job, frame: pl.DataFrame, name: str) -> None:
@@ -139,15 +151,16 @@ def estimate(job: Job, frame: pl.DataFrame, roles: Roles, sizes: Sequence[int]) 
         Seconds and megabytes, both rough.
     """
     options = {n: v for n, v in job.options.items() if n not in ("strata", "order_by")}
-    options["small_strata"] = "null"  # a null pattern that is rare in the trial is so only there
+    options["small_strata"] = "drop"  # a null pattern that is rare in the trial is so only there
     columns = pl.DataFrame({name: frame.get_column(name) for name in roles.mask})
     rows = min(max(FIRST, 2 * job.k), len(columns))
     while True:
         some = columns.sample(rows, seed=0)
         began = time.process_time()
-        masked = mask_frame(some, job.method, job.columns, job.k, options)
+        request = Request.of(job.method, job.columns, job.k, options)
+        masked, gone = mask_table(some, request)
         middle = time.process_time()
-        assess(some, masked)
+        assess(some.filter(~gone), masked)
         ended = time.process_time()
         if middle - began > ENOUGH or rows == len(columns):
             break
@@ -180,6 +193,8 @@ def said(found: dict[str, Any]) -> str:
         f"{found['rows']:,} rows, {found['strata']['count']} strata, "
         f"{found['strata']['below_k']} of them below k.",
     ]
+    if gone := found.get("suppressed"):
+        lines.append(f"{gone:,} rows ({100 * gone / found['rows']:.2g} %) would be suppressed.")
     if guess := found.get("estimate"):
         lines.append(
             f"About {left(guess['masking_seconds'])} to mask, {left(guess['measuring_seconds'])} to "

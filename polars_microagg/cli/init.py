@@ -142,7 +142,7 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
         '# Publish nothing unless these hold, for instance also "dld<=10" or "loss<=15".',
         f'require = ["k={k}"]',
         '# nulls = "impute"          # fill them with the centre of their group, or "pattern"',
-        '# small_strata = "null"     # empty the masked cells of strata below k',
+        '# small_strata = "drop"     # leave out strata below k; "null" empties them',
     ]
     return "\n".join(lines) + "\n"
 

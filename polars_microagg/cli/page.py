@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.cli.plain_page import plain_page
+from polars_microagg.release.beside import aligned
 
 __all__ = ["WITHOUT", "draws", "page"]
 
@@ -62,7 +63,7 @@ def page(
     from polars_microagg.report import report_html
 
     html = report_html(
-        original,
+        aligned(manifest, original),
         masked,
         columns if len(columns) > 1 else columns[0],
         k=k,

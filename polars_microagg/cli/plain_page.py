@@ -59,6 +59,7 @@ def plain_page(told: Mapping[str, Any]) -> str:
         _list("Warnings", told.get("warnings", [])),
         _table("Requirements", [(r["requirement"], r["found"], r["met"]) for r in required]),
         _table("Measures", [(n, v, summaries.get(n, "")) for n, v in found.items()]),
+        _table("Rows", rows.items()),
         _table("Roles", [(role, ", ".join(map(plain, names))) for role, names in roles.items()]),
         _table("Settings", sorted(config.items())),
         _list("What this does not protect against", NOT),

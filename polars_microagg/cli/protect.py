@@ -241,13 +241,25 @@ def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:
         return [1.0]
 
 
+def _suppressed(rows: dict[str, Any]) -> list[str]:
+    """How many rows were emptied and dropped, and what share of all, if any were."""
+    return [
+        f"{rows[how]:,} {how} ({100 * rows[how] / rows['in']:.2g} %)"
+        for how in ("emptied", "dropped")
+        if rows[how]
+    ]
+
+
 def _last_line(told: dict[str, Any], target: Place, manifest: Path | None) -> str:
     found, k = told["measures"], told["k"]
-    parts = [f"{told['rows']['out']:,} records", f"k={k['found']}"]
+    parts = [f"{told['rows']['out']:,} records", f"k={k['found']}", *_suppressed(told["rows"])]
     parts += [
         f"{name} {found[name]:.2f} %"
         for name in ("loss", "dld")
         if isinstance(found.get(name), float)
     ]
+    cells = told["cells"]
+    if cells["compared"] is not None and cells["compared"] < cells["all"]:
+        parts[-1] += f" over {cells['compared']:,} of {cells['all']:,} cells"
     where = "" if manifest is None else f" Its manifest is {manifest}."
     return f"Published {target}: {', '.join(parts)}.{where}"

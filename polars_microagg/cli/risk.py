@@ -15,9 +15,9 @@ from polars_microagg.cli.settings import table_of
 from polars_microagg.cli.source import add_separator, source_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.frames.assess import assess
-from polars_microagg.frames.measures import anonymity
+from polars_microagg.frames.measures import anonymity, emptied
 from polars_microagg.registry import assessed
-from polars_microagg.release.beside import differing
+from polars_microagg.release.beside import aligned, exchanged
 from polars_microagg.release.digits import agree
 from polars_microagg.release.manifest import read_manifest
 
@@ -67,6 +67,8 @@ def run(given: Namespace) -> int:
         key = names_in("key", given.key, frame.columns) or None
         for name in (names, known or (), key or ()):
             names_in("columns", list(name), original.columns)
+        if told and not key:
+            original = aligned(told, original)
         before = table_of(original, [*names, *(known or ())], source.format)
         after = table_of(frame, [*names, *(known or ())], place.format)
         rows = not key and original.height == frame.height
@@ -80,6 +82,9 @@ def run(given: Namespace) -> int:
         raise InvalidParameterError(
             "--known and --key are for measures of a release against its original. Add --original."
         )
+    found["emptied"] = emptied(frame, names, strata)
+    if told:
+        found |= {name: told["rows"][name] for name in ("dropped", "suppressed")}
     if given.json:
         show_json(found)
         return 0
@@ -108,7 +113,7 @@ def _refuse_others(told: Mapping[str, Any], found: Mapping[str, Any], known: boo
 
 def _refuse_exchanged(told: Mapping[str, Any], before: pl.DataFrame, after: pl.DataFrame) -> None:
     """Refuse an original of which a kept column differs from that of the release."""
-    differ = differing(before, after, [*told["roles"]["stratum"], *told["roles"]["keep"]])
+    differ = exchanged(told, before, after)
     if differ:
         named = ", ".join(map(repr, differ[:10]))
         raise InvalidDataError(
@@ -120,4 +125,7 @@ COUNTED = {
     "records": "Rows of the table.",
     "classes": "Distinct records on these columns.",
     "uniques": "Records alone in their class.",
+    "emptied": "Records without any value in the masked columns and strata.",
+    "dropped": "Records that were left out.",
+    "suppressed": "Per cent of all records that were emptied or dropped.",
 }

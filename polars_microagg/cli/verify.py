@@ -11,10 +11,9 @@ from polars_microagg.cli.say import plain, show, show_json, table
 from polars_microagg.cli.settings import hash_key
 from polars_microagg.cli.source import add_separator, source_of
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.measures import verify
+from polars_microagg.frames.measures import emptied, verify
 from polars_microagg.release.check import check
 from polars_microagg.release.files import Place
-from polars_microagg.release.manifest import class_sizes
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -76,10 +75,10 @@ def _without(given: Namespace, place: Place) -> int:
     names = names_in("columns", given.columns, frame.columns)
     strata = names_in("strata", given.strata, frame.columns)
     verify(frame, names, number(given.k), strata=strata or None)
-    emptied = class_sizes(frame, [names], strata)[0]["suppressed_records"]
+    blank = emptied(frame, names, strata)
     if given.json:
-        show_json({"holds": True, "checks": [], "suppressed_records": emptied})
+        show_json({"holds": True, "checks": [], "emptied": blank})
     else:
-        over = f"; {emptied:,} suppressed record(s), empty in all of them, were passed over"
-        show(f"{plain(place)} is {given.k}-anonymous on these columns{over * bool(emptied)}.")
+        told = f"; {blank:,} record(s) are empty in all of them, a class like any other"
+        show(f"{plain(place)} is {given.k}-anonymous on these columns{told * bool(blank)}.")
     return 0

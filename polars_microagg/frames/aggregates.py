@@ -42,8 +42,7 @@ def class_table(
     Returns
     -------
     polars.DataFrame
-        One row a range of sizes that occurs: low, high, label, groups, records. Records without
-        any value are left out.
+        One row a range of sizes that occurs: low, high, label, groups, records.
 
     Examples
     --------
@@ -51,7 +50,7 @@ def class_table(
     >>> table.select("label", "groups", "records").rows()
     [('2', 1, 2), ('3', 1, 3)]
     """
-    sizes = classes(masked, names, strata).filter(~pl.col("empty"))["size"].to_numpy()
+    sizes = classes(masked, names, strata)["size"].to_numpy()
     sizes = sizes.astype(np.int64)
     top = min(int(sizes.max(initial=k)), 4 * k)
     wide = max(1, math.ceil(top / BARS))

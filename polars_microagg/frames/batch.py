@@ -5,14 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.frames.columns import emit, numbers, require, unit
-from polars_microagg.partition import Labels, Masked, Partition, Strata
+from polars_microagg.partition import Labels, Masked, Matrix, Partition, Strata
 from polars_microagg.plan import Plan
+from polars_microagg.suppression import suppressed
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "Released"]
+
+
+@dataclass(frozen=True)
+class Released:
+    """Masked columns in order, and the rows that are suppressed; None if there is none."""
+
+    columns: list[pl.Series]
+    suppressed: pl.Series | None = None
+
+    def flags(self, rows: int) -> pl.Series:
+        """Whether each of so many rows is suppressed."""
+        if self.suppressed is not None:
+            return self.suppressed
+        return pl.repeat(False, rows, dtype=pl.Boolean, eager=True)
 
 
 @dataclass(frozen=True)
@@ -36,7 +52,7 @@ class Kernel:
         """Type of a masked column of this type."""
         return pl.Float64() if self.plan.dtype == "float" else dtype
 
-    def mask(self, batch: pl.DataFrame) -> list[pl.Series]:
+    def mask(self, batch: pl.DataFrame) -> Released:
         """Mask a batch.
 
         Parameters
@@ -46,33 +62,43 @@ class Kernel:
 
         Returns
         -------
-        list of polars.Series
-            The masked columns, in order.
+        Released
+            The masked columns, all of their rows: also those that are to be dropped.
 
         Raises
         ------
         MissingValuesError
             Nulls against the policy, NaN or infinities.
         TooFewRecordsError
-            A stratum has fewer than k records.
+            A stratum has fewer than k records, or all that are to be emptied are fewer than k.
         BrokenPromiseError
             A class of emitted records is smaller than k; nothing is released.
         """
         columns = batch.get_columns()[: len(self.names)]
         if not batch.height:
-            return [column.cast(self.output(column.dtype)) for column in columns]
+            return Released([column.cast(self.output(column.dtype)) for column in columns])
         batch, back = self._ordered(batch)
         columns = batch.get_columns()[: len(self.names)]
-        strata = self._strata(batch)
+        hidden, strata, found = self._masked(columns, self._strata(batch))
         released: list[pl.Series] = []
-        for masked in self._masked(columns, strata):
+        for masked in found:
             here = columns[len(released) : len(released) + len(masked.columns)]
             block = [
                 emit(column, masked, j, self.output(column.dtype)) for j, column in enumerate(here)
             ]
             self._keep_promise(block, masked.labels, strata)
             released += block
-        return released if back is None else [column.gather(back) for column in released]
+        suppressed = pl.Series(hidden) if hidden.any() else None
+        if back is not None:
+            released = [column.gather(back) for column in released]
+            suppressed = suppressed if suppressed is None else suppressed.gather(back)
+        return Released(released, suppressed)
+
+    def suppressed(self, batch: pl.DataFrame) -> pl.Series:
+        """Find the records of a batch that are emptied or dropped, and mask nothing."""
+        columns = batch.get_columns()[: len(self.names)]
+        strata = self._strata(batch)
+        return pl.Series(suppressed(self.plan, self._matrix(columns, strata), strata))
 
     def groups(self, batch: pl.DataFrame) -> pl.Series:
         """Number the groups of a batch by their first record; null where it has none.
@@ -91,7 +117,7 @@ class Kernel:
             return pl.Series(dtype=pl.UInt32)
         batch, back = self._ordered(batch)
         columns = batch.get_columns()[: len(self.names)]
-        (masked,) = self._masked(columns, self._strata(batch))
+        (masked,) = self._masked(columns, self._strata(batch))[2]
         labels = masked.labels if back is None else masked.labels[back.to_numpy()]
         number = np.zeros(len(labels), dtype=np.uint32)
         grouped = labels >= 0
@@ -122,29 +148,40 @@ class Kernel:
         order = rows.explode().to_numpy().astype(np.intp)
         return Strata(order, rows.list.len().to_numpy().astype(np.intp))
 
-    def _masked(self, columns: list[pl.Series], strata: Strata) -> list[Masked]:
+    def _masked(
+        self, columns: list[pl.Series], strata: Strata
+    ) -> tuple[npt.NDArray[np.bool_], Strata, list[Masked]]:
+        """Which rows are suppressed, the strata of the others, and their masked values."""
+        x = self._matrix(columns, strata)
+        factors = np.array([unit(column.dtype) for column in columns])
+        whole = [not self.output(column.dtype).is_float() for column in columns]
+        hidden = suppressed(self.plan, x, strata)
+        strata = strata.without(hidden)
+        return hidden, strata, list(self.plan.mask(x, factors, strata, whole))
+
+    def _matrix(self, columns: list[pl.Series], strata: Strata) -> Matrix:
         x = np.empty((len(columns[0]), len(columns)), order="F")
         for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
             require(column, name, self.plan.nulls)
             x[:, j] = numbers(column, None if self.plan.groups_cells else strata)
-        factors = np.array([unit(column.dtype) for column in columns])
-        whole = [not self.output(column.dtype).is_float() for column in columns]
-        return list(self.plan.mask(x, factors, strata, whole))
+        return x
 
     def _keep_promise(self, block: list[pl.Series], labels: Labels, strata: Strata) -> None:
-        """Count the records that share each emitted record, in each stratum."""
+        """Count the records that share each emitted record, in each stratum.
+
+        Records that are emptied are released: they are a class of a stratum of their own.
+        """
         if self.plan.groups_cells:
             return
         emitted = [column.alias(str(j)) for j, column in enumerate(block)]
-        if len(strata.sizes) > 1:
-            numbers = strata.numbers(len(labels)).astype(np.uint32)
+        if len(strata.order) < len(labels) or len(strata.sizes) > 1:
+            numbers = strata.numbers(len(labels)).astype(np.int32)
             emitted.append(pl.Series("stratum", numbers))
-        if _alike(emitted, labels, self.plan.k):
-            return
         records = pl.DataFrame(emitted)
-        if labels.min() < 0:
-            records = records.filter(pl.Series(labels >= 0))
-        if not records.height:
+        if self.plan.small_strata == "drop" and len(strata.order) < len(labels):
+            released = labels >= 0
+            records, labels = records.filter(pl.Series(released)), labels[released]
+        if not records.height or _alike(records.get_columns(), labels, self.plan.k):
             return
         classes = records.to_struct() if records.width > 1 else records.to_series()
         smallest = int(classes.unique_counts().min())  # type: ignore[arg-type]
@@ -156,21 +193,14 @@ def _alike(columns: list[pl.Series], labels: Labels, k: int) -> bool:
     """Whether groups have k records and all records of a group the same values.
 
     Then every class of equal records holds whole groups, and so at least k records; it takes less
-    time and memory to see this than to count the classes.
+    time and memory to see this than to count the classes. Records of no group are one together.
     """
-    rows = np.flatnonzero(labels >= 0)
-    here = labels[rows]
-    if not len(rows):
-        return True
-    sizes = np.bincount(here)
+    groups = labels - labels.min()
+    sizes = np.bincount(groups)
     first = np.zeros(len(sizes), dtype=np.uint32)
-    first[here[::-1]] = rows[::-1]
+    # The last assignment wins, so walking backwards leaves the first row of each group.
+    first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1, dtype=np.uint32)
     if sizes[sizes > 0].min() < k:
         return False
-    like = pl.Series(first[here])
-    some = None if len(rows) == len(labels) else pl.Series(rows.astype(np.uint32))
-    for column in columns:
-        chosen = column if some is None else column.gather(some)
-        if not chosen.eq_missing(column.gather(like)).all():
-            return False
-    return True
+    like = pl.Series(first[groups])
+    return all(column.eq_missing(column.gather(like)).all() for column in columns)

@@ -12,7 +12,7 @@ from polars_microagg import registry
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, UnknownMethodError
 from polars_microagg.frames.assess import assess
 from polars_microagg.frames.budget import Budget
-from polars_microagg.frames.door import mask_frame
+from polars_microagg.frames.door import Request, mask_frame, mask_table
 from polars_microagg.frames.known import Known
 from polars_microagg.frames.measures import classes, keys_of, selected
 from polars_microagg.frames.reading import collected
@@ -27,6 +27,7 @@ TYPES = {
     "k": pl.Int64(),
     **dict.fromkeys(MEASURES, pl.Float64()),
     "k_min": pl.Int64(),
+    "suppressed": pl.Float64(),
     "seconds": pl.Float64(),
     "pareto": pl.Boolean(),
     "note": pl.String(),
@@ -77,8 +78,10 @@ def compare(
     polars.DataFrame
         One row a k and method, in the order given: method, k, loss, il, dld, pld,
         interval_disclosure, dr, score, k_prime, k_min (the smallest class that came out, below k
-        where values or blocks are masked), seconds (of masking, on the clock), pareto
-        (whether no other row has both `loss` and `dr` at most as high and one of them lower) and
+        where values or blocks are masked), suppressed (per cent of the records that were emptied or
+        dropped, as `small_strata` says; the measures are of the others), seconds (of masking, on
+        the clock), pareto (whether no other row has both `loss` and `dr` at most as high and one
+        of them lower) and
         note. Where a method cannot run, for too many records, an option it does not have or want
         of time, its note says why and all numbers are null; elsewhere the note is null.
 
@@ -106,12 +109,11 @@ def compare(
     shared = dict(options) | {"strata": strata, "seed": seed}
     known_by: dict[str, Any] = {"known": known, "known_sample": known_sample, "seed": seed}
 
-    def measured(after: pl.DataFrame) -> dict[str, Any]:
-        before = frame if after.height else frame.clear()
+    def measured(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Any]:
         return assess(before, after, names, metrics=MEASURES, **known_by).row(0, named=True)
 
     # What is wrong with the measures is found before anything is masked.
-    measured(frame.clear())
+    measured(frame.clear(), frame.clear())
     divided = keys_of(frame, "strata", strata)
     counts = classes(frame, divided)["size"].to_list() if divided else [frame.height]
     whole = shared | {"strata": None}
@@ -128,14 +130,15 @@ def compare(
             continue
         begun = time.perf_counter()
         try:
-            masked = mask_frame(frame, method, columns, k, shared)
+            masked, gone = mask_table(frame, Request.of(method, columns, k, shared))
         except (InvalidParameterError, InvalidDataError) as error:
             row["note"] = str(error)
             failed.append(error)
             continue
         row["seconds"] = spent = time.perf_counter() - begun
         budget.took(method, spent)
-        row |= measured(masked)
+        row |= measured(frame if frame.height == masked.height else frame.filter(~gone), masked)
+        row["suppressed"] = 100.0 * int(gone.sum()) / max(frame.height, 1)
         last = time.perf_counter() - begun - spent
     if not any(row["seconds"] for row in rows.values()):
         if failed:

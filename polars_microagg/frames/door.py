@@ -12,6 +12,7 @@ from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.batch import Kernel
 from polars_microagg.frames.columns import refuse
 from polars_microagg.frames.selection import (
+    F,
     Schema,
     as_frame,
     blocks_of,
@@ -22,7 +23,17 @@ from polars_microagg.frames.selection import (
 )
 from polars_microagg.plan import Plan
 
-__all__ = ["Grouping", "Masking", "Request", "group_frame", "mask_frame", "node", "one_grouping"]
+__all__ = [
+    "Grouping",
+    "Masking",
+    "Request",
+    "group_frame",
+    "mask_frame",
+    "mask_table",
+    "node",
+    "one_grouping",
+    "suppressed",
+]
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,20 @@ class Request:
         return [by_name(name).alias(str(i)) for i, name in enumerate(names)]
 
 
+SUPPRESSED = "suppressed"
+"""Name of the field beside those masked, whose names are numbers."""
+
+
+def _settle(frame: F, request: Request, masked: list[pl.Expr], suppressed: pl.Expr) -> F:
+    """Put masked columns into their frame, and empty or drop the rows that are suppressed."""
+    if request.plan.small_strata == "drop":
+        return frame.filter(~suppressed).with_columns(masked)
+    # A key would tell who was in a small stratum. It becomes null where the masked cells do.
+    for name in request.strata:
+        masked = [*masked, pl.when(~suppressed).then(by_name(name)).alias(name)]
+    return frame.with_columns(masked)
+
+
 def _spare(schema: Schema) -> str:
     name = "__microagg__"
     while name in schema:
@@ -82,13 +107,17 @@ class Masking:
     """The function of a plan node that masks; a class, so that plans can be serialised."""
 
     kernel: Kernel
+    suppresses: bool = False
+    """Whether one more field says which rows are suppressed."""
 
     def __call__(self, batch: pl.Series) -> pl.Series:
         """Mask the fields of a struct column."""
         fields = batch.struct.unnest()
         masked = self.kernel.mask(fields)
         # By a dict: in a list, a column of the name "" would be named anew.
-        named = dict(zip(fields.columns, masked, strict=False))
+        named = dict(zip(fields.columns, masked.columns, strict=False))
+        if self.suppresses:
+            named[SUPPRESSED] = masked.flags(fields.height)
         return pl.DataFrame(named).to_struct(batch.name)
 
 
@@ -138,22 +167,47 @@ def mask_frame(
     request = Request.of(method, columns, k, options)
     frame = as_frame(frame)
     if isinstance(frame, pl.DataFrame):
-        kernel = request.kernel(frame.schema)
-        masked = kernel.mask(frame.select(request.inputs(kernel)))
-        named = zip(kernel.names, masked, strict=True)
-        return frame.with_columns([column.alias(name) for name, column in named])
+        return mask_table(frame, request)[0]
 
     def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
         kernel = request.kernel(schema)
-        spare = _spare(schema)
-        dtype = pl.Struct(_each_type(kernel, schema))
-        made = node(pl.struct(request.inputs(kernel)), Masking(kernel), dtype)
-        fields = [
-            pl.col(spare).struct.field(str(i)).alias(name) for i, name in enumerate(kernel.names)
-        ]
-        return lazy.with_columns(made.alias(spare)).with_columns(fields).drop(spare)
+        spare, types = _spare(schema), _each_type(kernel, schema)
+        # Where nothing can be suppressed, strata do not depend on the node.
+        suppresses = request.plan.small_strata != "raise"
+        if suppresses:
+            types[SUPPRESSED] = pl.Boolean()
+        function = Masking(kernel, suppresses)
+        made = node(pl.struct(request.inputs(kernel)), function, pl.Struct(types))
+        field = pl.col(spare).struct.field
+        fields = [field(str(i)).alias(name) for i, name in enumerate(kernel.names)]
+        lazy = lazy.with_columns(made.alias(spare))
+        if suppresses:
+            return _settle(lazy, request, fields, field(SUPPRESSED)).drop(spare)
+        return lazy.with_columns(fields).drop(spare)
 
     return frame.pipe_with_schema(build)
+
+
+def mask_table(frame: pl.DataFrame, request: Request) -> tuple[pl.DataFrame, pl.Series]:
+    """Mask a table; the second result says which of its rows were emptied or dropped."""
+    kernel = request.kernel(frame.schema)
+    released = kernel.mask(frame.select(request.inputs(kernel)))
+    flags = released.flags(frame.height)
+    columns = [
+        column.alias(name) for name, column in zip(kernel.names, released.columns, strict=True)
+    ]
+    if released.suppressed is None:
+        return frame.with_columns(columns), flags
+    # Side by side first: as literals in an expression, columns could not be filtered.
+    spare = _spare(frame.schema)
+    frame = frame.with_columns([*columns, flags.alias(spare)])
+    return _settle(frame, request, [], pl.col(spare)).drop(spare), flags
+
+
+def suppressed(frame: pl.DataFrame, request: Request) -> pl.Series:
+    """Find the rows of a table that masking would empty or drop."""
+    kernel = request.kernel(frame.schema)
+    return kernel.suppressed(frame.select(request.inputs(kernel)))
 
 
 def one_grouping(kernel: Kernel) -> Kernel:
@@ -181,13 +235,18 @@ def group_frame(
             raise InvalidParameterError.taken(name)
         return one_grouping(request.kernel(schema))
 
+    # A record without a group is one that masking would suppress.
+    drops = request.plan.small_strata == "drop"
     if isinstance(frame, pl.DataFrame):
         kernel = kernel_for(frame.schema)
-        return frame.with_columns(kernel.groups(frame.select(request.inputs(kernel))).alias(name))
+        numbers = kernel.groups(frame.select(request.inputs(kernel)))
+        grouped = frame.with_columns(numbers.alias(name))
+        return grouped.filter(numbers.is_not_null()) if drops else grouped
 
     def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
         kernel = kernel_for(schema)
         made = node(pl.struct(request.inputs(kernel)), Grouping(kernel), pl.UInt32())
-        return lazy.with_columns(made.alias(name))
+        lazy = lazy.with_columns(made.alias(name))
+        return lazy.filter(by_name(name).is_not_null()) if drops else lazy
 
     return frame.pipe_with_schema(build)

@@ -28,6 +28,9 @@ def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> P
                 else "Use the frame function, which takes order_by."
             )
             raise InvalidParameterError.cannot("An expression", name, instead)
+    if options.get("small_strata") == "drop":
+        instead = "Use the frame function, which may return fewer rows."
+        raise InvalidParameterError.cannot("An expression", "small_strata='drop'", instead)
     return Plan.make(
         method, k, **{n: v for n, v in options.items() if n not in ("strata", "order_by")}
     )
@@ -54,7 +57,7 @@ class _MaskingColumn:
 
     def __call__(self, batch: pl.Series) -> pl.Series:
         named = replace(self.kernel.plan, blocks=((batch.name,),))
-        return replace(self.kernel, plan=named).mask(batch.to_frame())[0].alias(batch.name)
+        return replace(self.kernel, plan=named).mask(batch.to_frame()).columns[0].alias(batch.name)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from polars_microagg.frames.selection import Columns, F, Names
 __all__ = [
     "above_optimum",
     "cbfs",
+    "cells",
     "dba1",
     "dba2",
     "delta_corr",
@@ -134,7 +135,7 @@ def cbfs(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -161,8 +162,10 @@ def cbfs(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -207,6 +210,55 @@ def cbfs(
     >>> mg.verify(masked, ["age", "income"], k=3)
     """
 
+def cells(
+    original: Frame,
+    masked: Frame,
+    columns: Columns | None = None,
+    *,
+    known: Known = None,
+    known_sample: int | None = None,
+    key: Names = None,
+    seed: int = 0,
+) -> int:
+    """Number of cells that are compared: those with a value before and after.
+
+    Parameters
+    ----------
+    original : polars.DataFrame or polars.LazyFrame
+        The table before.
+    masked : polars.DataFrame or polars.LazyFrame
+        The table after.
+    columns : str, selector or list, default None
+        Columns to measure; all that both tables have by default.
+    known : str, int or list, default None
+        What an intruder knows, for measures of linkage and anonymity: a list of columns; "all" of
+        `columns` (the default); a whole number m, for all sets of m columns; "subsets", for all
+        sets; or a list of lists of columns. The result is the average over the sets, or the
+        least for `k_min`.
+    known_sample : int, default None
+        How many of the sets to draw at random without repetition; all by default.
+    key : str or list of str, default None
+        Columns that identify a row; rows are matched by position by default.
+    seed : int, default 0
+        Seed of `known_sample`.
+
+    Returns
+    -------
+    int
+        Cells that are NaN in neither.
+
+    Notes
+    -----
+    this library
+
+    Examples
+    --------
+    >>> import polars as pl, polars_microagg as mg
+    >>> before = pl.DataFrame({"age": [30, 32, 41, 43]})
+    >>> after = mg.mdav(before, "age", k=2)
+    >>> value = mg.cells(before, after)
+    """
+
 def dba1(
     frame: F,
     columns: Columns,
@@ -216,7 +268,7 @@ def dba1(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -243,8 +295,10 @@ def dba1(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -301,7 +355,7 @@ def dba2(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -328,8 +382,10 @@ def dba2(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -588,7 +644,7 @@ def diameter(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -615,8 +671,10 @@ def diameter(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -895,7 +953,7 @@ def fixed_size(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -926,8 +984,10 @@ def fixed_size(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -1032,7 +1092,7 @@ def fuzzy(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -1063,8 +1123,10 @@ def fuzzy(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -1129,7 +1191,7 @@ def genetic(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -1168,8 +1230,10 @@ def genetic(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -1233,7 +1297,7 @@ def groups(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     refine: bool = False,
     seed: int = 0,
@@ -1691,7 +1755,7 @@ def individual_ranking(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -1718,8 +1782,10 @@ def individual_ranking(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -1935,7 +2001,7 @@ def k_ward(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -1967,8 +2033,10 @@ def k_ward(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -2080,7 +2148,7 @@ def lowloss(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -2110,8 +2178,10 @@ def lowloss(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -2182,7 +2252,7 @@ def mask(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     refine: bool = False,
     seed: int = 0,
@@ -2227,7 +2297,7 @@ def md(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -2260,8 +2330,10 @@ def md(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -2323,7 +2395,7 @@ def mdav(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -2350,8 +2422,10 @@ def mdav(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -2404,7 +2478,7 @@ def mdav1(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -2431,8 +2505,10 @@ def mdav1(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -2490,7 +2566,7 @@ def mdav2(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -2517,8 +2593,10 @@ def mdav2(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -2626,7 +2704,7 @@ def mhm(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -2655,8 +2733,10 @@ def mhm(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -2717,7 +2797,7 @@ def mic1d(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -2747,8 +2827,10 @@ def mic1d(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -2816,7 +2898,7 @@ def mu_approx(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -2843,8 +2925,10 @@ def mu_approx(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -2906,7 +2990,7 @@ def multi_dsort(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -2937,8 +3021,10 @@ def multi_dsort(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -3004,7 +3090,7 @@ def pcp(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -3033,8 +3119,10 @@ def pcp(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -3312,7 +3400,7 @@ def sugeno(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -3341,8 +3429,10 @@ def sugeno(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -3402,7 +3492,7 @@ def tfrp1(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -3429,8 +3519,10 @@ def tfrp1(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -3490,7 +3582,7 @@ def tfrp2(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -3517,8 +3609,10 @@ def tfrp2(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -3577,7 +3671,7 @@ def univariate(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -3607,8 +3701,10 @@ def univariate(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -3669,7 +3765,7 @@ def vmdav(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -3699,8 +3795,10 @@ def vmdav(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None
@@ -3760,7 +3858,7 @@ def zscores(
     scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
     center: Literal["mean", "median"] = "mean",
     nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null"] = "raise",
+    small_strata: Literal["raise", "null", "drop"] = "raise",
     dtype: Literal["keep", "float"] = "keep",
     order_by: Names = None,
     refine: bool = False,
@@ -3789,8 +3887,10 @@ def zscores(
         Whether nulls raise; are filled by the centre of their group ("impute": distances are
         over the values present); or stay ("pattern": records with nulls in the same columns
         are masked among themselves). NaN and infinities always raise.
-    small_strata : {"raise", "null"}, default 'raise'
-        Whether a stratum with fewer than k records raises or becomes null.
+    small_strata : {"raise", "null", "drop"}, default 'raise'
+        Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells
+        and strata become null, and all that are emptied must be at least k); or is left out
+        ("drop": its rows do not come out).
     dtype : {"keep", "float"}, default 'keep'
         Whether columns keep their type, rounded half to even, or become Float64.
     order_by : str or list of str, default None

@@ -22,7 +22,7 @@ from polars_microagg.frames.selection import (
 )
 from polars_microagg.parameters import group_size
 
-__all__ = ["anonymity", "classes", "keys_of", "methods", "selected", "verify"]
+__all__ = ["anonymity", "classes", "emptied", "keys_of", "methods", "selected", "verify"]
 
 SIZES = {
     "size_q25": pl.col("size").quantile(0.25, "linear"),
@@ -86,15 +86,17 @@ def keys_of(frame: pl.DataFrame | pl.LazyFrame, what: str, names: object) -> tup
 def classes(
     frame: pl.DataFrame | pl.LazyFrame, names: Sequence[str], strata: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Sizes of the classes of equal records, and which of them have no value at all."""
+    """Sizes of the classes of equal records; null is a value like any other."""
     keys = list(dict.fromkeys([*names, *strata]))
     numbered = frame.lazy().select(by_name(name).alias(str(i)) for i, name in enumerate(keys))
-    empty = pl.all_horizontal(pl.col(str(i)).is_null() for i in range(len(names)))
-    return collected(
-        numbered.group_by(str(i) for i in range(len(keys)))
-        .agg(pl.len().alias("size"))
-        .select("size", empty.alias("empty"))
-    )
+    by = [str(i) for i in range(len(keys))]
+    return collected(numbered.group_by(by).agg(pl.len().alias("size")).select("size"))
+
+
+def emptied(frame: pl.DataFrame, names: Sequence[str], strata: Sequence[str] = ()) -> int:
+    """Count the records without any value in these columns."""
+    blank = pl.all_horizontal(by_name(name).is_null() for name in (*names, *strata))
+    return int(frame.select(blank.sum()).item())
 
 
 def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> None:
@@ -118,8 +120,8 @@ def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> Non
 
     Notes
     -----
-    Null is a value like any other, but records whose columns are all null (a suppressed
-    stratum) release nothing and may be fewer than k.
+    Null is a value like any other: records that were emptied, whose masked columns and strata are
+    all null, are a class, which has to have k records as well.
 
     Examples
     --------
@@ -132,7 +134,7 @@ def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> Non
     frame = as_frame(frame)
     keys = keys_of(frame, "strata", strata)
     for names in selected(frame, columns):
-        sizes = classes(frame, names, keys).filter(~pl.col("empty"))["size"]
+        sizes = classes(frame, names, keys)["size"]
         small = sizes.filter(sizes < k)
         if len(small):
             smallest = int(small.min())  # type: ignore[arg-type]

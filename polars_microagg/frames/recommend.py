@@ -12,7 +12,7 @@ from polars_microagg.requirement import Requirement, read
 
 __all__ = ["recommend"]
 
-PER_CENT = {"loss", "il", "dld", "pld", "interval_disclosure", "dr"}
+PER_CENT = {"loss", "il", "dld", "pld", "interval_disclosure", "dr", "suppressed"}
 NEEDED = {"method", "k", "loss"}
 
 

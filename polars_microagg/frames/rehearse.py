@@ -52,4 +52,6 @@ def rehearse(
     plain = replace(request.plan.method, function=whole, lockstep=None)
     plan = replace(request.plan, method=plain, refine=False)
     kernel = replace(request, plan=plan).kernel(frame.schema)
-    kernel.mask(frame.select(request.inputs(kernel)))
+    gone = kernel.mask(frame.select(request.inputs(kernel))).flags(frame.height)
+    if plan.small_strata == "drop" and gone.all():
+        raise TooFewRecordsError.of(0, k)

@@ -87,7 +87,12 @@ SHARED = (
         'over the values present); or stay ("pattern": records with nulls in the same columns\n'
         "are masked among themselves). NaN and infinities always raise.",
     ),
-    _choice("small_strata", "Whether a stratum with fewer than k records raises or becomes null."),
+    _choice(
+        "small_strata",
+        'Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells\n'
+        "and strata become null, and all that are emptied must be at least k); or is left out\n"
+        '("drop": its rows do not come out).',
+    ),
     _choice("dtype", "Whether columns keep their type, rounded half to even, or become Float64."),
 )
 REFINE = Argument(

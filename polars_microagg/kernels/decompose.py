@@ -29,7 +29,8 @@ class _Centroids:
     def drop(self, group: int) -> None:
         """Forget a group that is dissolved."""
         self._table[:-1, group] = 0.0
-        self._table[-1, group] = np.inf
+        # Farther than any, and finite: on some processors the product of an infinity warns.
+        self._table[-1, group] = np.finfo(float).max
 
     def offsets(self, records: Matrix, groups: Labels) -> Matrix:
         """Subtract the centroids of groups from records."""

@@ -121,7 +121,7 @@ def mask_leaves(
     records = keys.select(list(named))[order]
     strata = _blocks(plan, records, leaves[order.to_numpy()], size)
     batch = records.with_columns(pl.Series("leaf", strata))
-    masked = Kernel(plan, strata=1).mask(batch)
+    masked = Kernel(plan, strata=1).mask(batch).columns
     back = order.arg_sort()
     return [
         column.gather(back).alias(name) for column, name in zip(masked, frame.columns, strict=True)

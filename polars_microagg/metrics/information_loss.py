@@ -8,7 +8,29 @@ from polars_microagg.kernels.scale import standardised
 from polars_microagg.partition import Matrix
 from polars_microagg.registry import metric
 
-__all__ = ["loss", "sse", "sst"]
+__all__ = ["cells", "loss", "sse", "sst"]
+
+
+@metric(cite="this library")
+def cells(original: Matrix, masked: Matrix) -> int:
+    """Number of cells that are compared: those with a value before and after.
+
+    Parameters
+    ----------
+    original, masked : array of shape (n, p)
+        The data before and after.
+
+    Returns
+    -------
+    int
+        Cells that are NaN in neither.
+
+    Examples
+    --------
+    >>> cells(np.array([[1.0], [3.0]]), np.array([[1.0], [np.nan]]))
+    1
+    """
+    return int(np.count_nonzero(~(np.isnan(original) | np.isnan(masked))))
 
 
 @metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)")

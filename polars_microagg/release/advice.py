@@ -35,7 +35,8 @@ def advice(
         The table before, with the columns that are masked.
     masked : polars.DataFrame
         The table after. Records whose masked cells are empty are not counted where masked values
-        are meant; their kept cells are released, and count.
+        are meant; their kept cells are released, and count. Rows that were dropped are in neither
+        table.
     blocks : sequence of sequence of str
         Columns that are masked together.
     k : int
@@ -61,8 +62,10 @@ def advice(
     """
     if not original.height:
         return []
+    names = [name for block in blocks for name in block]
     return [
-        *revealing(original, [name for block in blocks for name in block], masked, kept),
+        *revealing(original, names, masked, kept),
+        *_strata_shown(original, masked, names, strata, kept),
         *of_release(masked, blocks, k, strata=strata, kept=kept),
         *exposed(original, masked, blocks, strata, center),
     ]
@@ -104,9 +107,9 @@ def of_table(
     original, blocks, k, strata, kept, center
         As for `advice`.
     nulls : {"raise", "impute", "pattern"}
-        With "pattern" a record without any value is not released.
-    small_strata : {"raise", "null"}
-        With "null" a stratum below k is not released.
+        With "pattern" a record without any value has nothing to mask.
+    small_strata : {"raise", "null", "drop"}
+        With "null" or "drop" a stratum below k is not released.
 
     Returns
     -------
@@ -118,7 +121,7 @@ def of_table(
     if nulls == "pattern":
         released = original.filter(_present(original, names))
     found = [*revealing(original, names, original, kept), *_unique(original, kept)]
-    found += _rare(released, strata, k, empties=small_strata == "null")
+    found += _rare(released, strata, k, refused=small_strata == "raise")
     if len(blocks) > 1:
         found.append(f"{_alone(blocks, k)} in each of them and not for whole records. {ONE_BLOCK}")
     if center != "mean":
@@ -154,19 +157,19 @@ def _unique(released: pl.DataFrame, kept: Sequence[str]) -> list[str]:
 
 
 def _rare(
-    released: pl.DataFrame, strata: Sequence[str], k: int, *, empties: bool = False
+    released: pl.DataFrame, strata: Sequence[str], k: int, *, refused: bool = True
 ) -> list[str]:
-    """Strata that are too small, unless they will be emptied, or that make one group."""
+    """Strata that are too small, if they will be refused, or that make one group."""
     if not strata or not released.height:
         return []
     sizes = classes(released, strata)["size"].to_numpy()
     below, alone = int((sizes < k).sum()), int(((sizes >= k) & (sizes < 2 * k)).sum())
     found = []
-    if below and not empties:
+    if below and refused:
         found.append(
             f"{below} of {len(sizes)} strata of {_listed(strata)} have fewer than k={k} records "
-            f"(the smallest has {sizes.min()}). Merge strata, or empty their masked cells with "
-            "small_strata='null'."
+            f"(the smallest has {sizes.min()}). Merge strata, empty them with small_strata='null', or "
+            "leave them out with small_strata='drop'."
         )
     if alone:
         found.append(
@@ -174,6 +177,34 @@ def _rare(
             f"2k={2 * k} records: each is one group, whose centre is the centre of the whole "
             "stratum. Merge strata if such centres are known elsewhere."
         )
+    return found
+
+
+def _strata_shown(
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    names: Sequence[str],
+    strata: Sequence[str],
+    kept: Sequence[str],
+) -> list[str]:
+    """Kept columns from which the stratum of an emptied record can be read, as a city has one region."""
+    keys = [name for name in strata if name in original.columns]
+    gone = ~_present(masked, [*names, *strata])
+    if not keys or not gone.any():
+        return []
+    stratum = original.select(pl.struct(by_name(name) for name in keys).alias("0")).to_series()
+    found = []
+    for name in kept:
+        column = original.get_column(name).alias("1")
+        of = pl.DataFrame([column, stratum, gone.alias("2")]).drop_nulls("1")
+        # A value that one record has tells nobody where it is from; nearly unique ones are warned of.
+        told = of.filter(pl.len().over("1") > 1, pl.col("0").n_unique().over("1") == 1)["2"].sum()
+        if told:
+            found.append(
+                f"The kept column {name!r} may tell the stratum of {told} emptied record(s): its value "
+                f"there goes with one stratum of {_listed(keys)} only. Drop it, or use "
+                "small_strata='drop'."
+            )
     return found
 
 

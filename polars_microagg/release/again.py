@@ -16,12 +16,12 @@ from polars_microagg.frames.assess import assess
 from polars_microagg.frames.selection import by_name
 from polars_microagg.registry import Metric, assessed, metrics
 from polars_microagg.release.advice import advice, of_release
-from polars_microagg.release.beside import differing, mistyped
+from polars_microagg.release.beside import aligned, exchanged, mistyped
 from polars_microagg.release.csv import typed
 from polars_microagg.release.digits import agree, may_meet, rounded, unit
 from polars_microagg.release.files import Place, rows_digest
 from polars_microagg.release.inside import Outcome, same_version
-from polars_microagg.release.manifest import class_sizes, seal
+from polars_microagg.release.manifest import class_sizes, counted_rows, seal, taken
 from polars_microagg.release.require import requirements
 from polars_microagg.release.stage import TYPELESS, types
 from polars_microagg.release.swap import sha256_of
@@ -49,10 +49,7 @@ class Release:
         if told["of"] != of or self.place.piped:
             what = "a table" if told["of"] == "rows" else "a file"
             return False, f"The manifest is that of {what}, and this is none."
-        settled = self.told["schema_version"] > 1
-        found = (
-            rows_digest(self.frame, settled=settled) if of == "rows" else sha256_of(self.place.path)
-        )
+        found = rows_digest(self.frame) if of == "rows" else sha256_of(self.place.path)
         size = None if of == "rows" else self.place.path.stat().st_size
         holds = hmac.compare_digest(found, told["sha256"]) and size == told["bytes"]
         some, none = ("have", "do not have") if of == "rows" else ("has", "does not have")
@@ -83,14 +80,25 @@ class Release:
         )
         if not holds:
             return False, f"{said}, or names other columns."
-        if rows["in"] != rows["out"] or (
-            self.before is not None and self.before.height != rows["in"]
-        ):
+        found = {} if self._aligned is None else {"in": self.before, "out": self._aligned}
+        if any(table is not None and table.height != rows[way] for way, table in found.items()):
             return False, f"{said}; the rows that came in do not agree."
-        suppressed = max((c["suppressed_records"] for c in self._classes), default=0)
-        if rows["suppressed"] != suppressed:
-            return False, f"{said}; {suppressed} rows are emptied, and it says another number."
-        return True, f"{said}."
+        again, drops = self._rows, self.told["config"].get("small_strata") == "drop"
+        if rows != again | rounded(again) or rows["dropped"] < 0 or (rows["dropped"] and not drops):
+            return False, f"{said}; other rows are emptied or dropped than it says."
+        return True, f"{said}; {rows['emptied']} are emptied, and {rows['dropped']} were dropped."
+
+    @cached_property
+    def _rows(self) -> dict[str, Any]:
+        """Rows in and out and what was suppressed; rows in are those told, which the original holds."""
+        roles = self.told["roles"]
+        columns = [*roles["mask"], *roles["stratum"]]
+        return counted_rows(self.told["rows"]["in"], self.frame, columns)
+
+    @cached_property
+    def _aligned(self) -> pl.DataFrame | None:
+        """The original without the rows that were dropped."""
+        return None if self.before is None else aligned(self.told, self.before)
 
     def types(self) -> Outcome:
         """The columns have the types of the manifest."""
@@ -100,8 +108,6 @@ class Release:
             return False, f"The option dtype gives {named} other types than the manifest."
         if form in TYPELESS:
             return None, f"{form} does not keep the types of columns."
-        if form == "duckdb" and self.told["schema_version"] == 1:
-            return None, "Version 1 of the schema has the types before those of DuckDB."
         holds = types(self.frame) == self.told["output"]["columns"]
         return holds, "The columns have " + ("" if holds else "not ") + "the types of the manifest."
 
@@ -118,7 +124,7 @@ class Release:
         if not holds:
             return False, "Every column has not the one role that the manifest says."
         every = "Every column has its role, and none that was to be dropped is there"
-        return (True, f"{every}.") if self.before is None else self._beside(self.before, every)
+        return (True, f"{every}.") if self._aligned is None else self._beside(self._aligned, every)
 
     def _beside(self, before: pl.DataFrame, every: str) -> Outcome:
         """The original has no other columns, and what was kept is what it has."""
@@ -132,7 +138,7 @@ class Release:
                     "table that was protected."
                 )
             return None, f"{every}; the original differs by {named}, and was masked elsewhere."
-        differ = differing(before, self.frame, [*roles["stratum"], *roles["keep"]])
+        differ = exchanged(self.told, before, self.frame)
         if differ:
             named = ", ".join(map(repr, differ[:10]))
             said = f"Kept or stratum column(s) {named} differ from the original"
@@ -162,7 +168,8 @@ class Release:
         """The verdict is what the requirements give when they are judged again."""
         config, verdict = self.told["config"], self.told["verdict"]
         whole = class_sizes(self.frame, [self.told["roles"]["mask"]], config["strata"])
-        counts = {"k": whole[0]["smallest"], "rows": self.frame.height}
+        share = self._rows["suppressed"]
+        counts = {"k": whole[0]["smallest"], "rows": self.frame.height, "suppressed": share}
         asked, measures = requirements(config["require"]), self.told["measures"]
         exact = counts if self.before is None or not measures else {**self._again[0], **counts}
         again = [
@@ -194,6 +201,10 @@ class Release:
         if missing and same_version(self.told):
             return False, f"The manifest lacks the measures {', '.join(map(repr, missing[:10]))}."
         again, slack = self._again
+        cells = {"all": self.told["rows"]["in"] * len(self.told["roles"]["mask"])}
+        cells["compared"] = again.get("cells", self.told["cells"]["compared"])
+        if self.told["cells"] != cells:
+            return False, "The manifest says that other cells were compared."
         known = again if self.before is not None else assessed()
         differ = [
             name
@@ -215,9 +226,9 @@ class Release:
     def _again(self) -> tuple[dict[str, Any], dict[str, float]]:
         """The measures, taken again, and what the rounding of others can do to those made of them."""
         told, names = self.told["measures"], self.told["roles"]["mask"]
-        if self.before is not None:
-            before = typed(self.before, names)
-            return assess(before, self._restored(before), names).row(0, named=True), {}
+        if self._aligned is not None:
+            before = typed(self._aligned, names)
+            return taken(before, self._restored(before), names), {}
         after = typed(self.frame, names)
         again = assess(after, after, names, metrics=CLASSES).row(0, named=True)
         made: dict[str, tuple[list[str], Callable[[dict[str, Any]], Any]]] = {}
@@ -246,13 +257,13 @@ class Release:
         given = {"strata": roles["stratum"], "kept": roles["keep"]}
         if not self.told["measures"]:
             holds = told == of_release(self.frame, config["columns"], config["k"], **given)
-        elif self.before is None:
+        elif self._aligned is None:
             again = of_release(self.frame, config["columns"], config["k"], **given)
             if set(again) <= set(told):
                 return None, f"{len(again)} warning(s) were given again, others need the original."
             holds = False
         else:
-            before = typed(self.before, roles["mask"])
+            before = typed(self._aligned, roles["mask"])
             center = config.get("center", "mean")
             after = self._restored(before)
             holds = told == advice(
@@ -295,9 +306,7 @@ class Release:
     def sealed(self) -> Outcome:
         """The manifest has the seal of the key, and so is what was written to the last sign."""
         found = self.told.get("seal")
-        if self.told["schema_version"] > 1 and (found is None) != (
-            self.told["input"]["hmac_sha256"] is None
-        ):
+        if (found is None) != (self.told["input"]["hmac_sha256"] is None):
             return False, "The manifest has a seal without a hash of the original, or the reverse."
         if self.key is None:
             why = "The manifest has no seal" if found is None else "The seal needs the key"

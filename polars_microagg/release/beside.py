@@ -8,10 +8,46 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.frames.columns import type_name
+from polars_microagg.frames.door import Request, suppressed
+from polars_microagg.frames.selection import by_name
 from polars_microagg.release.csv import typed
 from polars_microagg.release.types import alike
 
-__all__ = ["differing", "mistyped"]
+__all__ = ["aligned", "differing", "exchanged", "mistyped"]
+
+BESIDE = ("method", "k", "columns", "require")
+"""Keys of a configuration that are no options of the method."""
+
+
+def aligned(told: Mapping[str, Any], before: pl.DataFrame) -> pl.DataFrame:
+    """Leave the rows out of an original that its release does not have.
+
+    Parameters
+    ----------
+    told : mapping
+        The manifest, by whose configuration rows are dropped.
+    before : polars.DataFrame
+        The original.
+
+    Returns
+    -------
+    polars.DataFrame
+        The rows that were released, in order.
+
+    Examples
+    --------
+    >>> options = {"nulls": "pattern", "small_strata": "drop", "strata": []}
+    >>> told = {"config": {"method": "mdav", "k": 2, "columns": [["age"]], "require": [], **options}}
+    >>> aligned(told, pl.DataFrame({"age": [31, None, 47]}))["age"].to_list()
+    [31, 47]
+    """
+    config = told["config"]
+    if config.get("small_strata") != "drop":
+        return before
+    options = {name: value for name, value in config.items() if name not in BESIDE}
+    request = Request.of(config["method"], config["columns"], config["k"], options)
+    names = [name for block in config["columns"] for name in block]
+    return before.filter(~suppressed(typed(before, names), request))
 
 
 def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -> list[str]:
@@ -40,6 +76,30 @@ def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -
         for name in names
         if name not in before.columns or not _same(before.get_column(name), after.get_column(name))
     ]
+
+
+def exchanged(told: Mapping[str, Any], before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
+    """Find kept columns and strata that are not those of the original, row by row.
+
+    Parameters
+    ----------
+    told : mapping
+        The manifest.
+    before, after : polars.DataFrame
+        The original without the rows that were dropped, and the release.
+
+    Returns
+    -------
+    list of str
+        Names. Strata are compared where the row was not emptied.
+    """
+    roles = told["roles"]
+    kept = differing(before, after, roles["keep"])
+    if told["rows"]["emptied"] and before.height == after.height:
+        columns = (*roles["mask"], *roles["stratum"])
+        shown = after.select(pl.any_horizontal(by_name(n).is_not_null() for n in columns))
+        before, after = (table.filter(shown.to_series()) for table in (before, after))
+    return [*differing(before, after, roles["stratum"]), *kept]
 
 
 def _same(before: pl.Series, after: pl.Series) -> bool:

@@ -243,18 +243,17 @@ def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None
         raise OutputError.of(what, why) from None
 
 
-def serialised(frame: pl.DataFrame, *, settled: bool = True) -> bytes:
+def serialised(frame: pl.DataFrame) -> bytes:
     """Rows as one uncompressed Arrow stream, the same for the same values.
 
     Two equal columns of Arrow may differ where nobody looks: in what lies under a null, and in the
-    order in which texts are stored. Both are settled, save for records of version 1 of the schema.
+    order in which texts are stored. Both are settled.
     """
     buffer = io.BytesIO()
-    if settled:
-        frame = frame.select(
-            _settled(cs.by_name(name).as_expr(), dtype) for name, dtype in frame.schema.items()
-        )
-    level = pl.CompatLevel.oldest() if settled else None
+    frame = frame.select(
+        _settled(cs.by_name(name).as_expr(), dtype) for name, dtype in frame.schema.items()
+    )
+    level = pl.CompatLevel.oldest()
     frame.rechunk().write_ipc_stream(buffer, compression="uncompressed", compat_level=level)
     return buffer.getvalue()
 
@@ -274,6 +273,6 @@ def _settled(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return pl.when(column.is_not_null()).then(column.fill_null(nothing)).name.keep()
 
 
-def rows_digest(frame: pl.DataFrame, *, settled: bool = True) -> str:
+def rows_digest(frame: pl.DataFrame) -> str:
     """Hash the rows of a table."""
-    return hashlib.sha256(serialised(frame, settled=settled)).hexdigest()
+    return hashlib.sha256(serialised(frame)).hexdigest()

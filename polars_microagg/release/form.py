@@ -56,7 +56,11 @@ FORM: dict[str, Any] = {
     "config": _Each(ANY),
     "config_sha256": HEX,
     "roles": {"mask": NAMES, "stratum": NAMES, "keep": NAMES, "drop": NAMES},
-    "rows": {"in": WHOLE, "out": WHOLE, "suppressed": WHOLE},
+    "rows": {
+        **dict.fromkeys(("in", "out", "emptied", "dropped"), WHOLE),
+        "suppressed": _Kind((float,)),
+    },
+    "cells": {"all": WHOLE, "compared": COUNT},
     "k": {
         "asked": WHOLE,
         "found": COUNT,
@@ -65,7 +69,6 @@ FORM: dict[str, Any] = {
                 "columns": NAMES,
                 "classes": WHOLE,
                 "smallest": COUNT,
-                "suppressed_records": WHOLE,
                 "size_quantiles": _Each(COUNT),
             },
             list=True,
@@ -112,10 +115,7 @@ def misfits(manifest: Mapping[str, Any]) -> list[str]:
     >>> misfits({"schema": 1, "colour": "red"})[:2]
     ["'schema' is of another type", "'schema_version' is missing"]
     """
-    form = FORM
-    if manifest.get("schema_version") == 1:
-        form = {key: kind for key, kind in FORM.items() if key != "seal"}
-    return list(_misfits(manifest, form, ""))
+    return list(_misfits(manifest, FORM, ""))
 
 
 def _misfits(value: Any, form: Any, at: str) -> Iterator[str]:

@@ -24,7 +24,7 @@ ALWAYS = ("method", "k", "columns", "strata", "require")
 """Keys of every configuration, also of that of a table which was masked elsewhere."""
 
 STEP = 0.0005
-"""Seconds by which the times may disagree; in version 1 they were cut to milliseconds."""
+"""Seconds by which the times may disagree."""
 
 
 def same_version(told: Mapping[str, Any]) -> bool:
@@ -100,10 +100,9 @@ def times(told: Mapping[str, Any]) -> Outcome:
     said = told["times"]
     began, ended = (datetime.fromisoformat(said[name]) for name in ("started", "finished"))
     took = (ended - began).total_seconds()
-    slack = STEP if told["schema_version"] > 1 else 4 * STEP
     written = all(
         time.astimezone(UTC).isoformat(timespec="milliseconds") == said[name]
         for name, time in (("started", began), ("finished", ended))
     )
-    holds = written and took >= 0 and abs(took - said["seconds"]) < slack
+    holds = written and took >= 0 and abs(took - said["seconds"]) < STEP
     return holds, "The times are " + ("" if holds else "not ") + "in order and add up."

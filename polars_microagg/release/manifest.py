@@ -17,7 +17,8 @@ import polars as pl
 from polars_microagg import registry
 from polars_microagg._version import __version__
 from polars_microagg.errors import InvalidDataError
-from polars_microagg.frames.measures import classes
+from polars_microagg.frames.assess import assess
+from polars_microagg.frames.measures import classes, emptied
 
 __all__ = [
     "QUANTILES",
@@ -27,18 +28,17 @@ __all__ = [
     "canonical",
     "class_sizes",
     "config_hash",
+    "counted_rows",
     "dumped",
     "read_manifest",
     "seal",
+    "taken",
     "tools",
 ]
 
 SCHEMA = "polars_microagg/manifest"
-VERSION = 2
+VERSION = 3
 """Grows when a key comes, goes, or changes its meaning."""
-
-VERSIONS = (1, 2)
-"""Versions that are read; the first has no seal."""
 
 SEALED = b"polars_microagg/manifest\n"
 """What is hashed before a manifest, so that no other file has its seal as its hash."""
@@ -49,7 +49,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     **{"schema": str, "schema_version": int, "verdict": dict, "tool": dict, "config": dict},
     **{"config_sha256": str, "roles": dict, "rows": dict, "k": dict, "measures": dict},
     **{"attack": dict, "warnings": list, "seed": int, "times": dict, "input": dict},
-    **{"output": dict, "seal": (str, type(None))},
+    **{"cells": dict, "output": dict, "seal": (str, type(None))},
 }
 """What a manifest has, and of what type."""
 
@@ -94,8 +94,8 @@ def class_sizes(
     Returns
     -------
     list of dict
-        For each block its columns, the number of classes, the smallest one (null if no record
-        has a value), the records without any value, and quantiles of the sizes.
+        For each block its columns, the number of classes, the smallest one, and quantiles of the
+        sizes. Records that were emptied are a class like any other.
 
     Examples
     --------
@@ -105,19 +105,57 @@ def class_sizes(
     """
     found = []
     for names in blocks:
-        every = classes(frame, names, strata)
-        sizes = every.filter(~pl.col("empty"))["size"]
+        sizes = classes(frame, names, strata)["size"]
         quantiles = {f"{q:g}": sizes.quantile(q, "lower") for q in QUANTILES}
         found.append(
             {
                 "columns": list(names),
                 "classes": len(sizes),
                 "smallest": sizes.min(),
-                "suppressed_records": int(every.filter("empty")["size"].sum()),
                 "size_quantiles": {q: None if v is None else int(v) for q, v in quantiles.items()},
             }
         )
     return found
+
+
+def counted_rows(before: int, release: pl.DataFrame, columns: Sequence[str]) -> dict[str, Any]:
+    """Count the rows that came in, came out, and were suppressed on the way.
+
+    Parameters
+    ----------
+    before : int
+        Rows that came in.
+    release : polars.DataFrame
+        The release.
+    columns : sequence of str
+        Masked columns and strata.
+
+    Returns
+    -------
+    dict
+        Rows in and out; emptied (without any value in these columns) and dropped; and suppressed,
+        the per cent of rows in that are one or the other.
+
+    Examples
+    --------
+    >>> counted_rows(4, pl.DataFrame({"age": [30, 30, None]}), ["age"])
+    {'in': 4, 'out': 3, 'emptied': 1, 'dropped': 1, 'suppressed': 50.0}
+    """
+    empty, dropped = emptied(release, columns), before - release.height
+    share = 100.0 * (empty + dropped) / before if before else 0.0
+    return {
+        "in": before,
+        "out": release.height,
+        "emptied": empty,
+        "dropped": dropped,
+        "suppressed": share,
+    }
+
+
+def taken(original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]) -> dict[str, Any]:
+    """Take the measures of a release, and count the cells that they compare."""
+    metrics = [*registry.assessed(), "cells"]
+    return assess(original, masked, list(names), metrics=metrics).row(0, named=True)
 
 
 def attack(known: Sequence[str], strata: Sequence[str]) -> dict[str, Any]:
@@ -219,13 +257,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
         why = f"it is JSON and no {SCHEMA}. Name the manifest that protect wrote."
         raise InvalidDataError.unreadable(path, why)
     version = found.get("schema_version")
-    if version not in VERSIONS or type(version) is not int:
-        known = " or ".join(map(str, VERSIONS))
-        why = f"its schema version is not {known}. Use the version of the library that wrote it."
+    if version != VERSION or type(version) is not int:
+        why = f"its schema version is not {VERSION}. Use the version of the library that wrote it."
         raise InvalidDataError.unreadable(path, why)
     for key, kind in KEYS.items():
-        expected = version > 1 or key != "seal"
-        if expected and not (key in found and isinstance(found[key], kind)):
+        if not (key in found and isinstance(found[key], kind)):
             why = f"its key {key!r} is missing or of the wrong type. Protect the table again."
             raise InvalidDataError.unreadable(path, why)
     return found

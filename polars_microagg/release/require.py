@@ -9,13 +9,13 @@ from typing import Any
 
 from polars_microagg import registry
 from polars_microagg.errors import InvalidParameterError, RequirementError
-from polars_microagg.requirement import COUNTS, Requirement, read
+from polars_microagg.requirement import COUNTS, SHARES, Requirement, read
 
 __all__ = ["judged", "possible", "requirements"]
 
 
 def requirements(given: object) -> list[Requirement]:
-    """Read what is required of a release: a measure of `assess`, or a count.
+    """Read what is required of a release: a measure of `assess`, a count, or a share of rows.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def requirements(given: object) -> list[Requirement]:
     list of Requirement
         In that order.
     """
-    return read(given, (*COUNTS, *registry.assessed()))
+    return read(given, (*COUNTS, *SHARES, *registry.assessed()))
 
 
 def possible(required: Iterable[Requirement], k: int | None) -> None:

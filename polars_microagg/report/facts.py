@@ -19,7 +19,7 @@ from polars_microagg.frames.aggregates import (
 from polars_microagg.frames.assess import assess, matrices
 from polars_microagg.frames.bins import histogram
 from polars_microagg.frames.columns import refuse
-from polars_microagg.frames.measures import classes, keys_of, selected
+from polars_microagg.frames.measures import classes, emptied, keys_of, selected
 from polars_microagg.frames.reading import collected
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.kernels.moments import moments, present
@@ -41,13 +41,11 @@ class Block:
     smallest: int | None
     small_groups: int
     small_records: int
-    suppressed: int
 
     @classmethod
     def of(cls, masked: pl.DataFrame, names: list[str], k: int, strata: Sequence[str]) -> Block:
         """Count the groups of a masked table."""
-        every = classes(masked, names, strata)
-        sizes = every.filter(~pl.col("empty"))["size"]
+        sizes = classes(masked, names, strata)["size"]
         small = sizes.filter(sizes < k)
         return cls(
             names,
@@ -56,7 +54,6 @@ class Block:
             None if sizes.is_empty() else int(sizes.min()),  # type: ignore[arg-type]
             len(small),
             int(small.sum()),
-            int(every.filter("empty")["size"].sum()),
         )
 
 
@@ -65,6 +62,9 @@ class Facts:
     """All that is measured for a report."""
 
     rows: int
+    emptied: int
+    dropped: int
+    cells: int
     k: int
     names: list[str]
     shown: dict[str, str]
@@ -79,7 +79,9 @@ class Facts:
     histograms: dict[str, pl.DataFrame]
 
     @classmethod
-    def of(cls, original: Any, masked: Any, columns: Any, k: int, strata: Any) -> Facts:
+    def of(
+        cls, original: Any, masked: Any, columns: Any, k: int, strata: Any, dropped: int = 0
+    ) -> Facts:
         """Measure a release.
 
         Parameters
@@ -92,6 +94,8 @@ class Facts:
             Smallest group size promised.
         strata : str or list of str or None
             Columns that were kept as strata.
+        dropped : int
+            Rows that were left out of both tables.
 
         Returns
         -------
@@ -115,21 +119,30 @@ class Facts:
         shown = unlike(dict.fromkeys([*names, *after.columns]))
         pairs = correlation_table(before, after, names)
         losses = loss_table(before, after, names)
+        measures = assess(before, after, names, metrics=[*METRICS, "cells"]).row(0, named=True)
         return cls(
             before.height,
+            emptied(after, names, keys),
+            dropped,
+            measures.pop("cells"),
             k,
             names,
             shown,
             keys,
             [name for name in after.columns if name not in (*names, *keys)],
             [Block.of(after, block, k, keys) for block in blocks],
-            assess(before, after, names, metrics=METRICS).row(0, named=True),
+            measures,
             float(moved.max(initial=0.0)),
             losses.with_columns(pl.col("column").replace(shown)),
             pairs.with_columns(pl.col("first", "second").replace(shown)),
             linkage_table(before, after, names),
             {n: histogram(before[n].alias("0"), after[n].alias("0"), k) for n in names},
         )
+
+    @property
+    def suppressed(self) -> float:
+        """Per cent of the records that were emptied or dropped."""
+        return 100.0 * (self.emptied + self.dropped) / max(self.rows + self.dropped, 1)
 
     @property
     def smallest(self) -> int | None:

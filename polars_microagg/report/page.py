@@ -48,7 +48,8 @@ def report_html(
     Parameters
     ----------
     original, masked : polars.DataFrame or polars.LazyFrame
-        The table before and after, in the same order; LazyFrames are collected.
+        The table before and after, in the same order, both without rows that were dropped;
+        LazyFrames are collected.
     columns : str, selector, list, or list of lists
         Columns that were masked; each block of a list of lists was masked on its own.
     k : int
@@ -86,7 +87,9 @@ def report_html(
     >>> "Nobody stands alone in the masked columns" in page, "<script" in page
     (True, False)
     """
-    facts = Facts.of(original, masked, columns, k, strata)
+    rows = (manifest or {}).get("rows")
+    dropped = rows.get("dropped", 0) if isinstance(rows, Mapping) else 0
+    facts = Facts.of(original, masked, columns, k, strata, dropped)
     verdict = Verdict.of(facts, manifest, len(warnings))
     parts = [
         _warned(warnings),

@@ -111,15 +111,14 @@ def groups(facts: Facts) -> str:
 
 def _sizes(facts: Facts, block: Block, *, many: bool) -> str:
     names = listed([escaped(name) for name in facts.named(block.names)])
-    some = facts.rows - block.suppressed
+    some = facts.rows
     alike = f", of {number(some / block.groups, 1)} on average" if block.groups else ""
     below = (
         f"<b>{counted(block.small_records, 'record')}</b> in groups below {facts.k}."
         if block.small_groups
         else f"None is in a group below {facts.k}."
     )
-    hidden = counted(block.suppressed, "record")
-    hidden = f" {hidden} without any value in these columns." if block.suppressed else ""
+    hidden = f" {counted(facts.emptied, 'record')} without any value." if facts.emptied else ""
     groups = counted(block.groups, "group")
     caption = f"{counted(some, 'record')} in {groups}{alike}. {below}{hidden}"
     words = (

@@ -45,15 +45,18 @@ class Verdict:
             asked = listed([f"<b>{escaped(row[0])}</b> (found {row[1]})" for row in unmet])
             text = f"The groups are large enough, but what was required is not met: {asked}."
             return cls("stop", "Do not release this table", text)
-        if facts.smallest is None:
+        if not facts.cells:
             text = "No masked column has a value, so nothing of them is released."
             return cls("care", "There is nothing to release", text)
         if len(facts.blocks) > 1:
-            return cls("care", "Nobody stands alone, one set of columns at a time", _blocks(facts))
+            title = "Nobody stands alone, one set of columns at a time"
+            return cls("care", title, _blocks(facts) + _suppressed(facts))
         if warned:
             many = "a warning" if warned == 1 else counted(warned, "warning")
-            return cls("care", f"Nobody stands alone, but read {many} first", _alike(facts))
-        return cls("good", "Nobody stands alone in the masked columns", _alike(facts))
+            title = f"Nobody stands alone, but read {many} first"
+            return cls("care", title, _alike(facts) + _suppressed(facts))
+        title = "Nobody stands alone in the masked columns"
+        return cls("good", title, _alike(facts) + _suppressed(facts))
 
 
 def _small(facts: Facts) -> str:
@@ -65,6 +68,19 @@ def _small(facts: Facts) -> str:
         f"(the smallest group has {number(facts.smallest)}). Who is in such a group may be "
         "recognised. Mask these columns together, with this number, and check again."
     )
+
+
+def _suppressed(facts: Facts) -> str:
+    """What is said of records that were emptied or dropped, if there are any."""
+    counts = {"emptied": facts.emptied, "left out": facts.dropped}
+    parts = [
+        f"{counted(n, 'record')} {'was' if n == 1 else 'were'} {how}"
+        for how, n in counts.items()
+        if n
+    ]
+    if not parts:
+        return ""
+    return f" {' and '.join(parts)}, {percent(facts.suppressed)} of all."
 
 
 def _alike(facts: Facts) -> str:
@@ -113,7 +129,7 @@ def requirements(manifest: Mapping[str, Any] | None) -> list[tuple[str, str, boo
 
 
 def tiles(facts: Facts) -> str:
-    """The four numbers that decide, each with its words, as HTML."""
+    """The numbers that decide, each with its words, as HTML."""
     loss, linked = facts.measures["loss"], facts.measures["dld"]
     kept = None if loss is None else 100.0 - loss
     worst = facts.correlations["change"].abs().max()
@@ -131,13 +147,18 @@ def tiles(facts: Facts) -> str:
         (
             percent(kept),
             "of the variation kept",
-            f"{percent(loss)} is lost. No mean moved by more than {number(facts.shift, 3)} "
-            "standard deviations.",
+            f"{percent(loss)} is lost over {counted(facts.cells, 'cell')}. No mean moved by more than "
+            f"{number(facts.shift, 3)} standard deviations.",
         ),
         (
             "\u2013" if worst is None else number(float(worst), 2),  # type: ignore[arg-type]
             "largest change of a correlation",
             "between two masked columns, where 0 is none and 2 the most.",
+        ),
+        (
+            percent(facts.suppressed),
+            "of records suppressed",
+            f"{number(facts.emptied)} emptied and {number(facts.dropped)} left out.",
         ),
     ]
     items = "".join(

@@ -285,13 +285,13 @@ def test_a_dry_run_shows_no_categories(people, tmp_path, microagg):
     assert SECRET not in done.out + done.err
 
 
-def test_verify_without_a_manifest_tells_how_many_records_it_passed_over(tmp_path, microagg):
+def test_verify_without_a_manifest_tells_how_many_records_are_empty(tmp_path, microagg):
     frame = pl.DataFrame({"age": [30, 30, None, None, None, 41, 41], "sex": [*"ffmffmm"]})
     frame.write_parquet(tmp_path / "o.parquet")
     asked = ["verify", tmp_path / "o.parquet", "--columns", "age", "--k", "2"]
     done = microagg(*asked)
     assert done.code == 0
-    assert "on these columns; 3 suppressed record(s), empty in all of them, were" in done.out
-    assert json.loads(microagg(*asked, "--json").out)["suppressed_records"] == 3
+    assert "on these columns; 3 record(s) are empty in all of them, a class like any" in done.out
+    assert json.loads(microagg(*asked, "--json").out)["emptied"] == 3
     frame.drop_nulls().write_parquet(tmp_path / "o.parquet")
     assert microagg(*asked).out.endswith("is 2-anonymous on these columns.\n")

@@ -79,6 +79,11 @@ def pipe(folder, people):
 NAN = pl.when(pl.col("age") > 80).then(float("nan")).otherwise("income")
 HOLES = pl.when(pl.int_range(pl.len()) < 3).then(None).otherwise("income")
 RARE = pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("E")).otherwise("region")
+RARES = (
+    pl.when(pl.int_range(pl.len()) < 6)
+    .then(pl.format("E{}", pl.int_range(pl.len()) // 3))
+    .otherwise("region")
+)
 LISTS = {"region": pl.concat_list(pl.lit(1))}
 
 BAD = {
@@ -100,6 +105,14 @@ BAD = {
     "too few rows": (rows(4), [], 4),
     "no rows": (rows(0), [], 4),
     "no rows to empty": (rows(0), ["--small-strata", "null"], 4),
+    "too few rows to empty": (rows(4), ["--small-strata", "null"], 4),
+    "too few rows of a stratum to empty": (table(region=RARE), ["--small-strata", "null"], 4),
+    "no rows left": (rows(4), ["--small-strata", "drop"], 4),
+    "much suppressed": (
+        table(region=RARE),
+        ["--small-strata", "drop", "--require", "suppressed<=4"],
+        4,
+    ),
     "more rows required": (nothing, ["--require", "rows=61"], 4),
     "file there": (there("out.parquet"), [], 5),
     "manifest there": (there("out.parquet.manifest.json"), [], 5),
@@ -128,12 +141,16 @@ BAD = {
 GOOD = {
     "plain": (nothing, []),
     "overwritten": (there("out.parquet", "out.parquet.manifest.json"), ["--overwrite"]),
-    "emptied stratum": (table(region=RARE), ["--small-strata", "null"]),
-    "emptied null pattern": (
-        table(income=HOLES),
+    "dropped stratum": (table(region=RARE), ["--small-strata", "drop"]),
+    "emptied strata": (table(region=RARES), ["--small-strata", "null"]),
+    "emptied null patterns": (
+        table(income=HOLES, region=RARES),
         ["--nulls", "pattern", "--small-strata", "null"],
     ),
-    "nothing but empty cells": (rows(4), ["--small-strata", "null"]),
+    "few suppressed": (
+        table(region=RARE),
+        ["--small-strata", "drop", "--require", "suppressed<=5"],
+    ),
     "new table": (nothing, ["-o", "a.duckdb::t"]),
     "another table": (tables("CREATE TABLE u AS SELECT 1 AS a"), ["-o", "a.duckdb::t"]),
     "k of the requirement": (nothing, ["--require", "k>=5", "--require", "rows=60"]),

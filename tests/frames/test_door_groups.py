@@ -148,38 +148,42 @@ def test_records_alike_in_different_strata_do_not_count_together(
 # Strata that are too small.
 
 TINY = TABLE.with_columns(
-    region=pl.when(pl.col("id").is_in([0, 7])).then(pl.lit("tiny")).otherwise("region")
+    region=pl.when(pl.col("id").is_in([0, 7]))
+    .then(pl.lit("tiny"))
+    .when(pl.col("id").is_in([3, 9]))
+    .then(pl.lit("small"))
+    .otherwise("region")
 )
+IS_TINY = pl.col("id").is_in([0, 3, 7, 9])
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_small_stratum_raises_and_is_counted(method: str) -> None:
     # A method that groups cells counts the values of both columns.
     k = 3 if METHODS[method].unit == "record" or method in COLUMNWISE else 5
-    with pytest.raises(mg.TooFewRecordsError, match=f"1 of 4 strata have fewer than k={k} records"):
+    with pytest.raises(mg.TooFewRecordsError, match=f"2 of 5 strata have fewer than k={k} records"):
         mg.mask(TINY, ["a", "b"], k, method=method, strata="region")
 
 
 @pytest.mark.parametrize("method", [*GROUPING, *COLUMNWISE])
-def test_small_strata_null_empties_the_masked_cells_of_these_alone(method: str) -> None:
+def test_small_strata_null_empties_masked_cells_and_keys_of_these_alone(method: str) -> None:
     options = {"strata": "region", "small_strata": "null"}
     masked = everywhere(TINY, ["a", "b"], 3, method, **options)
-    tiny = pl.col("region").eq_missing(pl.lit("tiny"))
-    assert masked.filter(tiny).select("a", "b").null_count().row(0) == (2, 2)
-    assert masked.filter(~tiny).select("a", "b").null_count().row(0) == (0, 0)
-    others = mg.mask(TINY.filter(~tiny), ["a", "b"], 3, method=method, strata="region")
-    same(masked.filter(~tiny), others)
-    same(masked.drop("a", "b"), TINY.drop("a", "b"))
+    assert masked.filter(IS_TINY).select("a", "b", "region").null_count().row(0) == (4, 4, 4)
+    assert masked.filter(~IS_TINY).select("a", "b").null_count().row(0) == (0, 0)
+    others = mg.mask(TINY.filter(~IS_TINY), ["a", "b"], 3, method=method, strata="region")
+    same(masked.filter(~IS_TINY), others)
+    same(masked.drop("a", "b", "region"), TINY.drop("a", "b", "region"))
+    same(everywhere(TINY, ["a", "b"], 3, method, strata="region", small_strata="drop"), others)
 
 
 @pytest.mark.parametrize("method", GROUPING)
 def test_small_strata_null_gives_no_group_number(method: str) -> None:
     options = {"strata": "region", "small_strata": "null", "method": method}
     numbered = mg.groups(TINY, ["a", "b"], 3, **options)
-    tiny = pl.col("region").eq_missing(pl.lit("tiny"))
     numbers = numbered["microagg_group"]
-    assert numbered.filter(tiny)["microagg_group"].to_list() == [None, None]
-    assert numbers.null_count() == 2
+    assert numbered.filter(IS_TINY)["microagg_group"].to_list() == [None] * 4
+    assert numbers.null_count() == 4
     present = numbers.drop_nulls().unique(maintain_order=True)
     assert present.to_list() == list(range(len(present)))
     for engine in ENGINES:

@@ -25,7 +25,10 @@ PEOPLE = pl.DataFrame(
         "age": RNG.integers(18, 90, N),
         "income": INCOME,
         "net": (INCOME * 0.9).round(2),  # reveals the income
-        "region": ["A"] * 3 + ["B"] * 8 + ["C"] * (N - 11),  # emptied, rare, and neither
+        "region": ["A"] * 3
+        + ["D"] * 2
+        + ["B"] * 8
+        + ["C"] * (N - 13),  # emptied, rare, and neither
     }
 )
 REQUIRED = ["k>=5", "rows>=60", "dld<=90", "score<=99"]

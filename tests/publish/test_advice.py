@@ -168,17 +168,31 @@ def test_an_empty_table_has_nothing_to_warn_of():
 
 
 def test_a_stratum_that_was_emptied_is_not_rare():
-    """By hand, k=3: A is emptied, B is one group, C is two."""
-    regions = ["A"] * 2 + ["B"] * 4 + ["C"] * 6
-    table = pl.DataFrame({"income": [1.0, 2, *range(10, 20)], "region": regions})
+    """By hand, k=3: A and D are emptied, B is one group, C is two."""
+    regions = ["A"] * 2 + ["B"] * 4 + ["C"] * 6 + ["D"]
+    table = pl.DataFrame({"income": [1.0, 2, *range(10, 20), 99], "region": regions})
     masked = mg.mdav(table, ["income"], 3, strata="region", small_strata="null")
-    assert masked["income"].null_count() == 2
+    assert masked["income"].null_count() == 3
     options = {"blocks": [["income"]], "k": 3, "strata": ["region"]}
     (rare,) = said(table, masked=masked, **options)
     assert rare.startswith("1 of 2 strata of 'region' are rare, with fewer than 2k=6 records")
     before = said(table, small_strata="null", **options)
-    assert [s[:34] for s in before] == ["1 of 3 strata of 'region' are rare"]
-    assert "(the smallest has 2)" in said(table, **options)[0]
+    assert [s[:34] for s in before] == ["1 of 4 strata of 'region' are rare"]
+    assert "(the smallest has 1)" in said(table, **options)[0]
+
+
+def test_a_kept_column_that_tells_an_emptied_stratum_is_named():
+    """By hand, k=3: towns p and q lie in A and D, which are emptied; r lies in B and C."""
+    regions = ["A"] * 2 + ["D"] * 2 + ["B"] * 3 + ["C"] * 3
+    table = pl.DataFrame(
+        {"income": range(10), "region": regions, "town": [*"ppqqrrrrrr"], "sex": [*"fmfmfmfmfm"]}
+    )
+    masked = mg.mdav(table, ["income"], 3, strata="region", small_strata="null")
+    options = {"blocks": [["income"]], "k": 3, "strata": ["region"], "kept": ["town", "sex"]}
+    first, _ = said(table, masked=masked, **options)
+    assert first.startswith("The kept column 'town' may tell the stratum of 4 emptied record(s)")
+    dropped = table.filter(pl.col("region").is_in(["B", "C"]))
+    assert not any("emptied" in s for s in said(dropped, masked=masked[4:], **options))
 
 
 def test_records_without_any_value_make_no_stratum_of_their_own():

@@ -45,7 +45,7 @@ def test_the_measures_are_those_of_the_file(name, tmp_path):
     sizes = masked.group_by([*MASKED, "region"]).len()["len"]
     assert told["k"]["found"] == sizes.min() >= 5
     assert told["k"]["classes"][0]["classes"] == len(sizes)
-    assert told["rows"] == {"in": N, "out": N, "suppressed": 0}
+    assert told["rows"] == {"in": N, "out": N, "emptied": 0, "dropped": 0, "suppressed": 0}
 
 
 def test_a_manifest_says_how_it_was_made(tmp_path):

@@ -207,14 +207,12 @@ def test_the_numbers_of_a_histogram_can_be_read():
 
 
 def test_suppressed_records_are_counted_apart():
-    original = pl.DataFrame({"a": [1, 2, 3, 4, 5, 90], "s": ["x"] * 5 + ["y"]})
+    original = pl.DataFrame({"a": [1, 2, 3, 4, 5, 90, 80], "s": ["x"] * 5 + ["y", "z"]})
     masked = mg.mdav(original, "a", k=2, strata="s", small_strata="null")
     found = report_html(original, masked, "a", k=2, strata="s")
     assert headline(found) == "Nobody stands alone in the masked columns"
-    assert (
-        "5 records in 2 groups, of 2.5 on average. None is in a group below 2. 1 record without any value"
-        in found
-    )
+    text = "7 records in 3 groups, of 2.3 on average. None is in a group below 2. 2 records without"
+    assert text in found
 
 
 def test_the_numbers_are_those_of_assess():
