@@ -119,11 +119,9 @@ class InvalidParameterError(MicroaggError):
         )
 
     @classmethod
-    def no_columns(cls) -> Self:
+    def no_columns(cls, got: str = "No column", way: str = "['age', 'income']") -> Self:
         """Refuse an empty selection."""
-        return cls(
-            "No column was given to mask; at least one is needed. Name it, as in ['age', 'income']."
-        )
+        return cls(f"{got} was given to mask; at least one is needed. Name it, as in {way}.")
 
     @classmethod
     def duplicate(cls, what: str, names: Iterable[str]) -> Self:

@@ -44,6 +44,10 @@ def _expression_kernel(plan: Plan, dtype: pl.DataType) -> Kernel:
         fields = {"": dtype}
     else:
         raise InvalidParameterError.not_joint(plan.method.name, type_name(dtype))
+    if not fields:
+        raise InvalidParameterError.no_columns(
+            "A struct without fields", 'pl.struct("age", "income")'
+        )
     for name, kind in fields.items():
         refuse(name, kind)  # type: ignore[arg-type]
     return Kernel(plan.bind([list(fields)]))

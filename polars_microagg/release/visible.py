@@ -45,8 +45,20 @@ def _again(column: pl.Series) -> pl.Series:
     if found is not None and column.dtype.is_nested():
         found = _through_parquet(found)
     if found is None or found.dtype != column.dtype:
-        found = pl.Series(column.to_list(), dtype=column.dtype)
+        counted = _counted(column.dtype)
+        found = pl.Series(column.cast(counted).to_list(), dtype=counted).cast(column.dtype)
     return found.alias(column.name)
+
+
+def _counted(dtype: pl.DataType) -> pl.DataType:
+    """The same type with whole numbers for dates and times, which Python cuts to microseconds."""
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({field.name: _counted(field.dtype) for field in dtype.fields})  # type: ignore[arg-type]
+    if isinstance(dtype, pl.List):
+        return pl.List(_counted(dtype.inner))  # type: ignore[arg-type]
+    if isinstance(dtype, pl.Array):
+        return pl.Array(_counted(dtype.inner), dtype.shape[0])  # type: ignore[arg-type]
+    return pl.Int64() if dtype.is_temporal() else dtype
 
 
 def _through_parquet(column: pl.Series) -> pl.Series | None:
