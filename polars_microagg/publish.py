@@ -136,7 +136,7 @@ def publish(
         options["strata"] = strata
     rest = Rest.of(keep, drop)
     job = Job.of(columns, k, method, options, require=require, hash_key=hash_key)
-    place = Place.of(path)
+    place = Place.to(path)
     if method is not None and original is not None:
         need = "left out with a method, which masks the frame that is given"
         raise InvalidParameterError.kind("original", type(original).__name__, need)

@@ -102,13 +102,14 @@ def protect(given: Namespace) -> dict[str, Any]:
         if not asked.get(name) and not (name == "output" and given.dry_run):
             raise InvalidParameterError(f"protect needs {place}, and none was given.")
     source = source_of(asked["input"], asked.get("separator"))
-    target = Place.of(asked.get("output", "-"))
+    target = Place.to(asked.get("output", "-"))
     if given.json and target.piped and not given.dry_run:
         raise InvalidParameterError(
             "--json and -o - both write to standard output. Give -o a file, or name the manifest."
         )
     _apart(source, target, asked)
-    job(asked, Roles([["a"]], [], [], []))
+    key = hash_key(asked.get("hash_key_file"))
+    job(asked, Roles([["a"]], [], [], []), key)
     if not target.piped:
         checked(target.path)
     if asked.get("report"):
@@ -117,7 +118,7 @@ def protect(given: Namespace) -> dict[str, Any]:
     role = roles(asked, frame.columns)
     frame = typed_columns(source, frame, role.mask)
     asked["order_by"] = names_in("order-by", asked.get("order_by"), frame.columns) or None
-    made = job(asked, role)
+    made = job(asked, role, key)
     if given.dry_run:
         manifest = Path(asked["manifest"]) if asked.get("manifest") else None
         found = dry.preview(made, frame, role, target, manifest, bool(asked.get("overwrite")))
@@ -127,7 +128,7 @@ def protect(given: Namespace) -> dict[str, Any]:
     return publish(made, frame, role, source, target, asked)
 
 
-def job(asked: dict[str, Any], role: Roles) -> Job:
+def job(asked: dict[str, Any], role: Roles, key: bytes | None = None) -> Job:
     """Check all that can be checked before the table is read."""
     known = set().union(*(entry.options for entry in methods().values())) | set(COMMON)
     options = {name: value for name, value in asked.items() if name in known}
@@ -146,7 +147,7 @@ def job(asked: dict[str, Any], role: Roles) -> Job:
         options,
         require=asked.get("require", ()),
         dropped=role.drop,
-        hash_key=hash_key(asked.get("hash_key_file")),
+        hash_key=key,
     )
 
 

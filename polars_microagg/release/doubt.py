@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError
+from polars_microagg.release.content import opened
 from polars_microagg.release.csv import READ
 from polars_microagg.release.lines import line_of
 
@@ -51,7 +52,7 @@ def refuse_doubtful(path: Path, frame: pl.DataFrame, separator: str = "") -> Non
             "it has a header and no record behind it. Write the table to it, or a header above it."
         )
         raise InvalidDataError.unreadable(path, why)
-    with path.open("rb") as file:
+    with opened(path, "csv") as file:
         quotes = sum(piece.count(b'"') for piece in iter(lambda: file.read(BLOCK), b""))
     if quotes % 2:
         why = "it has a quote that is never closed, and all rows behind it would be one cell."
@@ -122,7 +123,7 @@ def _told(path: Path, width: int, name: str, column: pl.Series, separator: str) 
             "masked. Leave it out of --columns, or use it as a stratum."
         )
     wrong = (READ[kind](text).is_null() & text.is_not_null()).arg_max()
-    with path.open("rb") as file:
+    with opened(path, "csv") as file:
         line = line_of(file, int(wrong or 0) + 1, separator, blank=width == 1)
     return (
         f"Column {name!r} has {counts[kind]} cell(s) that are no {kind}, the first of them on line "

@@ -19,8 +19,15 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
+from polars_microagg.release.content import (
+    PACKED,
+    TEXT,
+    opened,
+    refuse_foreign,
+    refuse_special,
+)
 from polars_microagg.release.csv import read_csv
-from polars_microagg.release.swap import of_system, said
+from polars_microagg.release.swap import is_special, of_system, said
 from polars_microagg.release.visible import visible
 
 __all__ = ["FORMATS", "Place", "parsed", "rows_digest", "serialised", "write"]
@@ -93,9 +100,10 @@ class Place:
             table = re.sub(r"^main\.(?=[^.]+$)", "", found["table"])
             return cls(Path(found["file"]), "duckdb", table)
         path = Path(text)
-        if path.suffix.lower() not in FORMATS:
-            with suppress(OSError):  # a name may be too long to be looked up
-                if path.is_dir():
+        form = FORMATS.get(_ending(path))
+        if form is None:
+            with suppress(OSError, ValueError):  # a name may be too long to be looked up
+                if path.is_dir() or is_special(path):
                     return cls(path, "folder")  # whoever reads from it or writes to it says so
             if TABLE.fullmatch(f"{text}::table"):
                 raise InvalidParameterError(
@@ -106,7 +114,18 @@ class Place:
                 f"{text!r} has the ending {path.suffix!r}, which is of no known format; it must be "
                 f"one of {known}. Name a file of another ending."
             )
-        return cls(path, FORMATS[path.suffix.lower()], separator=separator)
+        return cls(path, form, separator=separator)
+
+    @classmethod
+    def to(cls, text: str | os.PathLike[str]) -> Self:
+        """Read a place that is to be written, as `of` does; a compressed file is none."""
+        place = cls.of(text)
+        if not place.table and place.path.suffix.lower() in PACKED:
+            raise InvalidParameterError(
+                f"{str(place)!r} cannot be written, as compressed files are only read. Write "
+                f"{place.path.stem!r}, or Parquet, which is compressed."
+            )
+        return place
 
     def __str__(self) -> str:
         """Write the place as on the command line."""
@@ -150,9 +169,10 @@ class Place:
         try:
             if self.piped:
                 return parsed(io.BytesIO(sys.stdin.buffer.read()), "stream", "standard input")
+            refuse_special(self.path)
             if self.path.is_dir():
                 raise InvalidDataError.unreadable(self.path, "it is a folder. Name a file in it.")
-            with self.path.open("rb") as file:
+            with opened(self.path, self.format) as file:
                 return parsed(file, self.format, self.path, self.separator)
         except InvalidDataError:
             raise
@@ -173,12 +193,20 @@ class Place:
         return {"of": "file", "hmac_sha256": found.hexdigest()}
 
 
+def _ending(path: Path) -> str:
+    """The ending that tells the format; text may have one of a compressed file behind it."""
+    ending = path.suffix.lower()
+    inner = Path(path.stem).suffix.lower()
+    return inner if ending in PACKED and FORMATS.get(inner) in TEXT else ending
+
+
 def parsed(file: IO[bytes], form: str, what: object, separator: str = "") -> pl.DataFrame:
     """Read an open file; its parser's own words may hold data, so none of them are passed on."""
     if not file.seek(0, os.SEEK_END):
         raise InvalidDataError.unreadable(what, "it is empty. Write a table to it first.")
     file.seek(0)
     try:
+        refuse_foreign(file, form)
         frame = read_csv(file, separator or ",") if form == "csv" else READERS[form](file)
     except InvalidDataError as error:
         raise InvalidDataError.unreadable(what, str(error)) from None

@@ -22,8 +22,6 @@ PIECE = 1 << 24
 
 BREAK = re.compile(r"\r\n|\r|\n")
 
-WIDE = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
-
 
 def refuse_encoding(file: IO[bytes]) -> None:
     """Refuse a file that is not UTF-8, and leave it at its beginning.
@@ -38,10 +36,6 @@ def refuse_encoding(file: IO[bytes]) -> None:
     InvalidDataError
         Names the line where it ceases to be UTF-8.
     """
-    file.seek(0)
-    start = file.read(2)
-    if start in WIDE:
-        raise InvalidDataError(f"it is {WIDE[start]}. Save it as UTF-8.")
     file.seek(0)
     decoder, lines = codecs.getincrementaldecoder("utf-8")(), 1
     while piece := file.read(PIECE):

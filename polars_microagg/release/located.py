@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, OutputError
+from polars_microagg.release.content import refuse_special
 
 __all__ = ["CLOSED", "FAILED", "failed", "kind", "located", "parts", "quoted", "read_table", "rows"]
 
@@ -144,6 +145,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     import duckdb
 
     what = f"{path}::{table}"
+    refuse_special(path)
     if not path.is_file():
         raise InvalidDataError.unreadable(what, "there is no such file. Check the name.")
     try:

@@ -20,6 +20,7 @@ from polars_microagg.errors import OutputError
 __all__ = [
     "Swap",
     "checked",
+    "is_special",
     "of_system",
     "put",
     "said",
@@ -56,6 +57,14 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def is_special(path: Path) -> bool:
+    """Whether a path is a pipe or a device, or a name of one of the streams of this process."""
+    # /dev/stdout may lead to a file, and would be replaced itself.
+    folder = Path(os.path.realpath(path.parent))
+    named = folder == Path("/dev") or Path("/proc") in (folder, *folder.parents)
+    return named or (path.exists() and not path.is_file() and not path.is_dir())
+
+
 def checked(path: Path) -> None:
     """Refuse a target that no file can be put in place of."""
     try:
@@ -67,7 +76,7 @@ def checked(path: Path) -> None:
         raise OutputError.of(path, said(error)) from None
     if folder:
         raise OutputError.of(path, "it is a folder. Name a file in it.")
-    if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
+    if (not stat.S_ISREG(mode) and not stat.S_ISLNK(mode)) or is_special(path):
         raise OutputError.of(path, "it is a device or a pipe. Name a file, or - for the output.")
     if not path.parent.is_dir():
         raise OutputError.of(path, "its folder does not exist. Make the folder first.")
