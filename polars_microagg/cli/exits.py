@@ -16,7 +16,7 @@ CODES = {
     "NotAnonymousError": 4,
     "RequirementError": 4,
     "BrokenPromiseError": 4,
-    "OutputError": 5,
+    "NotPublishedError": 5,
     "InvalidDataError": 3,
     "InvalidParameterError": 2,
 }

@@ -37,7 +37,7 @@ KINDS = (
     ("parquet", rb"PAR1\x15", "a Parquet file", "Rename or save it with the ending .parquet."),
     ("arrow", rb"ARROW1\0\0", "an Arrow IPC file", "Rename or save it with the ending .arrow."),
     ("stream", rb"\xff{4}.{3}\0", "an Arrow IPC stream", "Rename or save it with the ending .arrows."),
-    ("", rb".{8}DUCK", "a DuckDB file", "Rename it with the ending .duckdb, and write ::table behind."),
+    ("duckdb", rb".{8}DUCK", "a DuckDB file", "Rename it with the ending .duckdb, and write ::table behind."),
     ("", rb"SQLite format 3\0", "an SQLite file", "Export the table as CSV."),
     ("", rb"\xfd7zXZ\0", "compressed with xz", UNPACK),
     ("", rb"\x04\x22\x4d\x18", "compressed with lz4", UNPACK),

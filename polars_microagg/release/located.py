@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.errors import InvalidDataError, OutputError
-from polars_microagg.release.content import refuse_special
+from polars_microagg.errors import InvalidDataError, MicroaggError, OutputError
+from polars_microagg.release.causes import unreadable
+from polars_microagg.release.content import refuse_foreign, refuse_special
 
 __all__ = ["CLOSED", "FAILED", "failed", "kind", "located", "parts", "quoted", "read_table", "rows"]
 
@@ -148,18 +149,35 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     refuse_special(path)
     if not path.is_file():
         raise InvalidDataError.unreadable(what, "there is no such file. Check the name.")
+    view = False
     try:
+        _refuse_content(path, what)
         with duckdb.connect(str(path), read_only=True, config=CLOSED) as con:
-            place = located(con, table)
+            found = kind(con, *_split(con, table))
+            if found is None:
+                why = "the file has no such table. List its tables with SHOW ALL TABLES in DuckDB."
+                raise InvalidDataError.unreadable(what, why)
+            view, place = found == "VIEW", located(con, table)
             _refuse_huge(con, place, what)
             try:
                 return rows(con, place)
             except FAILED:
                 _refuse_types(con, place, what)
                 raise
-    except duckdb.CatalogException:
-        why = "the file has no such table. List its tables with SHOW ALL TABLES in DuckDB."
-        raise InvalidDataError.unreadable(what, why) from None
-    except duckdb.Error:
-        why = "it is no DuckDB file, or it is open in another process."
-        raise InvalidDataError.unreadable(what, f"{why} Check it, or close it there.") from None
+    except MicroaggError:
+        raise
+    except (duckdb.Error, OSError, *FAILED) as error:
+        problem = unreadable(what, error, view=view)
+    # Raised out here, as an error keeps the one that it was raised from, with all its words.
+    raise problem
+
+
+def _refuse_content(path: Path, what: str) -> None:
+    """Refuse a file that is empty, or of another format."""
+    with path.open("rb") as file:
+        try:
+            refuse_foreign(file, "duckdb")
+        except InvalidDataError as error:
+            raise InvalidDataError.unreadable(what, str(error)) from None
+    if not path.stat().st_size:
+        raise InvalidDataError.unreadable(what, "it is empty. Write a table to it first.")

@@ -11,6 +11,7 @@ from typing import Any, Self
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, OutputError
+from polars_microagg.release.causes import unreadable, unwritable
 from polars_microagg.release.files import rows_digest
 from polars_microagg.release.located import (
     CLOSED,
@@ -26,11 +27,6 @@ from polars_microagg.release.swap import Swap, checked
 from polars_microagg.release.visible import visible
 
 __all__ = ["TableSwap", "foreseen", "refuse_view", "through"]
-
-REFUSED = (
-    "DuckDB refused; is the file open elsewhere or read-only, is its device full, or does another "
-    "table refer to this one?"
-)
 
 
 class TableSwap(Swap):
@@ -73,8 +69,10 @@ class TableSwap(Swap):
     def _attempt(self, step: Callable[[], object]) -> None:
         try:
             step()
-        except self._failed:
-            raise OutputError.of(f"{self._path}::{self._table}", REFUSED) from None
+            return
+        except self._failed as error:
+            problem = unwritable(f"{self._path}::{self._table}", error)
+        raise problem  # out here, as an error keeps the one that it was raised from
 
     def __exit__(self, *_: object) -> None:
         """Undo what was not committed; a file that was made for nothing goes."""
@@ -119,11 +117,11 @@ class TableSwap(Swap):
 
     def reread(self) -> pl.DataFrame:
         """Read the new rows."""
-        fails = failed()
+        fails, what = failed(), f"{self._path}::{self._table}"
         try:
             return rows(self._con, self._beside)
-        except fails:
-            what = f"{self._path}::{self._table}"
+        except fails as error:
+            unreadable(what, error)  # memory that is lacking is another matter
             raise InvalidDataError.unreadable(what, "its new rows are foreign.") from None
 
     def commit(self, record: bytes) -> None:
@@ -199,8 +197,9 @@ def foreseen(path: Path, table: str) -> bool:
             str(path) if there else ":memory:", read_only=there, config=CLOSED
         ) as con:
             return refuse_view(con, path, table)
-    except (duckdb.Error, OSError):
-        raise OutputError.of(f"{path}::{table}", REFUSED) from None
+    except (duckdb.Error, OSError) as error:
+        problem = unwritable(f"{path}::{table}", error)
+    raise problem
 
 
 def through(frame: pl.DataFrame) -> pl.DataFrame:

@@ -50,7 +50,7 @@ WRONG = {
     "latin-1": (with_line(5, "Jürgen,N,23,1021").encode("latin-1"), "'in.csv' cannot be read: line 5 has bytes that are not UTF-8, perhaps of Latin-1."),
     "a latin-1 header": (text(header="id,région,age,income").encode("latin-1"), "line 1 has bytes that are not UTF-8"),
     "cut in a character": (text().encode() + b"P20,N,40,\xc3", "line 22 has bytes that are not UTF-8"),
-    "utf-16": (text().encode("utf-16"), "'in.csv' cannot be read: it is UTF-16. Save it as UTF-8."),
+    "utf-16": (text().encode("utf-16"), "'in.csv' cannot be read: it is UTF-16. Save it as UTF-8, as with iconv -f utf-16 -t utf-8."),
     "too few cells": (with_line(7, "P5,N,25"), "'in.csv' cannot be read: line 7 has 3 cell(s) and not the 4 of the header."),
     "too many cells": (with_line(7, "P5,N,25,1035,x"), "line 7 has 5 cell(s) and not the 4 of the header."),
     "too few after a break": (text(['"P\n0",N,20,1000', "", "P1,N,21"]), "line 5 has 3 cell(s)"),
