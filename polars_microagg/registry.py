@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
+import textwrap
 import types
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import (
@@ -35,6 +38,7 @@ __all__ = [
     "Option",
     "Range",
     "assessed",
+    "docstring",
     "method",
     "methods",
     "metric",
@@ -78,6 +82,17 @@ class Range:
             if self.high == float("inf")
             else f"from {self.low:g} to {self.high:g}"
         )
+
+
+def docstring(function: Callable[..., Any]) -> str:
+    """Find the docstring of a function; in its source, where ``python -OO`` took it away."""
+    if function.__doc__ is not None:
+        return inspect.getdoc(function) or ""
+    with suppress(OSError, SyntaxError):  # there may be no source
+        node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        if isinstance(node, ast.FunctionDef):
+            return ast.get_docstring(node) or ""
+    return ""
 
 
 @dataclass(frozen=True)
@@ -142,7 +157,7 @@ class Method:
     @property
     def summary(self) -> str:
         """First line of the docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return docstring(self.function).partition("\n")[0]
 
 
 @dataclass(frozen=True)
@@ -164,7 +179,7 @@ class Metric:
     @property
     def summary(self) -> str:
         """First line of the docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return docstring(self.function).partition("\n")[0]
 
     @property
     def whole(self) -> bool:

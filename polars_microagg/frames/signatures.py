@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polars_microagg.parameters import CHOICES, COMMON
-from polars_microagg.registry import Method, Metric, Option
+from polars_microagg.registry import Method, Metric, Option, docstring
 
 __all__ = ["Argument", "Spec", "expression_spec", "frame_spec", "metric_spec"]
 
@@ -226,7 +226,7 @@ def _own(option: Option, text: str) -> Argument:
 
 
 def _summary(doc: dict[str, str]) -> str:
-    return doc[""].strip()
+    return doc.get("", "").strip()
 
 
 RAISES = """InvalidParameterError
@@ -249,7 +249,7 @@ def _example(entry: Method) -> str:
 
 def frame_spec(entry: Method, *, bound: bool = False) -> Spec:
     """Describe the function of a method on frames."""
-    doc = _sections(inspect.getdoc(entry.function) or "")
+    doc = _sections(docstring(entry.function))
     own = tuple(_own(option, doc.get("Parameters", "")) for option in entry.options.values())
     arguments = (COLUMNS, K, *own, STRATA, SCALE, *SHARED, ORDER_BY, REFINE, SEED)
     returns = (
@@ -269,7 +269,7 @@ def frame_spec(entry: Method, *, bound: bool = False) -> Spec:
 
 def expression_spec(entry: Method) -> Spec:
     """Describe the method of an expression."""
-    doc = _sections(inspect.getdoc(entry.function) or "")
+    doc = _sections(docstring(entry.function))
     own = tuple(_own(option, doc.get("Parameters", "")) for option in entry.options.values())
     what = (
         "a column, or a struct whose fields are masked"
@@ -294,7 +294,7 @@ def expression_spec(entry: Method) -> Spec:
 
 def metric_spec(entry: Metric) -> Spec:
     """Describe the function of a metric."""
-    doc = _sections(inspect.getdoc(entry.function) or "")
+    doc = _sections(docstring(entry.function))
     own = tuple(_own(option, doc.get("Parameters", "")) for option in entry.options.values())
     arguments = (ORIGINAL, MASKED, MEASURED, *own, KNOWN, KNOWN_SAMPLE, KEY, DRAW)
     example = f""">>> import polars as pl, polars_microagg as mg
@@ -303,7 +303,7 @@ def metric_spec(entry: Metric) -> Spec:
 >>> value = mg.{entry.name}(before, after)
 """
     sections = (
-        ("Returns", doc["Returns"]),
+        ("Returns", doc.get("Returns", "")),
         ("Notes", doc.get("Notes", entry.cite)),
         ("Examples", example),
     )

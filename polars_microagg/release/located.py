@@ -149,6 +149,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     refuse_special(path)
     if not path.is_file():
         raise InvalidDataError.unreadable(what, "there is no such file. Check the name.")
+    fails: tuple[type[BaseException], ...] = (*failed(), OSError)
     view = False
     try:
         _refuse_content(path, what)
@@ -166,7 +167,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
                 raise
     except MicroaggError:
         raise
-    except (duckdb.Error, OSError, *FAILED) as error:
+    except fails as error:
         problem = unreadable(what, error, view=view)
     # Raised out here, as an error keeps the one that it was raised from, with all its words.
     raise problem
