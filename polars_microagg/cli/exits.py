@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from polars_microagg import errors
 
-__all__ = ["BUG", "CODES", "INTERRUPTED", "UNREAD", "code_of"]
+__all__ = ["BUG", "CODES", "INTERRUPTED", "PUBLISHED", "UNREAD", "code_of"]
 
 BUG, INTERRUPTED = 1, 130
+
+PUBLISHED = " is published."
+"""How a note on an error ends that came when its release was in place already."""
 
 UNREAD = 141
 """What a shell sees of any program whose reader had enough, such as ``yes | head``."""

@@ -23,7 +23,7 @@ from polars_microagg.cli import (
     risk,
     verify,
 )
-from polars_microagg.cli.exits import BUG, INTERRUPTED, UNREAD, code_of
+from polars_microagg.cli.exits import BUG, INTERRUPTED, PUBLISHED, UNREAD, code_of
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import as_flags, sent, show_json, tell
 from polars_microagg.cli.streams import prepare, unheard
@@ -55,6 +55,10 @@ CODES = (
     "reached\n            (nothing published), 5 output failed (nothing published), 130 interrupted,\n"
     "            141 what was shown was not read to its end"
 )
+
+
+UNMAPPED = "failed to map segment"
+"""What the system says of a library for which there is no memory."""
 
 
 def parsers() -> dict[str, Parser]:
@@ -107,16 +111,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _answer(given)
     except MicroaggError as error:
         return _failed(as_flags(str(error)), code_of(type(error).__name__), given)
-    except KeyboardInterrupt:
-        return _failed("Interrupted. Nothing was published.", INTERRUPTED, given)
+    except KeyboardInterrupt as error:
+        return _failed(f"Interrupted. {_outcome(error)}", INTERRUPTED, given)
     except BrokenPipeError:  # whoever reads a list, such as head, may have had enough of it
         return UNREAD
-    except MemoryError:
-        return _failed("There is not enough memory. Nothing was published.", BUG, given)
     except Exception as error:  # the text of an error that is not ours may hold data
+        if isinstance(error, MemoryError) or UNMAPPED in str(error):
+            return _failed(f"There is not enough memory. {_outcome(error)}", BUG, given)
         what = f"{type(error).__name__}{_where(error)}"
         said = f"This is a bug of polars_microagg ({what}): please report it."
-        return _failed(f"{said} Nothing was published.", BUG, given)
+        return _failed(f"{said} {_outcome(error)}", BUG, given)
+
+
+def _outcome(error: BaseException) -> str:
+    """Whether a release was in place already when the error came."""
+    notes = getattr(error, "__notes__", ())
+    return next((note for note in notes if note.endswith(PUBLISHED)), "Nothing was published.")
 
 
 def _where(error: Exception) -> str:

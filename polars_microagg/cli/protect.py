@@ -14,7 +14,7 @@ import polars as pl
 
 from polars_microagg.cli import dry
 from polars_microagg.cli.bar import Bar
-from polars_microagg.cli.exits import code_of
+from polars_microagg.cli.exits import PUBLISHED, code_of
 from polars_microagg.cli.options import add_choices, add_roles, names_in, own_options, typed_as
 from polars_microagg.cli.page import WITHOUT, draws, page
 from polars_microagg.cli.parser import Parser, example
@@ -222,17 +222,27 @@ def publish(
             before=before,
         )
         try:
-            for rename in finish:
-                rename()
-        except OSError as error:
-            why = f"its report could not be put in place: {said(error)}"
-            raise OutputError(f"{target} is published, and {why}") from None
+            _finish(told, target, finish, asked)
+        except BaseException as error:
+            error.add_note(f"{target}{PUBLISHED}")
+            raise
+    return told
+
+
+def _finish(told: dict[str, Any], target: Place, finish: list[Any], asked: dict[str, Any]) -> None:
+    """Put the report in place and say what was published, which is so whatever fails here."""
+    try:
+        for rename in finish:
+            rename()
+    except OSError as error:
+        why = f"its report could not be put in place: {said(error)}"
+        raise OutputError(f"{target} is published, and {why}") from None
     for sentence in told["warnings"]:
         tell(f"Warning: {as_flags(sentence)}")
     if asked.get("report") and not draws():
         tell(WITHOUT)
-    tell(_last_line(told, target, manifest or target.record))
-    return told
+    manifest = Path(asked["manifest"]) if asked.get("manifest") else target.record
+    tell(_last_line(told, target, manifest))
 
 
 def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:
