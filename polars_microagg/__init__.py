@@ -12,6 +12,7 @@ from polars_microagg.errors import (
     NotPublishedError,
     OutputError,
     RequirementError,
+    TargetExistsError,
     TooFewRecordsError,
     UnknownMethodError,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "NotPublishedError",
     "OutputError",
     "RequirementError",
+    "TargetExistsError",
     "TooFewRecordsError",
     "UnknownMethodError",
     "__version__",

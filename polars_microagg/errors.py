@@ -13,6 +13,7 @@
       NotPublishedError         publish: no file was put in place
         RequirementError        a requirement is not met
         OutputError             the file cannot be written
+          TargetExistsError     it is there and may not be replaced
       BrokenPromiseError        our bug; nothing was released
 
 A message names columns, counts and parameters and never a data value of a record. It is a
@@ -39,6 +40,7 @@ __all__ = [
     "NotPublishedError",
     "OutputError",
     "RequirementError",
+    "TargetExistsError",
     "TooFewRecordsError",
     "UnknownMethodError",
 ]
@@ -332,6 +334,15 @@ class OutputError(NotPublishedError):
     def of(cls, what: object, why: str) -> Self:
         """Say what cannot be written and why."""
         return cls(f"{str(what)!r} cannot be written: {why} Nothing was published.")
+
+
+class TargetExistsError(OutputError):
+    """The target is there already and may not be replaced."""
+
+    @classmethod
+    def of(cls, what: object, why: str = "it is there already.") -> Self:
+        """Say what is there, and what allows to replace it."""
+        return super().of(what, f"{why} Allow it with overwrite=True.")
 
 
 class BrokenPromiseError(MicroaggError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import sent, show, table
 from polars_microagg.errors import OutputError
 from polars_microagg.release.files import Place
-from polars_microagg.release.swap import checked, put
+from polars_microagg.release.swap import checked, free, put
 
 __all__ = ["EXAMPLES", "add", "patients", "run"]
 
@@ -59,8 +58,7 @@ def run(given: Namespace) -> int:
     before, after = folder / "patients.csv", folder / "patients_masked.csv"
     page = folder / "report.html"
     for path in (before, after, page):
-        if os.path.lexists(path) and not given.overwrite:
-            raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
+        free(given.overwrite, path)
         checked(path)
     buffer = io.BytesIO()
     patients().write_csv(buffer)

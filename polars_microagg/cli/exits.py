@@ -19,6 +19,7 @@ CODES = {
     "NotAnonymousError": 4,
     "RequirementError": 4,
     "BrokenPromiseError": 4,
+    "TargetExistsError": 2,
     "NotPublishedError": 5,
     "InvalidDataError": 3,
     "InvalidParameterError": 2,

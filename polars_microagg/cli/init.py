@@ -13,12 +13,11 @@ from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import plain, show, tell
 from polars_microagg.cli.settings import apart
 from polars_microagg.cli.source import add_separator, raw, source_of
-from polars_microagg.errors import OutputError
 from polars_microagg.frames.columns import can_mask
 from polars_microagg.parameters import group_size
 from polars_microagg.release.csv import typed
 from polars_microagg.release.files import Place
-from polars_microagg.release.swap import put
+from polars_microagg.release.swap import free, put
 
 __all__ = ["EXAMPLES", "add", "configuration", "guess", "quoted", "run"]
 
@@ -56,8 +55,7 @@ def run(given: Namespace) -> int:
         return 0
     path = Path(given.output)
     apart({"IN": place, "-o": Place(path, "")})
-    if path.exists() and not given.overwrite:
-        raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
+    free(given.overwrite, path)
     put(path, text.encode())
     tell(f"Wrote {path}. Check the role of every column before you use it.")
     return 0

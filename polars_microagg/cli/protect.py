@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
@@ -28,7 +27,7 @@ from polars_microagg.progress import progress
 from polars_microagg.publish import Job, release
 from polars_microagg.registry import methods
 from polars_microagg.release.files import Place
-from polars_microagg.release.swap import checked, said, waiting, writable
+from polars_microagg.release.swap import checked, free, said, waiting, writable
 
 __all__ = ["EXAMPLES", "add", "job", "protect", "publish", "run"]
 
@@ -113,7 +112,8 @@ def protect(given: Namespace) -> dict[str, Any]:
     if not target.piped:
         checked(target.path)
     if asked.get("report"):
-        _free(Path(asked["report"]), bool(asked.get("overwrite")))
+        writable(Path(asked["report"]))
+        free(bool(asked.get("overwrite")), Path(asked["report"]))
     frame = raw(source)
     role = roles(asked, frame.columns)
     frame = typed_columns(source, frame, role.mask)
@@ -161,13 +161,6 @@ def _refuse_foreign(method: str, options: Iterable[str]) -> None:
         raise InvalidParameterError(
             f"{method} has no option {typed_as(name)}; {which}. Leave it out, or take another --method."
         )
-
-
-def _free(path: Path, overwrite: bool) -> None:
-    """Refuse a report that cannot be written before any work is done."""
-    writable(path)
-    if os.path.lexists(path) and not overwrite:
-        raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
 
 
 def _apart(source: Place, target: Place, asked: dict[str, Any]) -> None:

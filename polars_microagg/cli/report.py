@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,12 @@ from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import as_flags, tell
 from polars_microagg.cli.settings import apart, table_of
 from polars_microagg.cli.source import add_separator, source_of
-from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
+from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.frames.compare import compare
 from polars_microagg.release.check import check
 from polars_microagg.release.files import Place
 from polars_microagg.release.manifest import read_manifest
-from polars_microagg.release.swap import put
+from polars_microagg.release.swap import free, put
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -84,8 +83,7 @@ def run(given: Namespace) -> int:
     files = {"the release": place, "the manifest": Place(record, ""), "-o": Place(path, "")}
     source = source_of(given.original, given.separator)
     apart(files | {"--original": source})
-    if os.path.lexists(path) and not given.overwrite:
-        raise OutputError.of(path, "it is there already. Allow it with overwrite=True.")
+    free(given.overwrite, path)
     told = read_manifest(record)
     if wrong := [finding for finding in check(place, record) if not finding.holds]:
         raise InvalidDataError(f"The release is not what its manifest says: {wrong[0].says}")

@@ -151,9 +151,10 @@ def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = Tr
     Raises
     ------
     InvalidDataError
-        A column that is named is not there.
+        A column that is named is not there, or one is there that has no role: the table is not
+        the one that the roles were written for.
     InvalidParameterError
-        A column has no role, or two.
+        A column has two roles, or none is masked.
     """
     given = asked.get("columns")
     listed: list[Any] = [given]
@@ -175,7 +176,7 @@ def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = Tr
         )
     none = [name for name in table if name not in every]
     if released and none:
-        raise InvalidParameterError(
+        raise InvalidDataError(
             f"{_listed(none)} has no role, and nothing is passed through by default. Add it to "
             "--columns, --strata, --keep or --drop."
         )

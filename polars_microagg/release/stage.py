@@ -14,13 +14,13 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.errors import InvalidDataError, OutputError
+from polars_microagg.errors import InvalidDataError, OutputError, TargetExistsError
 from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.selection import by_name
 from polars_microagg.release.csv import typed
 from polars_microagg.release.files import Place, parsed, rows_digest, write
 from polars_microagg.release.pipe import deliver
-from polars_microagg.release.swap import Swap, checked, said, sha256_of, waiting, writable
+from polars_microagg.release.swap import Swap, checked, free, said, sha256_of, waiting, writable
 from polars_microagg.release.types import alike, refuse_lost, refuse_types
 
 __all__ = ["TYPELESS", "Staged", "foresee", "stage", "types"]
@@ -216,7 +216,9 @@ def stage(place: Place, record: Path | None, overwrite: bool) -> Iterator[Staged
     Raises
     ------
     OutputError
-        The target cannot be written, or is there and may not be replaced.
+        The target cannot be written.
+    TargetExistsError
+        It is there and may not be replaced.
     """
     record = record or place.record
     with _swap(place, record) as swap:
@@ -228,17 +230,9 @@ def stage(place: Place, record: Path | None, overwrite: bool) -> Iterator[Staged
 def _refuse_what_is_there(
     place: Place, record: Path | None, overwrite: bool, table: bool = False
 ) -> None:
-    if overwrite:
-        return
-    paths = [path for path in (_file_of(place), record) if path is not None]
-    there: list[object] = [path for path in paths if os.path.lexists(path)]
-    if table or there:
-        what = place if table else there[0]
-        raise OutputError.of(what, "it is there already. Allow it with overwrite=True.")
-
-
-def _file_of(place: Place) -> Path | None:
-    return None if place.piped or place.table else place.path
+    if table and not overwrite:
+        raise TargetExistsError.of(place)
+    free(overwrite, None if place.piped or place.table else place.path, record)
 
 
 def foresee(place: Place, record: Path | None, overwrite: bool, frame: pl.DataFrame) -> None:
@@ -254,7 +248,9 @@ def foresee(place: Place, record: Path | None, overwrite: bool, frame: pl.DataFr
     Raises
     ------
     OutputError
-        The target cannot be written, is there and may not be replaced, or cannot hold a column.
+        The target cannot be written, or cannot hold a column.
+    TargetExistsError
+        It is there and may not be replaced.
     """
     record = record or place.record
     table = False

@@ -15,11 +15,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
-from polars_microagg.errors import OutputError
+from polars_microagg.errors import OutputError, TargetExistsError
 
 __all__ = [
     "Swap",
     "checked",
+    "free",
     "is_special",
     "of_system",
     "put",
@@ -88,6 +89,13 @@ def writable(path: Path) -> None:
     if not os.access(path.parent, os.W_OK | os.X_OK):
         fixed = os.name == "posix" and os.statvfs(path.parent).f_flag & os.ST_RDONLY
         raise OutputError.of(path, f"{os.strerror(errno.EROFS if fixed else errno.EACCES)}.")
+
+
+def free(overwrite: bool, *paths: Path | None) -> None:
+    """Refuse to replace a file that is there, unless that was allowed."""
+    for path in paths:
+        if path is not None and os.path.lexists(path) and not overwrite:
+            raise TargetExistsError.of(path)
 
 
 class _Folder:

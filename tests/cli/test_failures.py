@@ -120,7 +120,7 @@ def test_what_is_there_is_replaced_only_when_allowed(source, tmp_path, microagg)
     target.write_bytes(OLD)
     before = state(tmp_path)
     arguments = ["protect", source, "-o", target, *ROLES]
-    sound(microagg(*arguments), 5, "there already. Allow it with --overwrite", tmp_path, before)
+    sound(microagg(*arguments), 2, "there already. Allow it with --overwrite", tmp_path, before)
     assert microagg(*arguments, "--overwrite").code == 0
     assert pl.read_parquet(target).columns == ["region", "age", "income"]
 

@@ -29,7 +29,7 @@ def test_the_demo_shows_and_writes_a_release(tmp_path, microagg):
         ).code
         == 0
     )
-    assert microagg("demo", folder).code == 5
+    assert microagg("demo", folder).code == 2
     assert microagg("demo", folder, "--overwrite").code == 0
 
 
@@ -43,7 +43,7 @@ def test_a_report_goes_with_the_release_or_with_nothing(source, tmp_path, microa
     assert SECRET not in page
     assert "<script" not in page
     assert not re.findall(r"(?:src|href)\s*=\s*[\"']?(?:https?:)?//", page)
-    assert microagg("report", tmp_path / "out.parquet", "--original", source, "-o", html).code == 5
+    assert microagg("report", tmp_path / "out.parquet", "--original", source, "-o", html).code == 2
     again = microagg(
         "report", tmp_path / "out.parquet", "--original", source, "-o", html, "--overwrite"
     )
