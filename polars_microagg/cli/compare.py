@@ -80,7 +80,7 @@ def run(given: Namespace) -> int:
         seconds=number(given.seconds),
         **options,
     )
-    line = recommend(found, require=required).row(0, named=True)
+    line = recommend(found, require=required, k=asked.get("k", 2)).row(0, named=True)
     if given.json:
         show_json({"compared": found.to_dicts(), "recommended": line})
         return 0
@@ -94,10 +94,14 @@ def run(given: Namespace) -> int:
 def _sizes(typed: str | None, asked: dict[str, Any]) -> list[int]:
     if typed is not None:
         try:
-            return [group_size(number(k)) for k in split(typed) or [typed]]
+            listed = [group_size(number(k)) for k in split(typed) or [typed]]
         except InvalidParameterError:
             need = "whole numbers of at least 2 with commas between them"
             raise InvalidParameterError.kind("ks", typed, need) from None
+        if "k" in asked and max(listed) < group_size(asked["k"]):
+            need = f"at least the k={asked['k']} of the configuration for one of them"
+            raise InvalidParameterError.kind("ks", typed, need)
+        return listed
     return sorted({*KS, *([group_size(asked["k"])] if "k" in asked else [])})
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.parameters import group_size
 from polars_microagg.requirement import Requirement, read
 
 __all__ = ["recommend"]
@@ -16,7 +17,9 @@ PER_CENT = {"loss", "il", "dld", "pld", "interval_disclosure", "dr", "suppressed
 NEEDED = {"method", "k", "loss"}
 
 
-def recommend(compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10") -> pl.DataFrame:
+def recommend(
+    compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10", k: int = 2
+) -> pl.DataFrame:
     """Pick the line of `compare` that loses least and meets a requirement.
 
     Parameters
@@ -26,20 +29,22 @@ def recommend(compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10
     require : str or list of str, default "dld<=10"
         What the release must meet: a measure of the table, one of <= < >= > =, and a number. k is
         the smallest class that came out (``k_min``), and with = at least that number is meant.
+    k : int, default 2
+        Smallest group size that may be recommended, whatever a smaller one would reach.
 
     Returns
     -------
     polars.DataFrame
         One row: that of `compared`, with `met` (whether it meets every requirement) and
         `reason`, a sentence. If no line meets them all, the row is the one that misses them by
-        the least share of the limits, and the reason says so.
+        the least share of the limits, and the reason says so; a bound on k is given up last.
 
     Raises
     ------
     InvalidParameterError
         A requirement cannot be read, or names what is not in the table.
     InvalidDataError
-        No line of the table was measured.
+        No line of the table with such a k was measured.
 
     Notes
     -----
@@ -60,17 +65,31 @@ def recommend(compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10
         need = "the table that compare returned, with columns method, k and loss"
         raise InvalidParameterError.kind("compared", type(compared).__name__, need)
     needs = _needs(require, compared)
-    rows = [row for row in compared.to_dicts() if row["loss"] is not None]
-    if not rows:
-        raise InvalidDataError(
-            f"None of the {compared.height} line(s) of compared was measured, so none can be "
-            "recommended. Read their notes, and allow other methods or more seconds."
-        )
-    good = [row for row in rows if all(need.met(_found(need, row)) for need in needs)]
-    chosen = min(good, key=_least) if good else min(rows, key=lambda row: _nearest(row, needs))
+    rows = _measured(compared, group_size(k))
+    good = [row for row in rows if _meets(row, needs)]
+    large = [row for row in rows if _meets(row, [need for need in needs if need.name == "k"])]
+    chosen = (
+        min(good, key=_least) if good else min(large or rows, key=lambda row: _nearest(row, needs))
+    )
     reason = _reason(chosen, needs, len(good), len(rows)) if good else _missed(chosen, needs, rows)
     table = pl.DataFrame([chosen], schema=compared.schema)
     return table.with_columns(met=pl.lit(bool(good)), reason=pl.lit(reason))
+
+
+def _measured(compared: pl.DataFrame, k: int) -> list[dict[str, Any]]:
+    """Lines with numbers, of k and more."""
+    rows = [row for row in compared.to_dicts() if row["loss"] is not None and row["k"] >= k]
+    if not rows:
+        raise InvalidDataError(
+            f"None of the {compared.height} line(s) of compared with a k of at least {k} was "
+            "measured, so none can be recommended. Read their notes, and allow larger ks, other "
+            "methods or more seconds."
+        )
+    return rows
+
+
+def _meets(row: dict[str, Any], needs: list[Requirement]) -> bool:
+    return all(need.met(_found(need, row)) for need in needs)
 
 
 def _needs(require: object, compared: pl.DataFrame) -> list[Requirement]:

@@ -48,20 +48,20 @@ def choices(facts: Facts, compared: pl.DataFrame | None, required: Sequence[str]
         "Each mark is the same table masked in another way. Further left keeps more of the data, "
         "further down protects better. Nothing beats the marks on the line in both."
         + (" The ring is this release." if chosen else "")
-        + _best(compared, required)
+        + _best(compared, required, facts.k)
     )
     return section("choices", "What else could have been done", beside(drawn, caption, numbers))
 
 
-def _best(compared: pl.DataFrame, required: Sequence[str]) -> str:
-    """Recommend a line, by the requirements that the comparison measured."""
+def _best(compared: pl.DataFrame, required: Sequence[str], k: int) -> str:
+    """Recommend a line of at least k, by the requirements that the comparison measured."""
     asked = [
         text for text in required if text.partition("<")[0].partition(">")[0] in compared.columns
     ]
     if not asked:
         return ""
     try:
-        reason = recommend(compared, require=asked)["reason"].item()
+        reason = recommend(compared, require=asked, k=k)["reason"].item()
     except MicroaggError:
         return ""
     return f" <strong>{escaped(reason)}</strong>"

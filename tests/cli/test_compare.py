@@ -92,3 +92,34 @@ def test_a_report_without_time_for_a_map_is_written_all_the_same(source, tmp_pat
     code, said = process(tmp_path, *call, "soon", "--overwrite")
     assert code == 2
     assert "--seconds soon was given; it must be a number above 0, or 0 for no map." in said
+
+
+@pytest.mark.parametrize("require", ["dld<=100", "loss<=0.01", "dld<=100 %"])
+def test_a_recommendation_is_not_below_the_k_of_the_configuration(
+    require, source, tmp_path, microagg, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.toml").write_text(
+        f"columns = ['age', 'income']\nstrata = 'region'\nk = 5\nrequire = '{require}'\n"
+    )
+    call = ["compare", "in.parquet", "--config", "job.toml", "--methods", "mdav"]
+    line = json.loads(microagg(*call, "--json").out)["recommended"]
+    assert line["k"] >= 5
+    assert (
+        sorted(found["k"] for found in json.loads(microagg(*call, "--json").out)["compared"])[0]
+        == 3
+    )
+    done = microagg(*call, "--ks", "3,4")
+    assert done.code == 2
+    assert "--ks 3,4 was given; it must be" in done.err
+    assert "the k=5 of the configuration" in done.err
+
+
+def test_a_recommendation_is_for_blocks_too(source, tmp_path, microagg, monkeypatch):
+    """Where each block has k on its own, no line has it for whole records."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.toml").write_text("columns = [['age'], ['income']]\nk = 5\n")
+    call = ["compare", "in.parquet", "--config", "job.toml", "--methods", "mdav", "--json"]
+    line = json.loads(microagg(*call, "--require", "dld<=100").out)["recommended"]
+    assert line["met"]
+    assert line["k"] == 5

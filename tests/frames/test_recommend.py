@@ -104,3 +104,24 @@ def test_k_is_what_came_out_and_not_what_was_asked_for():
     assert not alone["met"]
     assert "individual_ranking, k=5" in alone["reason"]
     assert "k_min 1" in alone["reason"]
+
+
+@pytest.mark.parametrize("require", ["dld<=100", "dld<=6", "dld<=100,k>=3", "loss<=8"])
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_nothing_below_the_k_that_was_asked_for_is_recommended(require, k):
+    found = mg.recommend(TABLE, require=require.split(","), k=k).row(0, named=True)
+    lines = TABLE.filter(pl.col("k") >= k)
+    assert found["k"] >= k
+    assert found == mg.recommend(lines, require=require.split(",")).row(0, named=True)
+
+
+def test_a_k_that_is_required_is_not_given_up_for_the_nearest_line():
+    assert picked("loss<=1", "k>=4") == ("lowloss", 5, False)
+    assert picked("loss<=1") == ("lowloss", 3, False)
+
+
+def test_a_table_of_smaller_ks_has_no_line_to_recommend():
+    with pytest.raises(mg.InvalidDataError, match=r"None of the 6 line.s. .* k of at least 7"):
+        mg.recommend(TABLE, k=7)
+    with pytest.raises(mg.InvalidParameterError, match="k=1 is not a group size"):
+        mg.recommend(TABLE, k=1)

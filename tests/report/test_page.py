@@ -166,10 +166,19 @@ def test_the_verdict(options, title, words):
 def test_the_map_recommends_by_what_was_required():
     told = [{"requirement": text, "found": 1, "met": True} for text in ("rows>=1", "dld<=12")]
     found = page_of(compared=compared(), manifest={"verdict": {"requirements": told}})
-    reason = mg.recommend(compared(), require="dld<=12")["reason"].item()
+    reason = mg.recommend(compared(), require="dld<=12", k=5)["reason"].item()
     assert "Lowest loss with dld <= 12 %" in reason
     assert reason in Page(found).text
     assert "Lowest loss" not in page()
+
+
+def test_the_map_recommends_nothing_below_the_k_of_the_release():
+    assert mg.recommend(compared(), require="dld<=100")["k"].item() == 3
+    told = {"verdict": {"requirements": [{"requirement": "dld<=100", "found": 1, "met": True}]}}
+    text = Page(page_of(compared=compared(), manifest=told)).text
+    assert "Lowest loss with dld <= 100 %: mdav, k=5 " in text
+    told = {"verdict": {"requirements": [{"requirement": "loss<=0.01", "found": 1, "met": False}]}}
+    assert "Nearest: mdav, k=5 " in Page(page_of(compared=compared(), manifest=told)).text
 
 
 def test_the_verdict_counts_what_is_too_small():
