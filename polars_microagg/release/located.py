@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import secrets
+import time
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -12,10 +17,39 @@ from polars_microagg.errors import InvalidDataError, MicroaggError, OutputError
 from polars_microagg.release.causes import unreadable
 from polars_microagg.release.content import refuse_foreign, refuse_special
 
-__all__ = ["CLOSED", "FAILED", "failed", "kind", "located", "parts", "quoted", "read_table", "rows"]
+__all__ = [
+    "CLOSED",
+    "FAILED",
+    "connected",
+    "failed",
+    "kind",
+    "located",
+    "parts",
+    "quoted",
+    "read_table",
+    "rows",
+]
 
 CLOSED: dict[str, Any] = {"enable_external_access": "false"}
 """No statement on the file may read or write another."""
+
+WAIT = 60.0
+"""Seconds that a file is waited for while another process or thread has it open."""
+
+PAUSE = 0.05
+"""Seconds between two looks."""
+
+GRACE = 1.0
+"""Seconds without one of `OPEN`, after which the file is taken to be open by the caller."""
+
+LOCKED = "Could not set lock"
+"""What DuckDB says where another process has a file open."""
+
+SHARED = ("different configuration", "already attached")
+"""What it says where this process has."""
+
+OPEN: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
+"""Connections that were made here, and calls that wait for one, with the paths of their files."""
 
 SCHEMA = re.compile(r"(\w+)\.(\w+)")
 """A table of another schema, also where the file has no such schema."""
@@ -32,6 +66,73 @@ def failed() -> tuple[type[BaseException], ...]:
     import duckdb
 
     return (*FAILED, duckdb.Error)
+
+
+def connected(path: Path, *, write: bool) -> Any:
+    """Open a file of DuckDB, and wait while another process or another release has it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    write : bool
+        Whether to write. Then nothing else in this process shares the connection.
+
+    Returns
+    -------
+    duckdb.DuckDBPyConnection
+        A connection.
+
+    Raises
+    ------
+    duckdb.Error
+        The file cannot be opened, or others had it all the time.
+    FileNotFoundError
+        Others took it away all the time.
+    """
+    import duckdb
+
+    begun = seen = time.monotonic()
+    turn = _Turn()
+    OPEN[turn] = path.resolve()
+    config = CLOSED
+    if write:
+        # DuckDB opens a file once in a process, and refuses a second configuration of it.
+        config = CLOSED | {"custom_user_agent": f"polars_microagg/{secrets.token_hex(8)}"}
+    while True:
+        late = time.monotonic() - begun > WAIT
+        try:
+            con = duckdb.connect(str(path), read_only=not write, config=config)
+            OPEN[con] = path.resolve()
+            if path.exists():
+                return con
+            con.close()  # whoever had made it took it away when it was open here already
+            if late:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        except duckdb.Error as error:
+            said = str(error)
+            shared = any(words in said for words in SHARED)
+            if shared and _ours(path, turn):
+                seen = time.monotonic()
+            if (
+                late
+                or (LOCKED not in said and not shared)
+                or (shared and time.monotonic() - seen > GRACE)
+            ):
+                raise
+        time.sleep(PAUSE)
+
+
+class _Turn:
+    """One call that opens a file or waits for it."""
+
+
+def _ours(path: Path, turn: _Turn) -> bool:
+    """Whether another call of this library has the file open, or is about to."""
+    try:
+        return any(each == path.resolve() and by is not turn for by, each in OPEN.items())
+    except RuntimeError:  # another thread adds one while we look
+        return True
 
 
 def quoted(name: str) -> str:
@@ -143,8 +244,6 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     InvalidDataError
         The file or the table cannot be read.
     """
-    import duckdb
-
     what = f"{path}::{table}"
     refuse_special(path)
     if not path.is_file():
@@ -153,7 +252,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     view = False
     try:
         _refuse_content(path, what)
-        with duckdb.connect(str(path), read_only=True, config=CLOSED) as con:
+        with connected(path, write=False) as con:
             found = kind(con, *_split(con, table))
             if found is None:
                 why = "the file has no such table. List its tables with SHOW ALL TABLES in DuckDB."

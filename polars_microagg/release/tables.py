@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +17,7 @@ from polars_microagg.release.files import rows_digest
 from polars_microagg.release.located import (
     CLOSED,
     FAILED,
+    connected,
     failed,
     kind,
     located,
@@ -28,15 +30,24 @@ from polars_microagg.release.visible import visible
 
 __all__ = ["TableSwap", "foreseen", "refuse_view", "through"]
 
+HEADERS = 3 * 4096
+"""Bytes of the smallest file of DuckDB; a shorter one was not made to its end."""
+
 
 class TableSwap(Swap):
-    """A table that takes the place of another in one transaction, together with its record."""
+    """A table that takes the place of another in one transaction, together with its record.
+
+    A transaction that was committed may be in the log beside the file alone, as where the device
+    is full. The log is empty when the transaction begins, so what did not reach the file is undone
+    by removing the log while nobody else can open the file.
+    """
 
     def __init__(self, path: Path, table: str, record: Path) -> None:
         super().__init__(record, record)
         self._path, self._table = path, table
         self._con: Any = None
-        self._made = False
+        self._log = path.with_name(f"{path.name}.wal")
+        self._made = self._settled = False
         token = secrets.token_hex(8)
         self._new, self._given = f"__microagg_{token}_new", f"__microagg_{token}_given"
 
@@ -58,44 +69,63 @@ class TableSwap(Swap):
         return self
 
     def _open(self) -> None:
-        import duckdb
-
-        self._made = not self._path.exists()
-        self._con = duckdb.connect(str(self._path), config=CLOSED)
+        new = not self._path.exists()
+        try:
+            self._con = connected(self._path, write=True)
+        except self._failed:
+            with suppress(OSError):
+                if new and self._path.stat().st_size < HEADERS:
+                    self._path.unlink()
+            raise
+        self._con.execute("PRAGMA disable_checkpoint_on_shutdown")
+        self._con.execute("CHECKPOINT")
+        self._settled = True
+        self._made = new and not self._con.sql("FROM duckdb_tables()").fetchall()
         self._at = located(self._con, self._table)
-        self.recover(self._digest)
+        self.recover(lambda: self._digest(self._con))
         self._con.execute("BEGIN")
+
+    @property
+    def _what(self) -> str:
+        return f"{self._path}::{self._table}"
 
     def _attempt(self, step: Callable[[], object]) -> None:
         try:
             step()
             return
         except self._failed as error:
-            problem = unwritable(f"{self._path}::{self._table}", error)
+            problem = unwritable(self._what, error)
         raise problem  # out here, as an error keeps the one that it was raised from
 
     def __exit__(self, *_: object) -> None:
         """Undo what was not committed; a file that was made for nothing goes."""
-        if self._con is None:
-            return
-        with suppress(*self._failed):
-            self._con.close()
-            if self._made and self._empty():
-                self._path.unlink()
+        if self._con is not None:
+            with suppress(*self._failed):
+                self._close()
 
-    def _empty(self) -> bool:
-        """Whether there is no table in the file, which another writer may have by now."""
-        import duckdb
+    def _close(self) -> None:
+        """Close the file without what reached its log alone, and remove it if it was made here."""
+        steps: list[Callable[[], object]] = [self._con.close]
+        if self._settled:
+            steps.append(lambda: self._log.unlink(missing_ok=True))
+        if self._made and not self._done:
+            steps.append(lambda: self._path.unlink(missing_ok=True))
+        # Nobody else can open the file before it is closed; Windows removes none before.
+        for step in steps if os.name == "nt" else reversed(steps):
+            step()
 
-        with duckdb.connect(str(self._path), read_only=True, config=CLOSED) as con:
-            found = con.execute("SELECT count(*) FROM duckdb_tables()").fetchone()
-        return found == (0,)
-
-    def _digest(self) -> str:
-        with suppress(*self._failed):
-            self._con.execute("ROLLBACK")
+    def _digest(self, con: Any) -> str:
         try:
-            return rows_digest(rows(self._con, self._at))
+            return rows_digest(rows(con, self._at))
+        except self._failed:
+            raise FileNotFoundError from None
+
+    def _undone(self) -> str:
+        """Hash what is in the file after a commit that failed."""
+        self._close()
+        try:
+            with connected(self._path, self._what, OutputError.of, write=False) as con:
+                return self._digest(con)
         except self._failed:
             raise FileNotFoundError from None
 
@@ -112,17 +142,17 @@ class TableSwap(Swap):
             self._con.register(self._given, visible(frame).to_arrow())
         except FAILED:
             why = "a column is of a type that Arrow does not have. Cast it first, or write Parquet."
-            raise OutputError.of(f"{self._path}::{self._table}", why) from None
+            raise OutputError.of(self._what, why) from None
         self._con.execute(f"CREATE TABLE {self._beside} AS FROM {self._given}")
 
     def reread(self) -> pl.DataFrame:
         """Read the new rows."""
-        fails, what = failed(), f"{self._path}::{self._table}"
+        fails = failed()
         try:
             return rows(self._con, self._beside)
         except fails as error:
-            unreadable(what, error)  # memory that is lacking is another matter
-            raise InvalidDataError.unreadable(what, "its new rows are foreign.") from None
+            unreadable(self._what, error)  # memory that is lacking is another matter
+            raise InvalidDataError.unreadable(self._what, "its new rows are foreign.") from None
 
     def commit(self, record: bytes) -> None:
         """Put the new rows and their record in place of the old ones.
@@ -135,14 +165,19 @@ class TableSwap(Swap):
         Raises
         ------
         OutputError
-            DuckDB refuses, or a view that reads the table would no longer work; the old rows and
-            their record are still there.
+            DuckDB refuses, the new rows do not reach the file, or a view that reads the table would
+            no longer work; the old rows and their record are still there.
         """
         self._attempt(self._replace)
-        self._attempt(lambda: self.put(record, self._commit, self._digest))
+        self._attempt(lambda: self.put(record, self._commit, self._undone))
 
     def _commit(self) -> None:
+        """Commit, and bring what is in the log into the file."""
         self._con.execute("COMMIT")
+        self._con.execute("CHECKPOINT")
+        if self._log.exists() and self._log.stat().st_size:
+            raise OutputError.of(self._what, "the new rows did not reach the file.")
+        self._done = True
 
     def _replace(self) -> None:
         """Replace the table within the transaction, which nobody sees yet."""
@@ -157,7 +192,7 @@ class TableSwap(Swap):
                 f"the view {'.'.join(broken)!r} reads it, and would no longer work with its new "
                 "columns. Release the columns that it needs, or drop the view first."
             )
-            raise OutputError.of(f"{self._path}::{self._table}", why)
+            raise OutputError.of(self._what, why)
 
 
 def refuse_view(con: Any, path: Path, table: str) -> bool:
@@ -191,14 +226,16 @@ def foreseen(path: Path, table: str) -> bool:
     """
     import duckdb
 
-    there = path.exists()
+    what = f"{path}::{table}"
     try:
-        with duckdb.connect(
-            str(path) if there else ":memory:", read_only=there, config=CLOSED
+        with (
+            connected(path, write=False)
+            if path.exists()
+            else duckdb.connect(":memory:", config=CLOSED)
         ) as con:
             return refuse_view(con, path, table)
     except (duckdb.Error, OSError) as error:
-        problem = unwritable(f"{path}::{table}", error)
+        problem = unwritable(what, error)
     raise problem
 
 

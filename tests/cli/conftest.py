@@ -1,5 +1,6 @@
 """A small register, and the command line called in this process."""
 
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -66,3 +67,19 @@ def microagg(capsys):
 
 
 ROLES = ["--columns", "age,income", "--strata", "region", "--drop", "name", "--k", "5"]
+
+
+def sound(done, code, text, folder, before):
+    """One sentence, no value, no trace, and the folder as it was."""
+    assert done.code == code, done.err
+    assert re.search(text, done.err), done.err
+    assert done.err.count("\n") == 1
+    assert "Traceback" not in done.err
+    assert SECRET not in done.err
+    assert "987" not in done.err
+    assert not done.out
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def state(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}

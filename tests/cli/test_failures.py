@@ -1,15 +1,13 @@
 """What goes wrong: one exit code, one sentence, the old file or none, and no trace or value."""
 
 import os
-import resource
 import subprocess
 import sys
-from contextlib import contextmanager
 
 import polars as pl
 import pytest
 
-from .conftest import ROLES, SECRET
+from .conftest import ROLES, SECRET, sound, state
 
 OLD = b"what was there before"
 
@@ -74,24 +72,6 @@ CASES = {
 }  # fmt: skip
 
 
-def sound(done, code, text, folder, before):
-    """One sentence, no value, no trace, and the folder as it was."""
-    import re
-
-    assert done.code == code, done.err
-    assert re.search(text, done.err), done.err
-    assert done.err.count("\n") == 1
-    assert "Traceback" not in done.err
-    assert SECRET not in done.err
-    assert "987" not in done.err
-    assert not done.out
-    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
-
-
-def state(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-
-
 @pytest.mark.parametrize("there", [False, True], ids=["new", "overwrite"])
 @pytest.mark.parametrize("case", CASES)
 def test_a_wrong_input_publishes_nothing(case, there, people, tmp_path, microagg):
@@ -141,92 +121,6 @@ def test_a_target_that_cannot_be(target, text, source, tmp_path, microagg):
     before = state(tmp_path)
     done = microagg("protect", source, "-o", tmp_path / target, *ROLES, "--overwrite")
     sound(done, 5, text, tmp_path, before)
-
-
-@contextmanager
-def mounted(folder, options):
-    """A file system of its own, where this may be made."""
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
-    try:
-        made = subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        made = False
-    if not made:
-        pytest.skip("no file system can be mounted here")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def big(tmp_path, people):
-    wide = pl.concat([people] * 300).with_columns(
-        name=pl.int_range(pl.len()).hash().cast(pl.String)
-    )
-    wide.write_parquet(tmp_path / "in.parquet")
-    return [
-        "protect",
-        tmp_path / "in.parquet",
-        *ROLES[:4],
-        "--keep",
-        "name",
-        "--k",
-        "5",
-        "--method",
-        "fixed_size",
-    ]
-
-
-@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow", "ndjson"])
-def test_a_full_disk(ending, tmp_path, people, microagg):
-    full = tmp_path / "full"
-    with mounted(full, "size=64k"):
-        (full / f"out.{ending}").write_bytes(OLD)
-        before = state(full)
-        done = microagg(*big(tmp_path, people), "-o", full / f"out.{ending}", "--overwrite")
-        sound(
-            done,
-            5,
-            "cannot be written: No space left on device. Nothing was published",
-            full,
-            before,
-        )
-
-
-def test_a_file_that_may_not_grow(tmp_path, people, microagg):
-    folder = tmp_path / "limited"
-    folder.mkdir()
-    (folder / "out.parquet").write_bytes(OLD)
-    before = state(folder)
-    arguments = big(tmp_path, people)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
-    try:
-        done = microagg(*arguments, "-o", folder / "out.parquet", "--overwrite")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    sound(done, 5, "cannot be written: File too large. Nothing was published", folder, before)
-
-
-def test_a_folder_that_is_read_only(tmp_path, source, microagg):
-    folder = tmp_path / "fixed"
-    if os.geteuid():
-        folder.mkdir()
-        folder.chmod(0o555)
-        sound(
-            microagg("protect", source, "-o", folder / "out.parquet", *ROLES),
-            5,
-            "Permission denied",
-            folder,
-            {},
-        )
-        return
-    with mounted(folder, "ro"):
-        done = microagg("protect", source, "-o", folder / "out.parquet", *ROLES)
-        sound(
-            done, 5, "cannot be written: Read-only file system. Nothing was published", folder, {}
-        )
 
 
 def test_a_broken_file_leaves_one_line_even_of_native_code(tmp_path, people):
