@@ -2,7 +2,7 @@
 
 Usage: python examples/etl_spark.py [FOLDER] [--rows N] [--master URL]
 
-Needs Java 17 and `pip install 'polars_microagg[spark]'`. Without a register in FOLDER
+Needs Java 17 and `pip install '.[spark]'`. Without a register in FOLDER
 (examples/data by default) a synthetic one is written there first.
 """
 

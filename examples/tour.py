@@ -96,7 +96,7 @@ for name, table in (("before", patients), ("after", masked)):
 # %% [markdown]
 # # Show it
 # One page for those who decide, and the same charts in a notebook. Both draw only aggregates, and
-# need `pip install 'polars_microagg[report]'`.
+# need `pip install '.[report]'`.
 
 # %%
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")

@@ -220,3 +220,13 @@ def test_changelog_knows_the_version():
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(r"^## \[(.+?)\]", changelog, re.M)[1] in (mg.__version__, "Unreleased")
     assert "### Numbers that change" in changelog
+
+
+def test_nobody_is_sent_to_a_registry_for_this_package():
+    """It is installed from a clone; a registry may lack the name, or give it to somebody else."""
+    rooms = [ROOT / room for room in ("polars_microagg", "docs", "examples", "sql")]
+    files = [path for room in rooms for path in room.rglob("*") if path.suffix in (".py", ".md")]
+    told = re.compile(r"pip install[^\n]*polars[_-]microagg")
+    assert [
+        str(path) for path in [*files, ROOT / "README.md"] if told.search(path.read_text())
+    ] == []

@@ -177,7 +177,10 @@ def _interrupt(*_: object) -> NoReturn:
 
 def run() -> NoReturn:
     """Run the command of this process, and leave with its code."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP, and nohup has it ignored
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     prepare()
     code = main()
     unheard()

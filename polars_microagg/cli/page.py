@@ -9,14 +9,12 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.cli.plain_page import plain_page
+from polars_microagg.frames.drawing import INSTALL
 from polars_microagg.release.beside import aligned
 
 __all__ = ["WITHOUT", "draws", "page"]
 
-WITHOUT = (
-    "The report has no charts, as what draws them is not installed. For charts: "
-    "pip install 'polars_microagg[report]'"
-)
+WITHOUT = f"The report has no charts, as what draws them is not installed. {INSTALL}"
 
 DRAWERS = ("altair", "vl_convert", "polars_microagg.report")
 

@@ -21,6 +21,12 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **options)
+        self._words: list[str] = []
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Keep the words for a sentence about them."""
+        self._words = list(sys.argv[1:] if args is None else args)
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and the way out."""
@@ -34,7 +40,7 @@ class Parser(argparse.ArgumentParser):
         if found := re.fullmatch(
             r"argument (?P<name>.*?): expected (one|at least one) argument", message
         ):
-            return f"{found['name'].rpartition('/')[2]} needs a value, and none was given."
+            return self._no_value(found["name"].split("/"))
         if found := re.fullmatch(r"argument (?P<name>.*?): ignored explicit argument .*", message):
             return f"{found['name'].rpartition('/')[2]} takes no value, and one was given."
         if found := re.search(
@@ -52,6 +58,17 @@ class Parser(argparse.ArgumentParser):
             return f"{self.prog} needs {found['names']}, and none was given."
         return message[:1].upper() + message[1:] + "."
 
+    def _no_value(self, names: list[str]) -> str:
+        """Say that a value is missing, or that what was given for one begins with a dash."""
+        pairs = zip(self._words, self._words[1:], strict=False)
+        behind = next((word for name, word in pairs if name in names and word[1:]), "")
+        if not behind.startswith("-") or behind in options_of(self):
+            return f"{names[-1]} needs a value, and none was given."
+        return (
+            f"{names[-1]} was given {behind!r}, which looks like an option. If it is a file, write "
+            f"./{behind}; any other value goes behind =, as in {names[-1]}={behind}."
+        )
+
     def _commands(self) -> list[str]:
         return [str(name) for action in self._actions for name in action.choices or ()]
 
@@ -62,6 +79,8 @@ class Parser(argparse.ArgumentParser):
             known = [o for o in options_of(self) if o.startswith("--")]
             hint = _hint(name.replace("_", "-"), known, few=True)
             said = f"{self.prog} has no option {name!r}. {hint}".rstrip()
+            if not hint and "." in name:
+                said += f" If it is a file, write ./{name}."
         elif "--columns" not in options_of(self):
             said = f"{self.prog} does not take {name!r} as well."
         else:

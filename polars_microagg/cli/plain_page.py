@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from polars_microagg.cli.say import plain
+from polars_microagg.frames.drawing import INSTALL
 from polars_microagg.registry import assessed
 
 __all__ = ["plain_page"]
@@ -63,7 +64,7 @@ def plain_page(told: Mapping[str, Any]) -> str:
         _table("Roles", [(role, ", ".join(map(plain, names))) for role, names in roles.items()]),
         _table("Settings", sorted(config.items())),
         _list("What this does not protect against", NOT),
-        "<p>Charts: pip install 'polars_microagg[report]', and write the report again.</p>",
+        f"<p>There are no charts. {INSTALL}, and write the report again.</p>",
     ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

@@ -17,7 +17,7 @@ from polars_microagg.release.pipe import lost
 __all__ = ["as_flags", "plain", "sent", "show", "show_json", "table", "tell"]
 
 VALUE = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[([^\[\]]*)\]|([\w-][\w.-]*)"""
-ASSIGNED = re.compile(rf"\b([a-z_]+)=(?:{VALUE})(?!\w*\()")
+ASSIGNED = re.compile(rf"(?<![\w-])([a-z_]+)=(?:{VALUE})(?!\w*\()")
 """A parameter of Python with its value."""
 
 NAMED = (

@@ -5,13 +5,16 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-__all__ = ["altair", "dressed", "heights", "printable", "started"]
+__all__ = ["INSTALL", "altair", "dressed", "heights", "printable", "started"]
 
 QUIET, GRID, INK = "#5a6877", "#dfe5eb", "#1d2733"
 BEFORE, AFTER, MARK, REST = "#b7cbe3", "#0b5cad", "#c2410c", "#8795a5"
 SHADES = ("#f2a97e", "#f9dcca", "#edf1f5", "#cfe1f5", "#8fbce8")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
-MISSING = "Charts need altair, which is not installed. Run: pip install 'polars_microagg[report]'"
+INSTALL = "In the clone of polars_microagg, run: pip install '.[report]'"
+"""How to get what draws; the package is not on a registry."""
+
+MISSING = f"Charts need altair, which is not installed. {INSTALL}"
 
 
 def altair() -> Any:

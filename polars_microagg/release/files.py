@@ -105,9 +105,10 @@ class Place:
             with suppress(OSError, ValueError):  # a name may be too long to be looked up
                 if path.is_dir() or is_special(path):
                     return cls(path, "folder")  # whoever reads from it or writes to it says so
-            if TABLE.fullmatch(f"{text}::table"):
+            file = text.removesuffix("::")
+            if TABLE.fullmatch(f"{file}::table"):
                 raise InvalidParameterError(
-                    f"{text!r} names no table of the file. Write it behind, as in {text}::table."
+                    f"{text!r} names no table of the file. Write it behind, as in {file}::table."
                 )
             known = ", ".join([*FORMATS, ".duckdb::table"])
             raise InvalidParameterError(

@@ -124,7 +124,7 @@ class TableSwap(Swap):
         """Hash what is in the file after a commit that failed."""
         self._close()
         try:
-            with connected(self._path, self._what, OutputError.of, write=False) as con:
+            with connected(self._path, write=False) as con:
                 return self._digest(con)
         except self._failed:
             raise FileNotFoundError from None

@@ -76,7 +76,7 @@ def report_html(
     InvalidParameterError, InvalidDataError
         The tables do not fit together, or a column cannot be measured.
     ModuleNotFoundError
-        ``pip install 'polars_microagg[report]'`` was not run.
+        ``pip install '.[report]'`` was not run.
 
     Examples
     --------

@@ -6,14 +6,12 @@ import json
 import re
 from typing import Any
 
+from polars_microagg.frames.drawing import INSTALL
 from polars_microagg.report.markup import escaped
 
 __all__ = ["beside", "figure", "svg"]
 
-MISSING = (
-    "Reports need vl-convert-python, which is not installed. "
-    "Run: pip install 'polars_microagg[report]'"
-)
+MISSING = f"Reports need vl-convert-python, which is not installed. {INSTALL}"
 
 
 def svg(chart: Any, words: str) -> str:

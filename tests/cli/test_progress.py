@@ -61,7 +61,18 @@ def test_a_terminal_sees_the_bar(people, tmp_path, monkeypatch):
 # --- Signals -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+def test_nohup_is_obeyed(monkeypatch):
+    """What is ignored when the program starts stays ignored."""
+
+    code = "import os, signal; from polars_microagg.cli import main as m\n"
+    code += "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    code += "m.main = lambda: os.kill(os.getpid(), signal.SIGHUP) or 0\nm.run()"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    code = code.replace("SIG_IGN", "SIG_DFL")
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode != 0
+
+
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_ends_with_130_and_leaves_nothing(sent, people, tmp_path):
     import signal
 

@@ -75,7 +75,7 @@ def test_without_what_draws_the_page_is_plain_and_says_so(source, tmp_path, micr
         "dld<=90",
     )
     assert done.code == 0
-    assert "pip install 'polars_microagg[report]'" in done.err
+    assert "pip install '.[report]'" in done.err
     page = html.read_text()
     for words in (
         "What this does not protect against",

@@ -36,6 +36,14 @@ WRONG = {
     "requirement without sign": (["IN", "-o", "OUT", *ROLES, "--require", "dld"], 'a measure, a sign and a number, as in "k=5"'),
     "short key": (["IN", "-o", "OUT", *ROLES, "--hash-key-file", "KEY"], "a key of at least 16 bytes"),
     "no config": (["IN", "-o", "OUT", "--config", "none.toml"], "there is no such file. Write one with microagg init"),
+    "output like an option": (["IN", "-o", "-o.csv", *ROLES], "^--output was given '-o.csv', which looks like an option. If it is a file, write ./-o.csv; any other value goes behind =, as in --output=-o.csv. See"),
+    "output like an option, in full": (["IN", "--output", "--o.csv", *ROLES], "^--output was given '--o.csv', which looks like an option"),
+    "input like an option": (["-in.csv", "-o", "OUT", *ROLES], "has no option '-in.csv'. If it is a file, write ./-in.csv. See"),
+    "value like an option": (["IN", "-o", "OUT", *ROLES, "--manifest", "-m.json"], "^--manifest was given '-m.json', which looks like an option"),
+    "table without a name": (["IN", "-o", "p.duckdb::", *ROLES], "^'p.duckdb::' names no table of the file. Write it behind, as in p.duckdb::table.$"),
+    "table without a name or colons": (["IN", "-o", "p.duckdb", *ROLES], "^'p.duckdb' names no table of the file. Write it behind, as in p.duckdb::table.$"),
+    "input table without a name": (["p.DB::", "-o", "OUT", *ROLES], "^'p.DB::' names no table of the file. Write it behind, as in p.DB::table.$"),
+    "table of no file": (["IN", "-o", "::t", *ROLES], "which is of no known format"),
     "both on stdout": (["IN", "-o", "-", *ROLES, "--json"], "both write to standard output"),
 }  # fmt: skip
 

@@ -143,4 +143,4 @@ except ModuleNotFoundError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'polars_microagg[report]'" in done.stdout
+    assert "pip install '.[report]'" in done.stdout
