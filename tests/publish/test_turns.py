@@ -119,10 +119,10 @@ def test_the_wait_ends_with_a_sentence(tmp_path, held, monkeypatch):
     rows = Place.of(f"{tmp_path}/a.duckdb::t").read()
     monkeypatch.setattr(located, "WAIT", 0.3)
     held(60)
-    why = r"others had it open for 0.3 seconds. Close it there, or try again."
+    why = "another process has the file open. Close it there, or try again later."
     with pytest.raises(mg.OutputError, match=why):
         publish(tmp_path, "t", PEOPLE.head(20))
-    with pytest.raises(mg.InvalidDataError, match=why):
+    with pytest.raises(mg.NotPublishedError, match=why):
         Place.of(f"{tmp_path}/a.duckdb::t").read()
     assert rows.height == 40
 
@@ -132,9 +132,9 @@ def test_a_connection_of_this_process_is_not_waited_for(tmp_path):
     publish(tmp_path, "t")
     with duckdb.connect(str(tmp_path / "a.duckdb")):
         begun = time.monotonic()
-        with pytest.raises(mg.OutputError, match="is the file open elsewhere"):
+        with pytest.raises(mg.OutputError, match="this process has the file open"):
             publish(tmp_path, "t")
-        with pytest.raises(mg.InvalidDataError, match="open in this process"):
+        with pytest.raises(mg.NotPublishedError, match="this process has the file open"):
             Place.of(f"{tmp_path}/a.duckdb::t").read()
         assert time.monotonic() - begun < 5
     publish(tmp_path, "t")
