@@ -220,7 +220,9 @@ class Plan:
             return grouped, groups + int(bare.sum())
         self._refuse_too_many(int(strata.sizes.max()))
         part = x if len(strata.sizes) == 1 and len(strata.order) == len(x) else x[strata.order]
-        ready = scaled(part, self.scale, factors, strata.sizes) if self.method.scaled else part
+        ready, zero = part, self.method.absolute
+        if self.method.scaled:
+            ready = scaled(part, self.scale, factors, strata.sizes, zero=zero)
         # Records of one null pattern are grouped by the columns that they have.
         firsts = np.cumsum(strata.sizes) - strata.sizes
         there = ~np.isnan(ready[firsts]) if self.nulls == "pattern" else None

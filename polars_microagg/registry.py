@@ -136,7 +136,8 @@ class Method:
     """A registered algorithm.
 
     `columnwise` methods take one column at a time; `unit` says whether the k of the method is
-    a number of records or of values. `cost` is how its time grows with the number n of records of
+    a number of records or of values. `absolute` methods compare values of different columns, so that
+    it matters where zero is. `cost` is how its time grows with the number n of records of
     a stratum, and `limit` the most records it takes at a time.
     """
 
@@ -148,6 +149,7 @@ class Method:
     unit: Unit = "record"
     columnwise: bool = False
     scaled: bool = True
+    absolute: bool = False
     lockstep: Callable[..., tuple[Labels, int]] | None = None
     options: Mapping[str, Option] = field(default_factory=dict)
     seeded: bool = False
@@ -207,6 +209,7 @@ def method(
     unit: Unit = "record",
     columnwise: bool = False,
     scaled: bool = True,
+    absolute: bool = False,
     lockstep: Callable[..., tuple[Labels, int]] | None = None,
     cost: str = "n log n",
     limit: int | None = None,
@@ -227,6 +230,8 @@ def method(
         Whether the method takes one column at a time.
     scaled : bool
         Whether the matrix is scaled for distances first.
+    absolute : bool
+        Whether values of different columns are compared, which must then not be shifted.
     lockstep : callable, optional
         The same method for many small strata side by side, ``(x, sizes, *, k, ...) -> (labels,
         groups)``; it must make the very groups that the function makes of each stratum.
@@ -254,6 +259,7 @@ def method(
             unit,
             columnwise,
             scaled,
+            absolute,
             lockstep,
             options,
             "seed" in hints,

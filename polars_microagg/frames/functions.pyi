@@ -3562,7 +3562,8 @@ def tfrp1(
     formed first.
 
     N_min and N_max are two numbers, taken over all attributes on the scale of the distances; a
-    minimum for each attribute does not give the printed losses.
+    minimum for each attribute does not give the printed losses. With ``scale="none"`` they are the
+    least and the greatest of the values as they are.
 
     Examples
     --------

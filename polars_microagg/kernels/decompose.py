@@ -8,23 +8,26 @@ import numpy as np
 
 from polars_microagg.kernels.distance import rounding_slack, squared_distances, total
 from polars_microagg.kernels.search import with_norms
-from polars_microagg.kernels.within import TIE, centroids, sums_of_squares
+from polars_microagg.kernels.within import TIE, Centroids, sums_of_squares
 from polars_microagg.partition import Labels, Matrix, Vector
 
 __all__ = ["decompose"]
 
 
-class _Centroids:
+class _Centroids(Centroids):
     """The centroids of all groups, searched for those nearest to some records."""
 
     def __init__(self, columns: Matrix, labels: Labels, groups: int) -> None:
-        self._table = with_norms(centroids(columns, labels, groups))
+        super().__init__(columns, labels, groups)
+        self._table = with_norms(self.means)
         norms = squared_distances(columns, np.zeros(len(columns)))
         self._slack = rounding_slack(float(norms.max()), columns[:, norms.argmax()])
 
-    def put(self, group: np.intp, centroid: Vector) -> None:
+    def put(self, group: np.intp, sums: Vector, count: int) -> None:
         """Move the centroid of a group."""
-        self._table[:, group] = with_norms(centroid[:, None])[:, 0]
+        mean = sums / count
+        self.points[:, group], self.times[group] = (sums, count) if self.whole else (mean, 1)
+        self._table[:, group] = with_norms(mean[:, None])[:, 0]
 
     def drop(self, group: int) -> None:
         """Forget a group that is dissolved."""
@@ -47,8 +50,7 @@ class _Centroids:
         if np.count_nonzero(close) > len(nearest):
             # The product cannot tell them apart: exact distances do, the first group if equal.
             groups = np.flatnonzero(close.any(axis=0))
-            table = self._table[:-1].take(groups, axis=1)
-            nearest = groups[squared_distances(table[:, :, None], records).argmin(axis=0)]
+            nearest = groups[self.squared_distances(records, groups).argmin(axis=0)]
         return nearest
 
 
@@ -110,7 +112,7 @@ def decompose(
                 rows = np.sort(np.concatenate((members[receiver], own[which == number])))
                 labels[rows] = receiver
                 members[receiver] = rows
-                means.put(receiver, total(columns.take(rows, axis=1)) / len(rows))
+                means.put(receiver, total(columns.take(rows, axis=1)), len(rows))
     return labels
 
 

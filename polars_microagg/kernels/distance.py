@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from polars_microagg.partition import Matrix, Vector
+from polars_microagg.kernels.whole import step_of
+from polars_microagg.partition import Matrix, Vector
 
-__all__ = ["centred", "rounding_slack", "squared_distances", "total"]
+__all__ = [
+    "Mean",
+    "Point",
+    "centred",
+    "coordinates",
+    "mean_of",
+    "rounding_slack",
+    "squared_distances",
+    "total",
+]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
+
+
+class Mean(NamedTuple):
+    """Mean of whole records as their sum and their number, so that no digit of it is lost."""
+
+    total: Vector
+    records: int
+
+
+Point: TypeAlias = Vector | Mean
+"""Where distances are measured from: the mean of whole records, or any numbers."""
+
+
+def mean_of(sums: Vector, count: int, *, whole: bool) -> Point:
+    """Mean of records, of which the sum and the number are known."""
+    if whole:
+        return Mean(sums, count)
+    mean: Vector = sums / count
+    return mean
+
+
+def coordinates(point: Point) -> Vector:
+    """Where a point is, rounded."""
+    return point.total / point.records if isinstance(point, Mean) else point
 
 
 def total(columns: Matrix) -> Vector:
@@ -37,8 +70,10 @@ def total(columns: Matrix) -> Vector:
     return sums
 
 
-def centred(x: Matrix) -> tuple[Matrix, Vector]:
+def centred(x: Matrix) -> Matrix:
     """Subtract their mean from the records, and put one record a column.
+
+    Whole numbers stay whole, and so exact: their mean is rounded to a whole number first.
 
     Parameters
     ----------
@@ -47,17 +82,20 @@ def centred(x: Matrix) -> tuple[Matrix, Vector]:
 
     Returns
     -------
-    columns : array of shape (d, n)
+    array of shape (d, n)
         The centred records.
-    centre : array of shape (d,)
-        The mean that was subtracted.
     """
     columns = x.T
-    centre = total(columns) / columns.shape[1]
-    return np.subtract(columns, centre[:, None], order="C"), centre
+    if step := step_of(columns):
+        columns = columns - columns.min(axis=1, keepdims=True)
+        centre = np.rint(total(columns) / columns.shape[1] / step) * step
+    else:
+        centre = total(columns) / columns.shape[1]
+    centred: Matrix = np.subtract(columns, centre[:, None], order="C")
+    return centred
 
 
-def squared_distances(columns: Matrix, point: Vector) -> Vector:
+def squared_distances(columns: Matrix, point: Point) -> Vector:
     """Squared distance from each record to a point.
 
     Every choice between records is made on these numbers. The squares are added by an explicit
@@ -68,7 +106,7 @@ def squared_distances(columns: Matrix, point: Vector) -> Vector:
     ----------
     columns : array of shape (d, m)
         One record a column, d >= 1.
-    point : array of shape (d,)
+    point : array of shape (d,), or Mean
         The point.
 
     Returns
@@ -76,6 +114,11 @@ def squared_distances(columns: Matrix, point: Vector) -> Vector:
     array of shape (m,)
         The squared distances.
     """
+    if isinstance(point, Mean):
+        # With s the sum of n records, n |x - s/n| = |n x - s| is made of whole numbers alone.
+        scaled = squared_distances(point.records * columns, point.total)
+        scaled /= float(point.records) ** 2
+        return scaled
     difference = columns - point[:, None]
     difference *= difference
     distances: Vector = difference[0]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polars_microagg.kernels.distance import squared_distances
-
 if TYPE_CHECKING:
     from polars_microagg.kernels.remaining import Remaining
     from polars_microagg.partition import Vector
@@ -23,15 +21,16 @@ class FarFirst:
     ----------
     remaining : Remaining
         The set of records.
-    point : array of shape (d,)
-        The point, in the coordinates of ``remaining.columns``.
+    distances : array of shape (n,)
+        Distance of each record from the point, squared or not.
 
     Examples
     --------
     >>> import numpy as np
     >>> from polars_microagg.kernels.remaining import Remaining
-    >>> remaining = Remaining(np.array([[1.0], [5.0], [9.0], [0.0]]))
-    >>> far_first = FarFirst(remaining, remaining.columns[:, 3])
+    >>> x = np.array([[1.0], [5.0], [9.0], [0.0]])
+    >>> remaining = Remaining(x)
+    >>> far_first = FarFirst(remaining, x[:, 0])
     >>> far_first.row()
     2
     >>> remaining.remove(np.array([2, 3]))
@@ -39,9 +38,9 @@ class FarFirst:
     1
     """
 
-    def __init__(self, remaining: Remaining, point: Vector) -> None:
+    def __init__(self, remaining: Remaining, distances: Vector) -> None:
         self._remaining = remaining
-        self._order = (-squared_distances(remaining.columns, point)).argsort(kind="stable")
+        self._order = (-distances).argsort(kind="stable")
 
     def row(self) -> int:
         """Row of the remaining record farthest from the point, of equally far ones the lowest."""

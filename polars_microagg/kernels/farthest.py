@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_microagg.kernels.distance import squared_distances
+from polars_microagg.kernels.distance import coordinates, squared_distances
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from polars_microagg.partition import Labels, Matrix, Vector
+    from polars_microagg.kernels.distance import Point
+    from polars_microagg.partition import Labels, Matrix
 
 __all__ = ["FarthestQueue"]
 
@@ -30,7 +31,7 @@ class FarthestQueue:
         The queued records, in row order.
     rows : array of shape (m,)
         Their rows.
-    centroid : array of shape (d,)
+    centroid : array of shape (d,), or Mean
         The centroid they were far from.
     reach : float
         Bound on the distance of every record that is not queued; -inf if there is none.
@@ -38,20 +39,20 @@ class FarthestQueue:
 
     __slots__ = ("_centroid", "_columns", "_reach", "_rounding", "_rows")
 
-    def __init__(self, columns: Matrix, rows: Labels, centroid: Vector, reach: float) -> None:
+    def __init__(self, columns: Matrix, rows: Labels, centroid: Point, reach: float) -> None:
         self._columns = columns
         self._rows = rows
-        self._centroid = centroid
+        self._centroid = coordinates(centroid)
         self._reach = reach
         # A distance in d columns is off by a relative (d + 2) / 4 eps, in either direction.
         self._rounding = 1 + (len(columns) + 8) * _EPSILON
 
-    def farthest(self, centroid: Vector, taken: npt.NDArray[np.bool_]) -> tuple[int, bool]:
+    def farthest(self, centroid: Point, taken: npt.NDArray[np.bool_]) -> tuple[int, bool]:
         """Find the queued record farthest from a centroid.
 
         Parameters
         ----------
-        centroid : array of shape (d,)
+        centroid : array of shape (d,), or Mean
             Where the centroid is now.
         taken : array of shape (n,)
             By row, whether the record is gone.
@@ -67,6 +68,6 @@ class FarthestQueue:
         distances[taken.take(self._rows)] = -1.0
         best = distances.argmax()
         farthest = max(float(distances[best]), 0.0) ** 0.5
-        step = centroid - self._centroid
+        step = coordinates(centroid) - self._centroid
         others = self._reach + float(step @ step) ** 0.5
         return int(self._rows[best]), farthest > others * self._rounding

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polars_microagg.kernels.boxes import Boxes
-from polars_microagg.kernels.distance import squared_distances
+from polars_microagg.kernels.distance import coordinates, squared_distances
 from polars_microagg.kernels.shell import Shell
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Front:
     def _farthest_from_mean(self) -> int:
         """Search all records: so many are equally far that no shell can tell them apart."""
         mean = self._left.mean()
-        values = self._boxes.measure(mean)
+        values = self._boxes.measure(coordinates(mean))
         rows = np.sort(self._boxes.rows[values >= values.max() - self._boxes.slack])
         distances = squared_distances(self._left.columns.take(rows, axis=1), mean)
         return int(rows[distances.argmax()])

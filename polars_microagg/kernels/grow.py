@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_microagg.kernels.distance import total
-
 if TYPE_CHECKING:
     from polars_microagg.kernels.remaining import Remaining
     from polars_microagg.partition import Labels
@@ -45,7 +43,7 @@ def grow(remaining: Remaining, row: int, count: int, spared: int = -1) -> Labels
         remaining.remove(rows[-1:])
         if len(rows) == count:
             return rows
-        mean = total(remaining.columns.take(rows, axis=1)) / len(rows)
+        mean = remaining.mean_of(rows)
         nearest = remaining.nearest_to_point(mean, 1)
         if nearest[0] == spared:
             nearest = remaining.nearest_to_point(mean, 2)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polars_microagg.kernels.distance import squared_distances, total
-from polars_microagg.kernels.within import centroids
+from polars_microagg.kernels.distance import total
+from polars_microagg.kernels.within import Centroids
 from polars_microagg.partition import Labels, Matrix
 
 __all__ = ["join_last", "join_leftover"]
@@ -40,9 +40,9 @@ def join_leftover(columns: Matrix, groups: Sequence[Labels]) -> Labels:
     labels = _numbered(columns, groups)
     left = np.flatnonzero(labels < 0)
     if len(left):
-        means = centroids(columns, labels, len(groups))
         # Fewer than k records and n / k groups: no more than n distances.
-        distances = squared_distances(means[:, :, None], columns[:, left])
+        centroids = Centroids(columns, labels, len(groups))
+        distances = centroids.squared_distances(columns[:, left], np.arange(len(groups)))
         labels[left] = distances.argmin(axis=0)
     return labels
 
@@ -76,9 +76,15 @@ def join_last(columns: Matrix, groups: Sequence[Labels], last: int) -> Labels:
     labels = _numbered(columns, groups)
     left = np.flatnonzero(labels < 0)
     if len(left):
-        means = centroids(columns, labels, len(groups))[:, -last:]
-        mean = total(columns.take(left, axis=1)) / len(left)
-        labels[left] = len(groups) - means.shape[1] + squared_distances(means, mean).argmin()
+        centroids = Centroids(columns, labels, len(groups))
+        mean = total(columns.take(left, axis=1))
+        if centroids.whole:
+            # Everything is so many times as far apart, and the mean is whole as well.
+            centroids.points *= len(left)
+        else:
+            mean /= len(left)
+        latest = np.arange(len(groups))[-last:]
+        labels[left] = latest[centroids.squared_distances(mean[:, None], latest).argmin()]
     return labels
 
 

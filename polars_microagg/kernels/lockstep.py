@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from polars_microagg.kernels.whole import whole_steps
 from polars_microagg.partition import Labels, Matrix
 
 __all__ = ["mdav_of_each"]
@@ -37,9 +38,9 @@ def mdav_of_each(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
 
     Notes
     -----
-    Strata that hold the same whole number of groups go through the same rounds. Sums are taken
-    in row order and distances column by column, as for a stratum alone, so the groups are the
-    same to the last tie.
+    Strata that hold the same whole number of groups go through the same rounds, those of whole
+    numbers on their own. Sums are taken in row order and distances column by column, as for a
+    stratum alone, so the groups are the same to the last tie.
 
     Examples
     --------
@@ -51,8 +52,11 @@ def mdav_of_each(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
     # A stratum of q k records or more, but less than (q + 1) k, makes q groups.
     rounds = sizes // k
     base = np.cumsum(rounds) - rounds
-    order = np.argsort(rounds, kind="stable")
-    for chosen in np.split(order, np.flatnonzero(np.diff(rounds[order])) + 1):
+    exact = whole_steps(x.T, starts, sizes) > 0
+    order = np.lexsort((exact, rounds))
+    new = np.diff(rounds[order]) != 0
+    new |= exact[order[1:]] != exact[order[:-1]]
+    for chosen in np.split(order, np.flatnonzero(new) + 1):
         width = int(sizes[chosen].max())
         step = max(1, CELLS // (width * x.shape[1]))
         for first in range(0, len(chosen), step):
@@ -60,7 +64,7 @@ def mdav_of_each(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
             slots = np.arange(width)
             filled = slots < sizes[part][:, None]
             rows = np.where(filled, starts[part][:, None] + slots, starts[part][:, None])
-            batch = _Strata(x, rows, filled, k)
+            batch = _Strata(x, rows, filled, k, whole=bool(exact[part[0]]))
             grouped = batch.group(int(rounds[part[0]])) + base[part][:, None]
             labels[rows[filled]] = grouped[filled]
     return labels, int(rounds.sum())
@@ -69,13 +73,17 @@ def mdav_of_each(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
 class _Strata:
     """Strata side by side, and the records of each that no group has taken yet."""
 
-    def __init__(self, x: Matrix, rows: Labels, filled: npt.NDArray[np.bool_], k: int) -> None:
-        self.k = k
+    def __init__(
+        self, x: Matrix, rows: Labels, filled: npt.NDArray[np.bool_], k: int, *, whole: bool
+    ) -> None:
+        self.k, self.whole = k, whole
         self.each = np.arange(len(rows))[:, None]
         self.free = filled.copy()
         self.left = filled.sum(axis=1)
         cube = np.stack([np.where(filled, x[rows, j], 0.0) for j in range(x.shape[1])])
-        self.cube: Cube = np.where(filled, cube - (_total(cube) / self.left)[:, :, None], 0.0)
+        # Whole numbers stay whole less the first record, and are as exact as about their mean.
+        origin = cube[:, :, 0] if whole else _total(cube) / self.left
+        self.cube: Cube = np.where(filled, cube - origin[:, :, None], 0.0)
         self.sum = _total(self.cube)
         self.summed = self.left.copy()
         self.labels = np.zeros(rows.shape, dtype=np.intp)
@@ -84,7 +92,7 @@ class _Strata:
     def group(self, groups: int) -> Labels:
         """Make all groups; every stratum here makes the same number."""
         while groups - self.made >= 3:
-            r = self.farthest(self._mean())
+            r = self._farthest_from_mean()
             from_r = self._distances(self.cube[:, self.each[:, 0], r])
             s = np.where(self.free, from_r, -1.0).argmax(axis=1)
             self.take(r, from_r)
@@ -93,32 +101,29 @@ class _Strata:
                 s = np.where(gone, np.where(self.free, from_r, -1.0).argmax(axis=1), s)
             self.take(s, self._distances(self.cube[:, self.each[:, 0], s]))
         if groups - self.made == 2:
-            r = self.farthest(self._mean())
+            r = self._farthest_from_mean()
             self.take(r, self._distances(self.cube[:, self.each[:, 0], r]))
         self.labels[self.free] = self.made
         return self.labels
 
-    def _mean(self) -> Matrix:
+    def _farthest_from_mean(self) -> Labels:
+        """Slot of the free record farthest from the mean of those; of equally far ones the first."""
         fresh = 2 * self.left <= self.summed
         if fresh.any():
             self.sum = np.where(fresh, _total(np.where(self.free, self.cube, 0.0)), self.sum)
             self.summed = np.where(fresh, self.left, self.summed)
-        mean: Matrix = self.sum / self.left
-        return mean
+        if self.whole:
+            # As `Mean` has it: so many times each record, less the sum.
+            times = self.left[:, None].astype(np.float64)
+            distances = _squares(times * self.cube - self.sum[:, :, None]) / times**2
+        else:
+            distances = self._distances(self.sum / self.left)
+        slots: Labels = np.where(self.free, distances, -1.0).argmax(axis=1)
+        return slots
 
     def _distances(self, points: Matrix) -> Matrix:
-        """Squared distances of all slots to one point a stratum, added column by column."""
-        difference = self.cube - points[:, :, None]
-        difference *= difference
-        distances: Matrix = difference[0]
-        for squares in difference[1:]:
-            distances += squares
-        return distances
-
-    def farthest(self, points: Matrix) -> Labels:
-        """Slot of the free record farthest from a point; of equally far ones the first."""
-        slots: Labels = np.where(self.free, self._distances(points), -1.0).argmax(axis=1)
-        return slots
+        """Squared distances of all slots to one point a stratum."""
+        return _squares(self.cube - points[:, :, None])
 
     def take(self, slot: Labels, distances: Matrix) -> None:
         """Group a record and the k - 1 free records nearest to it."""
@@ -130,6 +135,15 @@ class _Strata:
         self.free[self.each, group] = False
         self.sum -= _total(self.cube[:, self.each, group])
         self.left -= self.k
+
+
+def _squares(difference: Cube) -> Matrix:
+    """Squared lengths, added column by column; the differences are overwritten."""
+    difference *= difference
+    lengths: Matrix = difference[0]
+    for squares in difference[1:]:
+        lengths += squares
+    return lengths
 
 
 def _total(cube: Cube) -> Matrix:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.kernels.distance import squared_distances
+from polars_microagg.kernels.distance import squared_distances, total
 from polars_microagg.kernels.remaining import Remaining
-from polars_microagg.kernels.within import centroids
-from polars_microagg.partition import Labels, Matrix
+from polars_microagg.kernels.within import Centroids, commensurable
+from polars_microagg.partition import Labels, Matrix, Vector
 
 __all__ = ["nearest_point_next", "through_groups"]
 
@@ -68,23 +68,27 @@ def through_groups(columns: Matrix, labels: Labels) -> Labels:
     array([2, 1, 3, 4, 0, 5])
     """
     groups = int(labels.max()) + 1
-    means = centroids(columns, labels, groups)
-    path = nearest_point_next(means.T)
-    means = means[:, path]
+    means = Centroids(columns, labels, groups)
+    path = nearest_point_next(commensurable(means).T)
+    points, times = means.points[:, path], means.times[path]
     visit = np.empty(groups, dtype=np.intp)
     visit[path] = np.arange(groups)
     walk = _Walk(columns, visit[labels])
     each, sizes = np.arange(groups), walk.free.sum(axis=1)
-    walk.go(each[:1], 0, -walk.distances(each[:1], np.zeros((len(columns), 1))))
-    walk.go(each[1:], 0, walk.distances(each[1:], means[:, :-1]))
+    n = np.array([columns.shape[1] if means.whole else 1.0])
+    middle = total(columns)[:, None] if means.whole else np.zeros((len(columns), 1))
+    walk.go(each[:1], 0, -walk.distances(each[:1], middle, n))
+    walk.go(each[1:], 0, walk.distances(each[1:], points[:, :-1], times[:-1]))
     here = walk.here.copy()
     longer = np.flatnonzero(sizes[:-1] > 1)
-    walk.go(longer, sizes[longer] - 1, walk.distances(longer, means[:, longer + 1]))
+    walk.go(
+        longer, sizes[longer] - 1, walk.distances(longer, points[:, longer + 1], times[longer + 1])
+    )
     walk.here = here
     for place in range(1, int(sizes.max())):
         left = np.flatnonzero(walk.free.any(axis=1))
-        points = walk.cube[:, left, walk.here[left]]
-        walk.go(left, place, walk.distances(left, points))
+        last = walk.cube[:, left, walk.here[left]]
+        walk.go(left, place, walk.distances(left, last, np.ones(len(left))))
     return walk.rows[each[:, None], walk.order][walk.order >= 0]
 
 
@@ -101,10 +105,10 @@ class _Walk:
         self.cube = columns.take(self.rows, axis=1)
         self.here = np.zeros(len(sizes), dtype=np.intp)
 
-    def distances(self, groups: Labels, points: Matrix) -> Matrix:
-        """Squared distances of the records of some groups to one point each."""
+    def distances(self, groups: Labels, points: Matrix, times: Vector) -> Matrix:
+        """Compare the records of some groups, so many times each, with one point each."""
         d, _, slots = self.cube.shape
-        offsets = self.cube[:, groups] - points[:, :, None]
+        offsets = times[:, None] * self.cube[:, groups] - points[:, :, None]
         return squared_distances(offsets.reshape(d, -1), np.zeros(d)).reshape(-1, slots)
 
     def go(self, groups: Labels, place: Labels | int, distances: Matrix) -> None:

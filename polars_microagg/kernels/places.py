@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_microagg.kernels.distance import rounding_slack, squared_distances
+from polars_microagg.kernels.distance import coordinates, rounding_slack, squared_distances
 from polars_microagg.kernels.distinct import distinct
 from polars_microagg.kernels.nearest import at_least_kth
 
 if TYPE_CHECKING:
+    from polars_microagg.kernels.distance import Point
     from polars_microagg.kernels.survivors import Survivors
     from polars_microagg.partition import Labels, Matrix, Vector
 
@@ -76,11 +77,12 @@ class Places:
             s = self._farthest(point)
         return first, self._take(s)
 
-    def _measure(self, point: Vector) -> tuple[Vector, float]:
+    def _measure(self, point: Point) -> tuple[Vector, float]:
+        point = coordinates(point)
         values = np.append(-2.0 * point, 1.0) @ self._table
         return values, rounding_slack(self._largest, point)
 
-    def _farthest(self, point: Vector) -> int:
+    def _farthest(self, point: Point) -> int:
         values, slack = self._measure(point)
         values[values == np.inf] = -np.inf
         places = (values >= values.max() - slack).nonzero()[0]

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polars_microagg.kernels.distance import coordinates, mean_of, total
 from polars_microagg.kernels.farthest import FarthestQueue
 from polars_microagg.kernels.search import Table
 from polars_microagg.kernels.survivors import Survivors
 
 if TYPE_CHECKING:
+    from polars_microagg.kernels.distance import Point
     from polars_microagg.partition import Labels, Matrix, Vector
 
 __all__ = ["Remaining"]
@@ -34,15 +36,13 @@ class Remaining:
 
     Attributes
     ----------
-    centre : array of shape (d,)
-        The column means of `x`.
     columns : array of shape (d, n)
-        All records less `centre`, one a column. Points are given in these coordinates.
+        All records `centred`, one a column. Points are given in these coordinates.
     """
 
     def __init__(self, x: Matrix | Survivors) -> None:
         self._left = x if isinstance(x, Survivors) else Survivors(x)
-        self.centre, self.columns = self._left.centre, self._left.columns
+        self.columns = self._left.columns
         self._taken = self._left.taken
         self._position = np.arange(len(self._taken))
         self._measured: tuple[int, Vector, float] | None = None
@@ -66,9 +66,14 @@ class Remaining:
         """Those of some rows whose records are still there, in the same order."""
         return rows[~self._taken.take(rows)]
 
-    def mean(self) -> Vector:
+    def mean(self) -> Point:
         """Mean of the records, see `Survivors.mean`."""
         return self._left.mean()
+
+    def mean_of(self, rows: Labels) -> Point:
+        """Mean of some records, which may be gone."""
+        sums = total(self.columns.take(rows, axis=1))
+        return mean_of(sums, len(rows), whole=self._left.whole)
 
     def farthest_from_mean(self) -> int:
         """Row of the record farthest from the mean of the records."""
@@ -80,7 +85,7 @@ class Remaining:
             if certain:
                 return row
         size = min(int(2 * len(self._rows) ** 0.5), len(self))
-        positions, columns, reach = self._table.far(mean, size)
+        positions, columns, reach = self._table.far(coordinates(mean), size)
         self._queue = FarthestQueue(columns, self._rows[positions], mean, reach)
         return self._queue.farthest(mean, self._taken)[0]
 
@@ -89,7 +94,7 @@ class Remaining:
         values, slack = self._measure(row)
         return int(self._rows[self._table.farthest(self.columns[:, row], values, slack)])
 
-    def farthest_from_point(self, point: Vector) -> int:
+    def farthest_from_point(self, point: Point) -> int:
         """Row of the record farthest from a point."""
         return int(self._rows[self._table.farthest(point, *self._table.measure(point))])
 
@@ -100,7 +105,7 @@ class Remaining:
         point, own = self.columns[:, row], int(self._position[row])
         return self._rows[self._table.nearest(point, *self._measure(row), count, own)]
 
-    def nearest_to_point(self, point: Vector, count: int) -> Labels:
+    def nearest_to_point(self, point: Point, count: int) -> Labels:
         """Rows, ascending, of the `count` records nearest to a point."""
         if count >= len(self):
             return self.rows

@@ -19,6 +19,9 @@ HUGE = 2.0**1000
 """Differences of values up to this size do not overflow."""
 
 
+ROUNDED = 1e-12
+"""Powers of ten are off by less than this, relatively."""
+
 LARGE = 2.0**256
 """Squares of scaled values up to this size do not overflow."""
 
@@ -96,11 +99,12 @@ SCALES: dict[str, Callable[[Vector, Segments], Vector] | None] = {
 }
 
 
-def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels) -> Matrix:
+def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels, *, zero: bool = False) -> Matrix:
     """Scale the columns of each stratum for distances.
 
     Exact shifts of a column and powers of two change no bit of the result: a column starts at
-    its least value and is brought to the order of 1 by a power of two first.
+    its least value and is brought to the order of 1 by a power of two first. So whole numbers that
+    are not scaled stay whole, but for that power.
 
     Parameters
     ----------
@@ -114,6 +118,8 @@ def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels) -> Matrix:
         Size of one unit of each column, used by "none".
     sizes : array of shape (s,)
         Number of rows of each stratum, none of them 0.
+    zero : bool
+        Whether a column that is not scaled keeps its zero, for who compares different columns.
 
     Returns
     -------
@@ -128,11 +134,13 @@ def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels) -> Matrix:
     """
     segments = Segments.of(sizes)
     rescale = SCALES[how]
+    factors = _in_least_unit(factors)
+    zero = zero and rescale is None
     out = np.empty(x.shape, order="F")
     tops = np.empty((len(sizes), x.shape[1]))
     for j in range(x.shape[1]):
         factor = 1.0 if rescale else float(factors[j])
-        column, top = _from_zero(x[:, j], segments, factor)
+        column, top = _from_zero(x[:, j], segments, factor, zero=zero)
         if rescale:
             column = rescale(np.ldexp(column, -segments.spread(_exponent(top))), segments)
         out[:, j], tops[:, j] = column, top
@@ -147,14 +155,29 @@ def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels) -> Matrix:
     return out
 
 
-def _from_zero(column: Vector, segments: Segments, factor: float) -> tuple[Vector, Vector]:
-    """Let each segment start at 0; the second result is its largest value."""
+def _in_least_unit(factors: Vector) -> Vector:
+    """Count in the least unit if the others are whole multiples of it, so that no value is rounded.
+
+    >>> _in_least_unit(np.array([1.0, 0.01]))
+    array([100.,   1.])
+    """
+    multiples = factors / factors.min(initial=np.inf)
+    whole = np.rint(multiples)
+    return whole if np.allclose(multiples, whole, rtol=ROUNDED, atol=0) else factors
+
+
+def _from_zero(
+    column: Vector, segments: Segments, factor: float, *, zero: bool
+) -> tuple[Vector, Vector]:
+    """Let each segment start at 0, or where it is; the second result is its largest size."""
     low = np.fmin.reduceat(column, segments.starts)
     high = np.fmax.reduceat(column, segments.starts)
     huge = np.fmax(np.abs(low), np.abs(high)) > HUGE
     if huge.any():
         unit = np.where(huge, 2.0**-64, 1.0)
         column, low, high = column * segments.spread(unit), low * unit, high * unit
+    if zero:
+        return column * factor, np.fmax(np.abs(low), np.abs(high)) * factor
     return (column - segments.spread(low)) * factor, (high - low) * factor
 
 

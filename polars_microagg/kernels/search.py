@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_microagg.kernels.distance import rounding_slack, squared_distances
+from polars_microagg.kernels.distance import coordinates, rounding_slack, squared_distances
 from polars_microagg.kernels.nearest import at_least_kth, first_smallest
 
 if TYPE_CHECKING:
+    from polars_microagg.kernels.distance import Point
     from polars_microagg.partition import Labels, Matrix, Vector
 
 __all__ = ["Table", "with_norms"]
@@ -67,7 +68,7 @@ class Table:
         """Pass over these records from now on."""
         self._gone = np.concatenate((self._gone, positions))
 
-    def measure(self, point: Vector) -> tuple[Vector, float]:
+    def measure(self, point: Point) -> tuple[Vector, float]:
         """Measure all records from a point.
 
         Returns
@@ -80,10 +81,11 @@ class Table:
         """
         if self.direct:
             return squared_distances(self._columns, point), 0.0
+        point = coordinates(point)
         np.multiply(point, -2.0, out=self._weights[:-1])
         return self._weights @ self._product, rounding_slack(self._largest, point)
 
-    def farthest(self, point: Vector, values: Vector, slack: float) -> int:
+    def farthest(self, point: Point, values: Vector, slack: float) -> int:
         """Position of the record farthest from the point that the values were measured from."""
         values[self._gone] = -np.inf
         best = values.argmax()
@@ -94,7 +96,7 @@ class Table:
         return int(best)
 
     def nearest(
-        self, point: Vector, values: Vector, slack: float, count: int, own: int = -1
+        self, point: Point, values: Vector, slack: float, count: int, own: int = -1
     ) -> Labels:
         """Positions, ascending, of the records nearest to the point the values measure from.
 
@@ -133,10 +135,10 @@ class Table:
         reach = -np.inf if next_value == -np.inf else squared**0.5
         return positions, self._columns.take(positions, axis=1), reach
 
-    def _distances(self, positions: Labels, point: Vector) -> Vector:
+    def _distances(self, positions: Labels, point: Point) -> Vector:
         return squared_distances(self._columns.take(positions, axis=1), point)
 
-    def _shorten(self, candidates: Labels, point: Vector, count: int, own: int) -> Labels:
+    def _shorten(self, candidates: Labels, point: Point, count: int, own: int) -> Labels:
         """Drop the later candidates if enough of the first ones lie on the point itself."""
         head = candidates[: HEAD + count]
         if len(candidates) <= 8 * HEAD or own > head[-1]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_microagg.kernels.distance import squared_distances
+from polars_microagg.kernels.distance import coordinates, squared_distances
 from polars_microagg.kernels.farthest import FarthestQueue
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Shell:
 
     def __init__(self, left: Survivors, boxes: Boxes, size: int, hot: Labels) -> None:
         self._left, self._boxes = left, boxes
-        self._mean = mean = left.mean()
+        self._mean = mean = coordinates(left.mean())
         values = boxes.measure(mean)
         there = values > -np.inf
         size = min(size, len(left))
@@ -101,9 +101,10 @@ class Shell:
 
     def outermost(self) -> int:
         """Row of the record farthest from the mean; -1 if it may be outside the shell."""
-        mean = self._now = self._left.mean()
+        exact = self._left.mean()
+        mean = self._now = coordinates(exact)
         if self._queue is not None:
-            row, certain = self._queue.farthest(mean, self._left.taken)
+            row, certain = self._queue.farthest(exact, self._left.taken)
             if certain:
                 return row
         there = (~self._left.taken.take(self._rows)).nonzero()[0]
@@ -120,8 +121,8 @@ class Shell:
             reach = -np.inf
         self._queued = self._rows[there[chosen]]
         self._columns = self._table[:-1].take(there[chosen], axis=1)
-        self._queue = FarthestQueue(self._columns, self._queued, mean, reach * INFLATED)
-        row, certain = self._queue.farthest(mean, self._left.taken)
+        self._queue = FarthestQueue(self._columns, self._queued, exact, reach * INFLATED)
+        row, certain = self._queue.farthest(exact, self._left.taken)
         return row if certain else -1
 
     def next(self, count: int) -> Labels:

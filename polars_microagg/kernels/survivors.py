@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_microagg.kernels.distance import centred, total
+from polars_microagg.kernels.distance import centred, mean_of, total
 from polars_microagg.kernels.search import with_norms
+from polars_microagg.kernels.whole import is_whole
 
 if TYPE_CHECKING:
+    from polars_microagg.kernels.distance import Point
     from polars_microagg.partition import Labels, Matrix, Vector
 
 __all__ = ["Survivors"]
@@ -25,23 +27,23 @@ class Survivors:
 
     Attributes
     ----------
-    centre : array of shape (d,)
-        The column means of `x`.
     records : array of shape (d + 1, n)
-        All records less `centre`, one a column, and their squared norms below.
+        The records `centred`, one a column, and their squared norms below.
     columns : array of shape (d, n)
         The same without the norms.
+    whole : bool
+        Whether they are whole numbers, so that means of them are kept as sums.
     taken : array of shape (n,)
         By row, whether the record is gone.
     """
 
     def __init__(self, x: Matrix) -> None:
-        columns, self.centre = centred(x)
-        self.records = with_norms(columns)
+        self.records = with_norms(centred(x))
         self.columns = self.records[:-1]
+        self.whole = is_whole(self.columns)
         self.taken = np.zeros(len(x), dtype=np.bool_)
-        self._left = len(x)
-        self._restart_sum()
+        self._left = self._summed = len(x)
+        self._sum: Vector = total(self.columns)
 
     def __len__(self) -> int:
         """Count the records that are left."""
@@ -52,7 +54,7 @@ class Survivors:
         """Rows of the records that are left, ascending."""
         return (~self.taken).nonzero()[0]
 
-    def mean(self) -> Vector:
+    def mean(self) -> Point:
         """Mean of the records that are left.
 
         Notes
@@ -63,12 +65,14 @@ class Survivors:
         """
         if 2 * self._left <= self._summed:
             self._restart_sum()
-        return self._sum / self._left
+        return mean_of(self._sum, self._left, whole=self.whole)
 
     def remove(self, rows: Labels, sums: Vector | None = None) -> None:
         """Remove records that are left, whose `total` may be known already."""
         self.taken[rows] = True
-        self._sum -= total(self.columns.take(rows, axis=1)) if sums is None else sums
+        # A mean keeps the sum it was made of, so that is not changed in place.
+        gone = total(self.columns.take(rows, axis=1)) if sums is None else sums
+        self._sum = self._sum - gone
         self._left -= len(rows)
 
     def _restart_sum(self) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from polars_microagg.kernels.distance import rounding_slack, squared_distances
 from polars_microagg.kernels.neighbours import Neighbours
 from polars_microagg.kernels.search import DIRECT, with_norms
-from polars_microagg.kernels.within import centroids
+from polars_microagg.kernels.whole import step_of
+from polars_microagg.kernels.within import Centroids
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -50,7 +51,7 @@ def ward(columns: Matrix, labels: Labels, k: int) -> Labels:
     array([0, 1, 0, 1, 0, 1])
     """
     sizes = np.bincount(labels)
-    groups = _Groups(centroids(columns, labels, len(sizes)), sizes, k)
+    groups = _Groups(Centroids(columns, labels, len(sizes)), k)
     into = np.arange(len(sizes))
     while (pair := groups.cheapest()) is not None:
         kept, joined = groups.join(*pair)
@@ -68,18 +69,20 @@ class _Groups:
     group whose partner has changed stays a lower bound, and it is `stale` until it is needed.
     """
 
-    def __init__(self, means: Matrix, sizes: Labels, k: int) -> None:
+    def __init__(self, centroids: Centroids, k: int) -> None:
         self.k = k
-        self.number = np.arange(len(sizes))
-        self.sizes = sizes.astype(np.float64)
+        self.sizes = centroids.counts.astype(np.float64)
+        self.number = np.arange(len(self.sizes))
+        self.sums = centroids.points if centroids.whole else None
+        means = centroids.means
         self.table = with_norms(means)
         self.slack = rounding_slack(
             float(self.table[-1].max()), means[:, int(self.table[-1].argmax())]
         )
-        self.alive = np.ones(len(sizes), dtype=np.bool_)
-        self.partner = np.full(len(sizes), -1)
-        self.cost = np.full(len(sizes), np.inf)
-        self.stale = np.zeros(len(sizes), dtype=np.bool_)
+        self.alive = np.ones(len(self.sizes), dtype=np.bool_)
+        self.partner = np.full(len(self.sizes), -1)
+        self.cost = np.full(len(self.sizes), np.inf)
+        self.stale = np.zeros(len(self.sizes), dtype=np.bool_)
         self._pair_up()
 
     def cheapest(self) -> tuple[int, int] | None:
@@ -98,6 +101,9 @@ class _Groups:
         total = self.sizes[kept] + self.sizes[gone]
         mean, added = self.table[:-1, kept], self.table[:-1, gone]
         mean = mean + (added - mean) * (self.sizes[gone] / total)
+        if self.sums is not None:
+            self.sums[:, kept] += self.sums[:, gone]
+            mean = self.sums[:, kept] / total
         self.table[:, kept] = with_norms(mean[:, None])[:, 0]
         self.sizes[kept] = total
         self.alive[gone] = False
@@ -145,8 +151,14 @@ class _Groups:
     def _costs(self, group: int, others: Labels) -> Vector:
         """Growth of the sum of squares when a group joins each of some others."""
         own, sizes = self.sizes[group], self.sizes.take(others)
+        if self.sums is not None:
+            # Whole but for one division: equal costs are equal.
+            offsets = own * self.sums.take(others, axis=1) - sizes * self.sums[:, [group]]
+            costs = squared_distances(offsets, np.zeros(len(offsets)))
+            costs /= own * sizes * (own + sizes)
+            return costs
         table = self.table[:-1]
-        costs: Vector = squared_distances(table.take(others, axis=1), table[:, group])
+        costs = squared_distances(table.take(others, axis=1), table[:, group])
         costs *= own * sizes / (own + sizes)
         return costs
 
@@ -178,6 +190,8 @@ class _Groups:
         self.number, self.sizes = self.number[self.alive], self.sizes[self.alive]
         self.cost, self.stale = self.cost[self.alive], self.stale[self.alive]
         self.table = np.ascontiguousarray(self.table[:, self.alive])
+        if self.sums is not None:
+            self.sums = self.sums[:, self.alive]
         self.alive = np.ones(len(self.sizes), dtype=np.bool_)
 
 
@@ -211,14 +225,22 @@ def ward_on_a_line(values: Vector, sizes: Labels, k: int) -> Labels:
     first = values[starts]
     mean = (first + np.add.reduceat(values - np.repeat(first, sizes), starts) / sizes).tolist()
     size, end = sizes.tolist(), len(sizes)
+    step = step_of(values[None])
+    # Python's whole numbers have all digits.
+    counted = ((values - values[0]) / step).astype(np.int64) if step else values
+    sums = np.add.reduceat(counted, starts).tolist()
     before, after = list(range(-1, end - 1)), list(range(1, end + 1))
 
     def union(i: int) -> tuple[float, int, int, int, int, int]:
         """Cost of joining a run and the next, what decides between equals, and which it is."""
         j = after[i]
         small, other = (i, j) if size[i] < k else (j, i)
-        cost = size[i] * size[j] / (size[i] + size[j]) * (mean[j] - mean[i]) ** 2
-        return cost, small, size[other], other, i, size[i] + size[j]
+        product, together = size[i] * size[j], size[i] + size[j]
+        if step:
+            cost = (size[i] * sums[j] - size[j] * sums[i]) ** 2 / (product * together)
+        else:
+            cost = product / together * (mean[j] - mean[i]) ** 2
+        return cost, small, size[other], other, i, together
 
     heap = [union(i) for i in range(end - 1) if min(size[i], size[i + 1]) < k]
     heapify(heap)
@@ -229,6 +251,7 @@ def ward_on_a_line(values: Vector, sizes: Labels, k: int) -> Labels:
         if not size[i] or j == end or size[i] + size[j] != total:
             continue
         mean[i] += (mean[j] - mean[i]) * (size[j] / total)
+        sums[i] += sums[j]
         size[i], size[j], after[i] = total, 0, after[j]
         if after[i] < end:
             before[after[i]] = i

@@ -5,16 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from polars_microagg.kernels.distance import squared_distances
+from polars_microagg.kernels.whole import is_whole
 from polars_microagg.partition import Labels, Matrix, Vector
 
-__all__ = ["TIE", "centroids", "group_sse", "sums_of_squares", "worst_first"]
+__all__ = [
+    "TIE",
+    "Centroids",
+    "commensurable",
+    "group_sse",
+    "sums_of_squares",
+    "worst_first",
+]
 
 TIE = 1e-12
 """Sums of squares that differ by less, relatively, count as equal."""
 
 
-def centroids(columns: Matrix, labels: Labels, groups: int) -> Matrix:
-    """Mean of each group, its records added in row order.
+MULTIPLE = 1 << 20
+"""Means are brought to a common denominator up to this."""
+
+
+class Centroids:
+    """Means of groups, of whole records as sums and numbers so that no digit of them is lost.
 
     Parameters
     ----------
@@ -25,16 +37,63 @@ def centroids(columns: Matrix, labels: Labels, groups: int) -> Matrix:
     groups : int
         Number of groups, none of them empty.
 
+    Attributes
+    ----------
+    counts : array of shape (groups,)
+        Records of each group.
+    means : array of shape (d, groups)
+        Where the centroids are, one a column, rounded.
+    points : array of shape (d, groups)
+        Sums of the groups, each added in row order; the means if the records are not whole.
+    times : array of shape (groups,)
+        How many times the means the points are: the counts, or 1.
+    whole : bool
+        Whether the records are whole.
+    """
+
+    def __init__(self, columns: Matrix, labels: Labels, groups: int) -> None:
+        # np.bincount adds in order, as `total` does; -1 is counted in front and dropped.
+        self.counts = np.bincount(labels + 1, minlength=groups + 1)[1:]
+        sums = np.array([np.bincount(labels + 1, column, groups + 1)[1:] for column in columns])
+        self.means: Matrix = sums / self.counts
+        self.whole = is_whole(columns)
+        self.points = sums if self.whole else self.means
+        self.times = np.where(self.whole, self.counts, 1).astype(np.float64)
+
+    def squared_distances(self, records: Matrix, groups: Labels) -> Matrix:
+        """Squared distance from the centroid of some groups to each of some records, one a row."""
+        times = self.times[groups, None]
+        # With s the sum of n whole records, n |x - s/n| = |n x - s| is whole.
+        offsets = times * records[:, None] - self.points[:, groups, None]
+        return squared_distances(offsets, np.zeros((len(records), 1))) / times**2
+
+
+def commensurable(found: Centroids) -> Matrix:
+    """Means times the least number that makes those of whole records whole again.
+
+    Parameters
+    ----------
+    found : Centroids
+        Centroids of groups, none of them empty.
+
     Returns
     -------
     array of shape (d, groups)
-        One centroid a column.
+        The means, all on one scale.
+
+    Examples
+    --------
+    >>> x = np.array([[0.0, 1.0, 5.0, 5.0, 6.0]])
+    >>> commensurable(Centroids(x, np.array([0, 0, 1, 1, 1]), 2))
+    array([[ 3., 32.]])
     """
-    # np.bincount adds in order, as `total` does; -1 is counted in front and dropped.
-    counts = np.bincount(labels + 1, minlength=groups + 1)[1:]
-    sums = [np.bincount(labels + 1, column, groups + 1)[1:] for column in columns]
-    means: Matrix = np.array(sums) / counts
-    return means
+    multiple = 1
+    for times in np.unique(found.times).tolist():
+        multiple = int(np.lcm(multiple, int(times)))
+        if multiple > MULTIPLE:
+            return found.means
+    scaled: Matrix = found.points * (multiple / found.times)
+    return scaled
 
 
 def sums_of_squares(columns: Matrix, members: Labels) -> Vector:
@@ -87,7 +146,7 @@ def group_sse(columns: Matrix, labels: Labels) -> Vector:
     """
     first = np.unique(labels, return_index=True)[1]
     offsets = columns - columns.take(first[labels], axis=1)
-    means = centroids(offsets, labels, len(first))
+    means = Centroids(offsets, labels, len(first)).means
     offsets -= means.take(labels, axis=1)
     squares = squared_distances(offsets, np.zeros(len(columns)))
     sums: Vector = np.bincount(labels, squares).astype(np.float64, copy=False)

@@ -34,7 +34,11 @@ class LeafPlan(Plan):
     ) -> Plan:
         """Check a call; nobody is told of the progress within a leaf."""
         plan = cls.make(method, k, **options)
-        plan = replace(plan, scale="none", weights=tuple(weights.tolist()), report=None)
+        # Zero is where it is on the scale of the table only if the table is not scaled.
+        absolute = plan.method.absolute and plan.scale == "none"
+        own = replace(plan.method, absolute=absolute)
+        weighed = tuple(weights.tolist())
+        plan = replace(plan, method=own, scale="none", weights=weighed, report=None)
         return plan.bind([columns])
 
     def mask(self, x: Matrix, factors: Vector, strata: Strata, whole: Sequence[bool] = ()) -> Any:

@@ -52,5 +52,5 @@ def dba1(x: Matrix, /, *, k: int) -> Partition:
     """
     if len(x) < 2 * k:
         return Partition.from_labels(np.zeros(len(x), dtype=np.intp))
-    columns, _ = centred(x)
+    columns = centred(x)
     return Partition.from_labels(join_leftover(columns, densest_first(columns, k)))

@@ -55,7 +55,7 @@ def dba2(x: Matrix, /, *, k: int) -> Partition:
     """
     if len(x) < 2 * k:
         return Partition.from_labels(np.zeros(len(x), dtype=np.intp))
-    columns, _ = centred(x)
+    columns = centred(x)
     groups = densest_first(columns, k)
     labels = decompose(columns, join_leftover(columns, groups), reversed(range(len(groups))))
     return Partition.from_labels(split_from(labels, 2 * k, lambda rows: mdav1(x[rows], k=k).labels))

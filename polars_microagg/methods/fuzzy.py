@@ -76,7 +76,7 @@ def fuzzy(
     >>> fuzzy(x, k=2).labels
     array([0, 0, 1, 1, 1, 2, 2])
     """
-    columns, _ = centred(x)
+    columns = centred(x)
     rng = np.random.default_rng(seed)
     tick, done = ticker("fuzzy", len(x)), 0
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from polars_microagg.kernels.distance import centred
 from polars_microagg.kernels.evolution import Evolution, evolved
-from polars_microagg.kernels.within import centroids, group_sse
+from polars_microagg.kernels.within import Centroids, commensurable, group_sse
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.partition import Labels, Matrix, Partition
 from polars_microagg.progress import steps_of, ticker
@@ -96,7 +96,7 @@ def genetic(
     n = len(x)
     if n < 2 * k:
         return Partition.from_labels(np.zeros(n, dtype=np.intp))
-    columns, _ = centred(x)
+    columns = centred(x)
     # MDAV, and as many steps for each generation of a record.
     tick = ticker("genetic", n * (generations + 1))
     with steps_of(tick):
@@ -130,7 +130,7 @@ def _macrogroups(columns: Matrix, start: Labels | None, k: int, macro: int) -> L
     """Build macrogroups; the number of that of each record."""
     if start is None:
         return mdav(columns.T, k=max(macro, 2 * k)).labels
-    means = centroids(columns, start, int(start.max()) + 1)
+    means = commensurable(Centroids(columns, start, int(start.max()) + 1))
     return mdav(means.T, k=max(macro // k, 2)).labels[start]
 
 

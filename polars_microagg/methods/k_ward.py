@@ -74,7 +74,7 @@ def k_ward(
     >>> k_ward(x, k=2).labels
     array([0, 0, 1, 1, 1, 2, 2])
     """
-    columns, _ = centred(x)
+    columns = centred(x)
     if sort == "md" and not projected:
 
         def divide(rows: Labels) -> Labels:

@@ -54,6 +54,6 @@ def mdav2(x: Matrix, /, *, k: int) -> Partition:
     array([0, 0, 0, 1, 1, 1])
     """
     labels = mdav1(x, k=k).labels
-    columns, _ = centred(x)
+    columns = centred(x)
     labels = decompose(columns, labels, worst_first(columns, labels))
     return Partition.from_labels(split_from(labels, 2 * k, lambda rows: mdav1(x[rows], k=k).labels))

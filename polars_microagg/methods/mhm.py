@@ -79,5 +79,5 @@ def mhm(x: Matrix, /, *, k: int, order: Literal["npn", "md", "mdav", "cbfs"] = "
     else:
         with steps_of(ticker("mhm", len(x))):
             labels = GROUPS[order](x, k=k).labels
-        path = through_groups(centred(x)[0], labels)
+        path = through_groups(centred(x), labels)
     return Partition.from_labels(labels_along(path, cut(x[path], k)))

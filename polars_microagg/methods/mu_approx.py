@@ -57,7 +57,7 @@ def mu_approx(x: Matrix, /, *, k: int) -> Partition:
     n = len(x)
     if n < 2 * k:
         return Partition.from_labels(np.zeros(n, dtype=np.intp))
-    labels = cut_trees(n, forest(centred(x)[0], k), k)
+    labels = cut_trees(n, forest(centred(x), k), k)
 
     def split(rows: Labels) -> Labels:
         remaining = Remaining(x[rows])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from polars_microagg.kernels.distance import squared_distances
 from polars_microagg.kernels.far_first import FarFirst
 from polars_microagg.kernels.leftover import join_leftover
 from polars_microagg.kernels.remaining import Remaining
@@ -13,7 +14,13 @@ from polars_microagg.registry import method
 __all__ = ["tfrp1"]
 
 
-@method(cite="Chang, Li and Huang (2007)", paper="002", cost="n^2/k", limit=2_000_000)
+@method(
+    cite="Chang, Li and Huang (2007)",
+    paper="002",
+    cost="n^2/k",
+    limit=2_000_000,
+    absolute=True,
+)
 def tfrp1(x: Matrix, /, *, k: int) -> Partition:
     """Group round the records farthest from two fixed points, in turns.
 
@@ -45,7 +52,8 @@ def tfrp1(x: Matrix, /, *, k: int) -> Partition:
     formed first.
 
     N_min and N_max are two numbers, taken over all attributes on the scale of the distances; a
-    minimum for each attribute does not give the printed losses.
+    minimum for each attribute does not give the printed losses. With ``scale="none"`` they are the
+    least and the greatest of the values as they are.
 
     Examples
     --------
@@ -56,7 +64,8 @@ def tfrp1(x: Matrix, /, *, k: int) -> Partition:
     if len(x) < 2 * k:
         return Partition.from_labels(np.zeros(len(x), dtype=np.intp))
     remaining = Remaining(x)
-    references = [FarFirst(remaining, extreme - remaining.centre) for extreme in (x.min(), x.max())]
+    points = [np.full(x.shape[1], extreme) for extreme in (x.min(), x.max())]
+    references = [FarFirst(remaining, squared_distances(x.T, point)) for point in points]
     groups: list[Labels] = []
     while len(remaining) >= k:
         reference = references[len(groups) % 2]

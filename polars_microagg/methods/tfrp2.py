@@ -13,7 +13,13 @@ from polars_microagg.registry import method
 __all__ = ["tfrp2"]
 
 
-@method(cite="Chang, Li and Huang (2007)", paper="002", cost="n^2/k", limit=2_000_000)
+@method(
+    cite="Chang, Li and Huang (2007)",
+    paper="002",
+    cost="n^2/k",
+    limit=2_000_000,
+    absolute=True,
+)
 def tfrp2(x: Matrix, /, *, k: int) -> Partition:
     """Group as TFRP-1 does, and dissolve groups whose records fit better into others.
 
@@ -55,6 +61,6 @@ def tfrp2(x: Matrix, /, *, k: int) -> Partition:
     array([0, 0, 0, 1, 1, 1])
     """
     labels = tfrp1(x, k=k).labels
-    columns, _ = centred(x)
+    columns = centred(x)
     labels = decompose(columns, labels, worst_first(columns, labels), most=4 * k - 1)
     return Partition.from_labels(split_from(labels, 2 * k, lambda rows: tfrp1(x[rows], k=k).labels))

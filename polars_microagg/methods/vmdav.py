@@ -68,7 +68,7 @@ def vmdav(x: Matrix, /, *, k: int, gamma: Annotated[float, Range(0)] = 0.2) -> P
     if len(x) < 2 * k:
         return Partition.from_labels(np.zeros(len(x), dtype=np.intp))
     remaining = Remaining(x)
-    far_first = FarFirst(remaining, np.zeros(x.shape[1]))
+    far_first = FarFirst(remaining, squared_distances(remaining.columns, remaining.mean()))
     groups = []
     while len(remaining) >= k:
         rows = remaining.take(far_first.row(), k)

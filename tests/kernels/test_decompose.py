@@ -9,7 +9,7 @@ from polars_microagg.kernels.decompose import decompose
 from polars_microagg.kernels.distance import centred
 from polars_microagg.kernels.split import split_from
 from polars_microagg.kernels.within import (
-    centroids,
+    Centroids,
     group_sse,
     sums_of_squares,
     worst_first,
@@ -35,7 +35,8 @@ def test_groups_are_dissolved_as_by_the_plain_version(kind: str) -> None:
     dissolved = 0
     for _ in range(60):
         n, d, size = int(rng.integers(2, 60)), int(rng.integers(1, 5)), int(rng.integers(1, 6))
-        columns, _ = centred(DRAWS[kind](rng, n, d))
+        x = DRAWS[kind](rng, n, d)
+        columns = centred(x)
         # Neighbours on the first column share a group, or groups are drawn blindly.
         rank = columns[0].argsort().argsort() if rng.random() < 0.7 else rng.permutation(n)
         labels = Partition.from_labels(rank // size).labels
@@ -43,7 +44,7 @@ def test_groups_are_dissolved_as_by_the_plain_version(kind: str) -> None:
         order = rng.permutation(len(groups))
         most = None if rng.random() < 0.5 else int(rng.integers(size, 4 * size + 1))
         found = decompose(columns, labels, order, most)
-        tuned = plain.tuned(columns.T, groups, order.tolist(), most or np.inf)
+        tuned = plain.tuned(plain.on_paper(x), groups, order.tolist(), most or np.inf)
         expected = plain.labelled(tuned, n)
         np.testing.assert_array_equal(Partition.from_labels(found).labels, expected)
         assert set(found) <= set(labels)
@@ -106,14 +107,14 @@ def test_equal_records_stay_together_and_other_labels_as_they_are() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_of_squares(kind: str) -> None:
     rng = np.random.default_rng(len(kind))
-    columns, _ = centred(DRAWS[kind](rng, 40, 3))
+    columns = centred(DRAWS[kind](rng, 40, 3))
     labels = Partition.from_labels(rng.integers(0, 9, 40)).labels
     groups = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)]
     exact = [plain.sse(columns.T, group.tolist()) for group in groups]
     assert group_sse(columns, labels) == pytest.approx(exact, rel=1e-9)
     for group, value in zip(groups, exact, strict=True):
         assert sums_of_squares(columns, group[:, None])[0] == pytest.approx(value, rel=1e-9)
-    means = centroids(columns, labels, len(groups))
+    means = Centroids(columns, labels, len(groups)).means
     for group, mean in zip(groups, means.T, strict=True):
         assert mean == pytest.approx(columns[:, group].mean(axis=1), abs=1e-9)
 

@@ -20,7 +20,7 @@ def test_each_joins_the_nearest_group_as_in_the_plain_version(kind: str) -> None
         plainly.groups = [sorted(rows.tolist()) for rows in np.array_split(order[:grouped], n // k)]
         plainly.left = sorted(order[grouped:].tolist())
         groups = [np.array(group) for group in plainly.groups]
-        found = join_leftover(np.ascontiguousarray(plainly.z.T), groups)
+        found = join_leftover(np.ascontiguousarray(plainly.z.T, dtype=np.float64), groups)
         joined = plainly.join()
         for number, group in enumerate(joined):
             assert np.flatnonzero(found == number).tolist() == sorted(group)

@@ -46,7 +46,7 @@ def test_neighbours_are_those_of_a_plain_search(kind: str) -> None:
     rng = np.random.default_rng(len(kind))
     for _ in range(12):
         n, count = int(rng.integers(6, 90)), int(rng.integers(1, 6))
-        columns, _ = centred(DRAWS[kind](rng, n, int(rng.integers(1, 5))))
+        columns = centred(DRAWS[kind](rng, n, int(rng.integers(1, 5))))
         found = Neighbours(columns, count)
         left = np.arange(n)
         before = np.full((count, n), -1)
@@ -70,7 +70,7 @@ def test_ends_are_those_of_a_plain_search(kind: str) -> None:
     rng = np.random.default_rng(len(kind))
     for _ in range(12):
         n = int(rng.integers(2, 60))
-        columns, _ = centred(DRAWS[kind](rng, n, int(rng.integers(1, 5))))
+        columns = centred(DRAWS[kind](rng, n, int(rng.integers(1, 5))))
         found = MostDistant(columns)
         left = np.arange(n)
         while len(left):
@@ -109,7 +109,7 @@ def test_few_records_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None
         search(self, rows)
 
     monkeypatch.setattr(Neighbours, "_search", counted)
-    columns, _ = centred(np.random.default_rng(0).standard_normal((1500, 4)))
+    columns = centred(np.random.default_rng(0).standard_normal((1500, 4)))
     found = Neighbours(columns, 2)
     remaining = Remaining(columns.T)
     while len(remaining) >= 6:

@@ -1,9 +1,13 @@
-"""The distance methods done plainly: every distance computed every time, by clear loops."""
+"""The distance methods done plainly: every distance computed every time, by clear loops.
+
+Whole numbers are those of Python, and means of them fractions, so that nothing is rounded.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -13,12 +17,34 @@ SAME = 1e-9
 """Sums of squares this close, relatively, are taken to be equal on paper."""
 
 
+EXACT = 2**50
+"""The library keeps all digits of sums up to here."""
+
+
+def on_paper(x: Matrix) -> Matrix:
+    """Exact numbers if all are whole multiples of a power of two; otherwise less their mean."""
+    values = np.array([[Fraction(value) for value in row] for row in x.tolist()], dtype=object)
+    unit = math.lcm(*(value.denominator for row in values for value in row))
+    whole = np.array([[int(value * unit) for value in row] for row in values], dtype=object)
+    if x.dtype == object or len(x) * np.ptp(whole, axis=0).max() <= EXACT:
+        return whole
+    centred: Matrix = x - np.cumsum(x, axis=0)[-1] / len(x)
+    return centred
+
+
+def divided(sums: Vector, count: int) -> Vector:
+    """Mean of records, as fractions if they are exact."""
+    if sums.dtype != object:
+        return sums / count
+    return np.array([Fraction(value, count) for value in sums], dtype=object)
+
+
 class Plain:
     """Records that no group has taken yet, and the groups formed so far."""
 
     def __init__(self, x: Matrix, k: int) -> None:
         self.k = k
-        self.z = x - np.cumsum(x, axis=0)[-1] / len(x)
+        self.z = on_paper(x)
         self.left = list(range(len(x)))
         self.groups: list[list[int]] = []
         self.restart()
@@ -28,7 +54,7 @@ class Plain:
         self.sum = np.cumsum(self.z[self.left], axis=0)[-1]
 
     def distance(self, row: int, point: Vector) -> float:
-        squares = 0.0
+        squares = 0
         for mine, theirs in zip(self.z[row].tolist(), point.tolist(), strict=True):
             squares += (mine - theirs) ** 2
         return squares
@@ -37,8 +63,7 @@ class Plain:
         """Mean of the records that are left: a running sum, taken afresh when half are gone."""
         if 2 * len(self.left) <= self.summed:
             self.restart()
-        mean: Vector = self.sum / len(self.left)
-        return mean
+        return divided(self.sum, len(self.left))
 
     def farthest(self, point: Vector) -> int:
         return max(self.left, key=lambda row: (self.distance(row, point), -row))
@@ -65,14 +90,13 @@ class Plain:
         group = [row]
         self.remove([row])
         while len(group) < self.k:
-            mean = np.cumsum(self.z[group], axis=0)[-1] / len(group)
+            mean = divided(np.cumsum(self.z[group], axis=0)[-1], len(group))
             group.append(self.nearest(mean, self.left))
             self.remove(group[-1:])
         self.groups.append(group)
 
     def centroid(self, group: Sequence[int]) -> Vector:
-        mean: Vector = np.cumsum(self.z[sorted(group)], axis=0)[-1] / len(group)
-        return mean
+        return divided(np.cumsum(self.z[sorted(group)], axis=0)[-1], len(group))
 
     def join(self) -> list[list[int]]:
         """Each record left over to the nearest centroid, before any is added."""
@@ -184,11 +208,13 @@ def cbfs(x: Matrix, k: int) -> Labels:
 def tfrp1(x: Matrix, k: int) -> Labels:
     if len(x) < 2 * k:
         return one_group(x)
-    plain = Plain(x, k)
-    centre = np.cumsum(x, axis=0)[-1] / len(x)
-    low, high = x.min() - centre, x.max() - centre
+    plain, values = Plain(x, k), Plain(x, k)
+    if values.z.dtype != object:
+        values.z = x
+    points = [np.full(x.shape[1], extreme) for extreme in (values.z.min(), values.z.max())]
     while len(plain.left) >= k:
-        plain.take(plain.farthest(low if len(plain.groups) % 2 == 0 else high))
+        values.left = plain.left
+        plain.take(values.farthest(points[len(plain.groups) % 2]))
     return labelled(plain.join(), len(x))
 
 
@@ -229,7 +255,7 @@ def vmdav(x: Matrix, k: int, gamma: float) -> Labels:
     if len(x) < 2 * k:
         return one_group(x)
     plain = Plain(x, k)
-    origin = np.zeros(x.shape[1])
+    origin = plain.mean()
     while len(plain.left) >= k:
         plain.take(plain.farthest(origin))
         group = plain.groups[-1]

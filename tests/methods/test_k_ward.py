@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from polars_microagg.kernels import farthest_pair, ward
 from polars_microagg.methods.k_ward import k_ward
 from polars_microagg.partition import Labels, Matrix, Partition, Vector
 from polars_microagg.registry import methods
-from tests.methods.plain import Plain, labelled
+from tests.methods.plain import Plain, divided, labelled, on_paper
 from tests.methods.test_mdav import DRAWS
 
 
@@ -19,16 +21,17 @@ class Group:
     def __init__(self, rows: list[int], mean: Vector) -> None:
         self.rows, self.mean = rows, mean
 
-    def cost(self, other: Group) -> float:
-        own, theirs = float(len(self.rows)), float(len(other.rows))
-        squares = 0.0
-        for mine, his in zip(self.mean.tolist(), other.mean.tolist(), strict=True):
-            squares += (mine - his) ** 2
-        return squares * (own * theirs / (own + theirs))
+    def cost(self, other: Group) -> float | Fraction:
+        own, theirs = len(self.rows), len(other.rows)
+        squares = sum((a - b) ** 2 for a, b in zip(self.mean, other.mean, strict=True))
+        return squares * self.share(own * theirs, own + theirs)
 
     def join(self, other: Group) -> Group:
-        share = len(other.rows) / (len(self.rows) + len(other.rows))
+        share = self.share(len(other.rows), len(self.rows) + len(other.rows))
         return Group(self.rows + other.rows, self.mean + (other.mean - self.mean) * share)
+
+    def share(self, part: int, whole: int) -> float | Fraction:
+        return Fraction(part, whole) if self.mean.dtype == object else part / whole
 
 
 def joined(groups: list[Group], k: int, near: bool) -> list[Group]:
@@ -65,13 +68,16 @@ def plain(x: Matrix, k: int, sort: int | str, projected: bool) -> Labels:
         single = [[row] for row in rows if row not in first and row not in last]
         if projected:
             single.sort(key=lambda group: (x[group[0], sort], group[0]))
-            y = x[:, [sort]]
-            groups = [
-                Group(g, y[g[0]] + sum(y[g] - y[g[0]]) / len(g)) for g in (first, *single, last)
-            ]
+            y = on_paper(x[np.ix_(rows, [sort])])
+            if y.dtype != object:
+                y = x[np.ix_(rows, [sort])]
+            at = {row: place for place, row in enumerate(rows)}
+            parts = [[at[row] for row in group] for group in (first, *single, last)]
+            means = [y[g[0]] + divided(sum(y[g] - y[g[0]]), len(g)) for g in parts]
+            groups = [Group(*pair) for pair in zip((first, *single, last), means, strict=True)]
         else:
             parts = sorted(sorted(g) for g in (first, *single, last))
-            groups = [Group(g, np.cumsum(z[g], axis=0)[-1] / len(g)) for g in parts]
+            groups = [Group(g, divided(np.cumsum(z[g], axis=0)[-1], len(g))) for g in parts]
         waiting += [group.rows for group in joined(groups, k, projected)]
     return labelled(done, len(x))
 

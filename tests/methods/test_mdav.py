@@ -13,6 +13,7 @@ from polars_microagg.kernels import nearest, remaining, search
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.partition import Labels, Matrix, Partition, Vector
 from polars_microagg.registry import methods
+from tests.methods.plain import divided, on_paper
 from tests.reference import loss, reference
 
 
@@ -21,7 +22,7 @@ class PlainMdav:
 
     def __init__(self, x: Matrix, k: int) -> None:
         self.k = k
-        self.z = x - np.cumsum(x, axis=0)[-1] / len(x)
+        self.z = on_paper(x)
         self.left = np.arange(len(x))
         self.groups: list[Labels] = []
         self.restart()
@@ -31,10 +32,7 @@ class PlainMdav:
         self.sum = np.cumsum(self.z[self.left], axis=0)[-1]
 
     def distances(self, point: Vector) -> Vector:
-        distances: Vector = np.zeros(len(self.left))
-        for j, coordinate in enumerate(point):
-            distances = distances + (self.z[self.left, j] - coordinate) ** 2
-        return distances
+        return sum((self.z[self.left, j] - value) ** 2 for j, value in enumerate(point))
 
     def farthest(self, point: Vector) -> int:
         return int(self.left[np.argmax(self.distances(point))])
@@ -42,8 +40,7 @@ class PlainMdav:
     def mean(self) -> Vector:
         if 2 * len(self.left) <= self.summed:
             self.restart()
-        mean: Vector = self.sum / len(self.left)
-        return mean
+        return divided(self.sum, len(self.left))
 
     def take(self, row: int) -> None:
         distances = self.distances(self.z[row])

@@ -39,7 +39,7 @@ def plain(x: Matrix, k: int, resort: bool, constant: bool) -> Labels:
         group = [row]
         left.remove([row])
         while len(group) < k:
-            mean = np.cumsum(left.z[group], axis=0)[-1] / len(group)
+            mean = left.centroid(sorted(group))
             group.append(left.nearest(mean, [other for other in left.left if other != spared]))
             left.remove(group[-1:])
         left.groups.append(group)
