@@ -78,6 +78,13 @@ def register(people, tmp_path):
     return tmp_path / "r.duckdb"
 
 
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    """Wait for a file in use only a moment."""
+    monkeypatch.setattr("polars_microagg.release.located.WAIT", 0.3)
+
+
+
 @pytest.mark.parametrize("case", SOURCES)
 def test_a_source_is_told_why(case, register, tmp_path, microagg, monkeypatch):
     name, prepare, code, text = SOURCES[case]
