@@ -18,7 +18,7 @@ __all__ = ["CHOICES", "COMMON", "check_option", "group_size", "whole_number"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "scale": tuple(SCALES),
-    "center": tuple(CENTRES),
+    "center": CENTRES,
     "nulls": ("raise", "impute", "pattern"),
     "small_strata": ("raise", "null", "drop"),
     "dtype": ("keep", "float"),

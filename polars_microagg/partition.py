@@ -8,7 +8,17 @@ from typing import Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Labels", "Masked", "Matrix", "Partition", "Strata", "ValueMasking", "Vector"]
+__all__ = [
+    "Centres",
+    "Labels",
+    "Masked",
+    "Matrix",
+    "Members",
+    "Partition",
+    "Strata",
+    "ValueMasking",
+    "Vector",
+]
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
 """Float64 array of shape (n, p), Fortran order: one record a row."""
@@ -167,15 +177,49 @@ class Strata:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Masked:
-    """Masked values of some columns, before they are put in their own types.
+class Members:
+    """Rows whose values make centres: `order` lists them centre by centre, `sizes` counts them."""
 
-    Record i takes row ``labels[i]`` of the table of centres, or null where that is -1. A centre
-    is the original value in row ``anchors[g, j]`` plus ``differences[g, j]``; an anchor of -1
-    means null, and where `anchors` is None the differences are the values themselves.
+    order: Labels
+    sizes: Labels
+
+    @classmethod
+    def of(cls, rows: Labels, labels: Labels, groups: int) -> Self:
+        """List rows by their groups, of which some may be empty.
+
+        Examples
+        --------
+        >>> members = Members.of(np.array([3, 5, 6]), np.array([2, 0, 2]), 3)
+        >>> members.order, members.sizes
+        (array([5, 3, 6]), array([1, 0, 2]))
+        """
+        order: Labels = rows[np.argsort(labels, kind="stable")]
+        return cls(order, np.bincount(labels, minlength=groups).astype(np.intp))
+
+    @property
+    def starts(self) -> Labels:
+        """Position in `order` at which each centre starts."""
+        starts: Labels = np.cumsum(self.sizes) - self.sizes
+        return starts
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Centres:
+    """Centres of one column, not yet computed: record i takes centre ``labels[i]``, -1 is null."""
+
+    labels: Labels
+    members: Members
+    how: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Masked:
+    """Masked values of some columns, before they are computed in their own types.
+
+    `labels` are the groups of the records, -1 for none. `values` has, for each column, centres
+    of groups, or one value a record: whole steps of a column that is emitted in such, NaN for null.
     """
 
     columns: tuple[str, ...]
     labels: Labels
-    anchors: Labels | None
-    differences: Matrix
+    values: tuple[Centres | Vector, ...]

@@ -16,7 +16,7 @@ from polars_microagg.errors import (
     UnknownMethodError,
 )
 from polars_microagg.kernels.cells import cells
-from polars_microagg.kernels.centre import centres, fill_empty
+from polars_microagg.kernels.centre import centres
 from polars_microagg.kernels.missing import completed
 from polars_microagg.kernels.refine import refined
 from polars_microagg.kernels.scale import scaled
@@ -188,20 +188,8 @@ class Plan:
                 yield from self._mask_cells(block, x[:, here], factors[here], strata, whole[here])
             else:
                 labels, groups = self._labels(block, x[:, here], factors[here], strata)
-                anchors, differences = self._centres(x[:, here], labels, groups)
-                if self.nulls == "impute" and (anchors < 0).any():
-                    stratum = strata.numbers(len(x))
-                    wide = self._centres(x[:, here], stratum, len(strata.sizes))
-                    fill_empty(anchors, differences, labels, stratum, wide)
-                yield Masked(block, labels, anchors, differences)
-
-    def _centres(self, x: Matrix, labels: Labels, groups: int) -> tuple[Labels, Matrix]:
-        if labels.size and labels.min() >= 0:
-            return centres(x, labels, groups, self.center)
-        rows = np.flatnonzero(labels >= 0)
-        anchors, differences = centres(x[rows], labels[rows], groups, self.center)
-        anchors[anchors >= 0] = rows[anchors[anchors >= 0]]
-        return anchors, differences
+                wide = strata if self.nulls == "impute" else None
+                yield Masked(block, labels, centres(x[:, here], labels, groups, self.center, wide))
 
     def _labels(
         self, block: tuple[str, ...], x: Matrix, factors: Vector, strata: Strata
@@ -300,10 +288,10 @@ class Plan:
         parts = self.patterns(x, strata)
         self._refuse_too_many(int(parts.sizes.max(initial=0)))
         rows = parts.only(~_without_values(x[parts.firsts])).rows()
-        anchors, differences = cells(x, factors, whole, rows, masked)
-        for j, name in enumerate(block):
-            labels = np.where(anchors[:, j] < 0, -1, np.arange(len(x)))
-            yield Masked((name,), labels, anchors[:, j : j + 1], differences[:, j : j + 1])
+        values = cells(x, factors, whole, rows, masked)
+        labels = np.arange(len(x))
+        for name, column in zip(block, values.T, strict=True):
+            yield Masked((name,), np.where(np.isnan(column), -1, labels), (column,))
 
 
 def _without_values(x: Matrix) -> npt.NDArray[np.bool_]:

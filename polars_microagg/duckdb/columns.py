@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.errors import MissingValuesError, NotNumericError
-from polars_microagg.kernels.centre import rint_half_even
-from polars_microagg.partition import Labels, Masked, Strata, Vector
+from polars_microagg.kernels.cells import real_cells, whole_cells
+from polars_microagg.kernels.centre import real_centres, whole_centres
+from polars_microagg.kernels.exact_mean import Real
+from polars_microagg.partition import Centres, Labels, Masked, Strata, Vector
 
 __all__ = ["ENDLESS", "Column", "Emitted", "decimal", "emit", "lane_of", "outline", "value_pair"]
 
@@ -126,6 +128,13 @@ class Column:
         low, high = self.bounds()
         return low >= -EXACT and high <= EXACT
 
+    def steps(self) -> Numbers:
+        """Whole steps as integers: of 64 bits, or Python's where those do not reach."""
+        if self.values.dtype != np.float64:
+            return self.values
+        values = self.values if self.absent is None else np.where(self.absent, 0, self.values)
+        return values.astype(np.int64)
+
     def take(self, rows: Labels) -> Self:
         """Pick records."""
         absent = None if self.absent is None else self.absent[rows]
@@ -224,62 +233,49 @@ def emit(column: Column, masked: Masked, j: int, dtype: str) -> Emitted:
 
     Examples
     --------
-    >>> centre = Masked(("a",), np.array([0, 0]), np.array([[0]]), np.array([[0.5]]))
-    >>> emit(Column("a", "BIGINT", np.array([7, 8])), centre, 0, "keep").values
+    >>> from polars_microagg.partition import Members
+    >>> members = Members(np.array([0, 1]), np.array([2]))
+    >>> centre = Centres(np.array([0, 0]), members, "mean")
+    >>> masked = Masked(("a",), np.array([0, 0]), (centre,))
+    >>> emit(Column("a", "BIGINT", np.array([7, 8])), masked, 0, "keep").values
     array([8, 8])
     """
-    differences = masked.differences[:, j]
-    labels, absent = masked.labels, masked.labels < 0
-    base = np.zeros(len(differences), dtype=np.float64 if column.floats else np.int64)
-    if masked.anchors is not None:
-        anchors = masked.anchors[:, j]
-        base = column.values[np.maximum(anchors, 0)]
-        base = np.where(anchors < 0, np.zeros_like(base), base)
-        absent = absent | _each(anchors < 0, labels)
+    chosen, labels = masked.values[j], masked.labels
+    if isinstance(chosen, Centres):
+        labels = chosen.labels
+    absent = labels < 0
     if column.floats or dtype == "float":
-        lane, table = "d", _floats(column, base, differences, dtype)
+        lane, table = "d", _floats(column, chosen, dtype)
     else:
-        lane, table = _whole(column, base, differences)
+        lane, table = _whole(column, chosen)
     return Emitted(lane, _each(table, labels), absent if absent.any() else None)
 
 
 def _each(table: Numbers, labels: Labels) -> Numbers:
-    """The entry of each record's group; anything where the label is -1."""
+    """The entry of each record's centre; anything where the label is -1."""
     return table[labels] if len(table) else np.zeros(len(labels), dtype=table.dtype)
 
 
-def _floats(column: Column, base: Numbers, differences: Vector, dtype: str) -> Vector:
-    if not column.floats and column.scale:
-        # Division of Python's integers is correctly rounded whatever their size.
-        step = 10**column.scale
-        small = column.exact() and column.scale <= 22
-        base = (
-            base / step if small else np.array([b / step for b in base.tolist()], dtype=np.float64)
-        )
-    table = base.astype(np.float64) + differences * column.unit
-    narrow = column.type_ == "FLOAT" and dtype == "keep"
-    return table.astype(np.float32).astype(np.float64) if narrow else table
+def _floats(column: Column, chosen: Centres | Vector, dtype: str) -> Vector:
+    real: Real = np.float32 if column.type_ == "FLOAT" and dtype == "keep" else np.float64
+    if not isinstance(chosen, Centres):
+        return real_cells(chosen, real)
+    if column.floats:
+        return real_centres(column.values, chosen, dtype=real)
+    return real_centres(column.steps(), chosen, 10**column.scale)
 
 
-def _whole(column: Column, base: Numbers, differences: Vector) -> tuple[str, Numbers]:
+def _whole(column: Column, chosen: Centres | Vector) -> tuple[str, Numbers]:
     """Round to whole steps of the type, and write them for the lane that takes them."""
-    low, high = column.bounds()
     lane = lane_of(column.type_)
-    if column.exact():
-        start = base.astype(np.int64)
-        steps: Numbers = start + rint_half_even(start % 2 != 0, differences).astype(np.int64)
-        steps = np.clip(steps, low, high)
+    if isinstance(chosen, Centres):
+        steps = whole_centres(column.steps(), chosen)
     else:
-        # Sums past 64 bits are exact as Python integers; there is one per group, not per record.
-        start = base.tolist()
-        odd = np.array([value % 2 != 0 for value in start], dtype=np.bool_)
-        rounded = rint_half_even(odd, differences)
-        sums = [min(max(a + int(b), low), high) for a, b in zip(start, rounded, strict=True)]
-        steps = np.array(sums, dtype=np.int64 if lane == "i" else object)
+        steps = whole_cells(chosen, *column.bounds())
     if lane == "d":
         return lane, steps / 10**column.scale
     if lane == "i":
-        return lane, steps
+        return lane, steps.astype(np.int64)
     write = _clock if column.type_ == "TIME_NS" else _digits
     return lane, np.array([write(step, column.scale) for step in steps.tolist()], dtype=object)
 

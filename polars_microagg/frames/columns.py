@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.errors import MissingValuesError, NotNumericError
-from polars_microagg.kernels.centre import rint_half_even
-from polars_microagg.partition import Labels, Masked, Strata, Vector
+from polars_microagg.kernels.cells import real_cells, whole_cells
+from polars_microagg.kernels.centre import real_centres, whole_centres
+from polars_microagg.kernels.exact_mean import Real
+from polars_microagg.partition import Centres, Labels, Masked, Strata, Vector
 
 __all__ = ["can_mask", "emit", "numbers", "refuse", "require", "type_name", "unit", "values"]
 
 EXACT = 2**53
 """Integers up to this size are exact in float64."""
+
+REALS: dict[Any, Real] = {
+    pl.Float16: np.float16,
+    pl.Float32: np.float32,
+    pl.Float64: np.float64,
+}
+"""Floats that centres are rounded to."""
 
 
 def can_mask(dtype: pl.DataType) -> bool:
@@ -22,9 +33,13 @@ def can_mask(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype.is_temporal()
 
 
+def _scale(dtype: pl.DataType) -> int:
+    return dtype.scale if isinstance(dtype, pl.Decimal) else 0
+
+
 def unit(dtype: pl.DataType) -> float:
     """Size of one step of the integers behind a type."""
-    return 10.0**-dtype.scale if isinstance(dtype, pl.Decimal) else 1.0
+    return 10.0 ** -_scale(dtype)
 
 
 def require(column: pl.Series, name: str, nulls: str) -> None:
@@ -144,15 +159,14 @@ def emit(column: pl.Series, masked: Masked, j: int, dtype: pl.DataType) -> pl.Se
     polars.Series
         One value a record; null where the label is -1 or the group has no value.
     """
-    differences = masked.differences[:, j]
-    anchor = None
-    if masked.anchors is not None:
-        anchor = column.gather(_index(masked.anchors[:, j]))
+    chosen, labels = masked.values[j], masked.labels
+    if isinstance(chosen, Centres):
+        labels = chosen.labels
     if column.dtype.is_float() or dtype != column.dtype:
-        table = _as_float(anchor, differences, unit(column.dtype), dtype)
+        table = _as_float(column, chosen, dtype)
     else:
-        table = _as_whole(column, anchor, differences)
-    return table.gather(_index(masked.labels)).alias(column.name)
+        table = _as_whole(column, chosen)
+    return table.gather(_index(labels)).alias(column.name)
 
 
 def _index(rows: Labels) -> pl.Series:
@@ -163,36 +177,38 @@ def _index(rows: Labels) -> pl.Series:
     return index.set(pl.Series(rows < 0), None)
 
 
-def _as_float(
-    anchor: pl.Series | None, differences: Vector, step: float, dtype: pl.DataType
-) -> pl.Series:
-    if anchor is None:
-        return pl.Series(differences * step).cast(dtype)
-    return (anchor.cast(pl.Float64) + pl.Series(differences * step)).cast(dtype)
+def _as_float(column: pl.Series, chosen: Centres | Vector, dtype: pl.DataType) -> pl.Series:
+    real = REALS[dtype]
+    if not isinstance(chosen, Centres):
+        table = real_cells(chosen, real)
+    elif column.dtype.is_float():
+        table = real_centres(column.cast(pl.Float64).to_numpy(), chosen, dtype=real)
+    else:
+        table = real_centres(_steps(column), chosen, 10 ** _scale(column.dtype))
+    return pl.Series(table).cast(dtype)
 
 
-def _as_whole(column: pl.Series, anchor: pl.Series | None, differences: Vector) -> pl.Series:
-    """Round to whole steps of the type and put them back into it."""
+def _as_whole(column: pl.Series, chosen: Centres | Vector) -> pl.Series:
+    """Whole steps of the type, put back into it."""
     physical = column.to_physical()
     low, high = _bounds(physical)
-    start = (
-        pl.zeros(len(differences), pl.Int64, eager=True) if anchor is None else anchor.to_physical()
-    )
-    absent = start.is_null()
-    if low >= -EXACT and high <= EXACT:
-        base = start.fill_null(0).cast(pl.Int64).to_numpy()
-        steps = base + rint_half_even(base % 2 != 0, differences).astype(np.int64)
-        whole = pl.Series(np.clip(steps, low, high))
+    if isinstance(chosen, Centres):
+        found = whole_centres(_steps(column), chosen)
     else:
-        # Sums past 64 bits are exact as Python integers; there is one per group, not per record.
-        exact = start.fill_null(0).to_list()
-        odd = np.array([value % 2 != 0 for value in exact], dtype=np.bool_)
-        rounded = rint_half_even(odd, differences)
-        sums = [min(max(a + int(b), low), high) for a, b in zip(exact, rounded, strict=True)]
-        whole = pl.Series(sums, dtype=pl.Int128 if high < 2**127 else pl.UInt128)
-    if absent.any():
-        whole = whole.set(absent, None)
-    return _typed(whole, column.dtype, physical.dtype)
+        found = whole_cells(chosen, low, high)
+    if found.dtype == np.int64:
+        return _typed(pl.Series(found), column.dtype, physical.dtype)
+    wide = pl.Int128 if high < 2**127 else pl.UInt128
+    return _typed(pl.Series(found.tolist(), dtype=wide), column.dtype, physical.dtype)
+
+
+def _steps(column: pl.Series) -> npt.NDArray[Any]:
+    """Whole steps of a type: 64-bit integers, or Python's where those do not reach."""
+    physical = column.to_physical().fill_null(0)
+    low, high = _bounds(physical)
+    if low >= -(2**63) and high < 2**63:
+        return physical.cast(pl.Int64).to_numpy()
+    return np.array(physical.to_list(), dtype=object)
 
 
 def _typed(whole: pl.Series, dtype: pl.DataType, physical: pl.DataType) -> pl.Series:

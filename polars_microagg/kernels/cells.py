@@ -1,54 +1,22 @@
-"""Masked values of single cells, told as differences from original ones."""
+"""Masked values of single cells."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from polars_microagg.kernels.exact_mean import Real
     from polars_microagg.partition import Labels, Matrix, Vector
 
-__all__ = ["anchored", "cells"]
+__all__ = ["cells", "real_cells", "whole_cells"]
 
-
-def anchored(original: Vector, masked: Vector, *, inside: bool = False) -> tuple[Labels, Vector]:
-    """Find the nearest original value of each masked one, and the difference from it.
-
-    Parameters
-    ----------
-    original : array of shape (n,)
-        Values of a column, n >= 1.
-    masked : array of shape (n,)
-        Masked values.
-    inside : bool
-        Whether what lies beyond the range of the column is brought back to its ends.
-
-    Returns
-    -------
-    anchors : array of shape (n,)
-        Positions of the nearest original values, of equally near ones the smaller.
-    differences : array of shape (n,)
-        Masked value less original one.
-
-    Examples
-    --------
-    >>> anchored(np.array([5.0, 1.0, 9.0]), np.array([2.0, 8.5, 11.0]))
-    (array([1, 2, 2]), array([ 1. , -0.5,  2. ]))
-    """
-    order = np.argsort(original, kind="stable")
-    ranked = original[order]
-    if inside:
-        masked = np.clip(masked, ranked[0], ranked[-1])
-    above = np.minimum(ranked.searchsorted(masked), len(ranked) - 1)
-    # The first of its equals, so that equal masked values are the same in every respect.
-    below = ranked.searchsorted(ranked[np.maximum(above - 1, 0)])
-    # Halves do not overflow.
-    nearer = masked / 2 - ranked[below] / 2 <= np.abs(ranked[above] / 2 - masked / 2)
-    anchors = order[np.where(nearer, below, above)]
-    return anchors, masked - original[anchors]
+EXACT = 2**53
+"""Integers up to this size are exact in float64."""
 
 
 def cells(
@@ -57,7 +25,7 @@ def cells(
     whole: Sequence[bool],
     strata: Iterable[Labels],
     mask: Callable[[Matrix], Matrix],
-) -> tuple[Labels, Matrix]:
+) -> Matrix:
     """Mask the values that are present, stratum by stratum.
 
     Parameters
@@ -76,25 +44,54 @@ def cells(
 
     Returns
     -------
-    anchors : array of shape (n, p)
-        Row with the nearest original value of the same column and stratum; -1 where there is none.
-    differences : array of shape (n, p)
-        Masked value less that one, in steps.
+    array of shape (n, p)
+        Masked values, NaN where there is none: in steps where `whole`, not yet rounded, else in
+        original units.
 
     Examples
     --------
     >>> x = np.array([[5.0], [9.0]])
-    >>> cells(x, np.ones(1), [True], [np.array([0, 1])], lambda part: part * 0 + 6)[1].tolist()
-    [[1.0], [1.0]]
+    >>> cells(x, np.ones(1), [True], [np.array([0, 1])], lambda part: part * 0 + 6).tolist()
+    [[6.0], [6.0]]
     """
-    anchors = np.full(x.shape, -1, dtype=np.intp, order="F")
-    differences = np.zeros(x.shape, order="F")
+    values = np.full(x.shape, np.nan, order="F")
     for rows in strata:
         present = np.flatnonzero(~np.isnan(x[rows[0]]))
         part = x[np.ix_(rows, present)]
-        masked = mask(part * factors[present]) / factors[present]
-        for column, j in enumerate(present):
-            inside = bool(whole) and whole[int(j)]
-            found = anchored(part[:, column], masked[:, column], inside=inside)
-            anchors[rows, j], differences[rows, j] = rows[found[0]], found[1]
-    return anchors, differences
+        masked = mask(part * factors[present])
+        steps = np.array([bool(whole) and whole[int(j)] for j in present], dtype=np.bool_)
+        # A value of another column may be more steps than there are numbers.
+        with np.errstate(over="ignore"):
+            counted = masked[:, steps] / factors[present[steps]]
+        masked[:, steps] = np.clip(counted, part[:, steps].min(axis=0), part[:, steps].max(axis=0))
+        values[np.ix_(rows, present)] = masked
+    return values
+
+
+def real_cells(values: Vector, dtype: Real) -> Vector:
+    """Round masked values to floats of a size, the largest of which is the limit; never -0.
+
+    Examples
+    --------
+    >>> real_cells(np.array([1e308, -0.0]), np.float32)
+    array([3.40282347e+38, 0.00000000e+00])
+    """
+    limit = float(np.finfo(dtype).max)
+    rounded: Vector = np.clip(values, -limit, limit).astype(dtype).astype(np.float64)
+    return rounded + 0.0
+
+
+def whole_cells(values: Vector, low: int, high: int) -> npt.NDArray[Any]:
+    """Round masked values to whole steps from `low` to `high`, halves to even; anything for NaN.
+
+    Examples
+    --------
+    >>> whole_cells(np.array([1.5, 2.5, 9.0]), 0, 7)
+    array([2, 2, 7])
+    """
+    rounded = np.rint(np.where(np.isnan(values), low, values))
+    if low >= -EXACT and high <= EXACT:
+        return np.clip(rounded, low, high).astype(np.int64)
+    # The ends of wide types are no doubles, so they are compared as Python's integers.
+    whole = np.frompyfunc(int, 1, 1)(rounded)
+    return np.asarray(np.minimum(np.maximum(whole, low), high), dtype=object)

@@ -1,160 +1,190 @@
-"""Centres of groups, kept as an anchor record and a difference from it."""
+"""Centres of groups: which records make them, and their values, rounded once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from polars_microagg.partition import Labels, Matrix, Vector
+from polars_microagg.kernels.exact_mean import Real, float_means
+from polars_microagg.partition import Centres, Labels, Matrix, Members, Strata, Vector
 
-__all__ = ["CENTRES", "centres", "fill_empty", "rint_half_even"]
+__all__ = ["CENTRES", "centres", "real_centres", "whole_centres"]
 
-HUGE = 2.0**960
-"""Sums of differences of values up to this size do not overflow."""
+Numbers = npt.NDArray[Any]
+"""Doubles, 64-bit integers, or Python integers as objects."""
 
+CENTRES = ("mean", "median")
+"""Values of `center`."""
 
-def _mean(values: Vector, labels: Labels, groups: int) -> Vector:
-    sizes = np.bincount(labels, minlength=groups)
-    means: Vector = np.bincount(labels, values, groups) / np.maximum(sizes, 1)
-    return means
-
-
-def _median(values: Vector, labels: Labels, groups: int) -> Vector:
-    order = np.lexsort((values, labels))
-    sizes = np.bincount(labels, minlength=groups)
-    start = np.cumsum(sizes) - sizes
-    ranked = np.append(values[order], 0.0)
-    low = ranked[start + np.maximum(sizes - 1, 0) // 2]
-    medians: Vector = low + (ranked[start + sizes // 2] - low) / 2
-    return medians
+EXACT = 2**53
+"""Integers up to this size are exact in float64."""
 
 
-CENTRES: dict[str, Callable[[Vector, Labels, int], Vector]] = {"mean": _mean, "median": _median}
-
-
-def centres(x: Matrix, labels: Labels, groups: int, how: str) -> tuple[Labels, Matrix]:
-    """Find the centre of each group, column by column.
-
-    A centre is the value of its anchor, the first record of the group with a value in that
-    column, plus a difference. Differences are exact where the values themselves would lose
-    digits (large offsets, 64-bit integers), and a constant group keeps its value to the bit.
+def centres(
+    x: Matrix, labels: Labels, groups: int, how: str, strata: Strata | None = None
+) -> tuple[Centres, ...]:
+    """Find the records that make the centre of each group, column by column.
 
     Parameters
     ----------
     x : array of shape (n, p)
-        Values in original units, NaN where absent.
+        Values, NaN where absent.
     labels : array of shape (n,)
-        Group of each record, 0 to groups-1.
+        Group of each record, 0 to groups-1; -1 if it has none.
     groups : int
         Number of groups.
     how : {"mean", "median"}
         Which centre.
+    strata : Strata, optional
+        Strata of the records: a group without any value in a column takes the centre of its stratum
+        there. Without them it has none.
 
     Returns
     -------
-    anchors : array of shape (groups, p)
-        Row of the anchor, -1 where the group has no value in the column.
-    differences : array of shape (groups, p)
-        Centre minus anchor.
+    tuple of Centres
+        One for each column.
 
     Examples
     --------
-    >>> centres(np.array([[5.0], [6.0], [8.0]]), np.array([0, 0, 1]), 2, "mean")
-    (array([[0],
-           [2]]), array([[0.5],
-           [0. ]]))
+    >>> found = centres(np.array([[5.0], [6.0], [8.0]]), np.array([0, 0, 1]), 2, "mean")
+    >>> found[0].members.order, found[0].members.sizes
+    (array([0, 1, 2]), array([2, 1]))
     """
-    n, p = x.shape
-    anchors = np.full((groups, p), -1, dtype=np.intp, order="F")
-    differences = np.zeros((groups, p), order="F")
-    for j in range(p):
-        rows = np.arange(n)
-        if np.isnan(x[:, j]).any():
-            rows = np.flatnonzero(~np.isnan(x[:, j]))
-        here, values = labels[rows], x[rows, j]
-        # The last assignment wins, so walking backwards leaves the first row of each group.
-        anchors[here[::-1], j] = rows[::-1]
-        anchor = x[np.maximum(anchors[:, j], 0), j]
-        if np.abs(values).max(initial=0.0) > HUGE:
-            anchors[:, j], differences[:, j] = _huge(x[:, j], rows, here, anchors[:, j], how)
-        else:
-            differences[:, j] = CENTRES[how](values - anchor[here], here, groups)
-    return anchors, differences
+    rows = np.flatnonzero(labels >= 0)
+    whole = Members.of(rows, labels[rows], groups)
+    found = []
+    for j in range(x.shape[1]):
+        absent = np.isnan(x[rows, j])
+        members, own = whole, labels
+        if absent.any():
+            here = rows[~absent]
+            members = Members.of(here, labels[here], groups)
+            empty = (labels >= 0) & (members.sizes == 0)[labels]
+            if empty.any():
+                members, own = _filled(members, labels, empty, here, strata)
+        found.append(Centres(own, members, how))
+    return tuple(found)
 
 
-def _huge(
-    column: Vector, rows: Labels, labels: Labels, anchors: Labels, how: str
-) -> tuple[Labels, Vector]:
-    """Anchors and differences of groups whose values are too large to be subtracted as they are."""
-    values, groups = column[rows], len(anchors)
-    top = np.zeros(groups)
-    np.maximum.at(top, labels, np.abs(values))
-    unit = np.where(top > HUGE, 2.0**-64, 1.0)
-
-    def difference(anchors: Labels) -> Vector:
-        anchor = column[np.maximum(anchors, 0)] * unit
-        return values * unit[labels] - anchor[labels]
-
-    centre = CENTRES[how](difference(anchors), labels, groups)
-    # From one end of the range of doubles to the other a difference overflows; from the value
-    # nearest to the centre it does not.
-    gap = np.where(top > HUGE, 1.0, 0.0)[labels] * np.abs(difference(anchors) - centre[labels])
-    nearest = np.argsort(gap, kind="stable")[::-1]
-    anchors = anchors.copy()
-    anchors[labels[nearest]] = rows[nearest]
-    return anchors, CENTRES[how](difference(anchors), labels, groups) / unit
-
-
-def fill_empty(
-    anchors: Labels,
-    differences: Matrix,
+def _filled(
+    members: Members,
     labels: Labels,
-    stratum: Labels,
-    wide: tuple[Labels, Matrix],
-) -> None:
-    """Give a group without any value in a column the centre of its stratum there, in place.
-
-    Parameters
-    ----------
-    anchors, differences : array of shape (groups, p)
-        Centres of the groups.
-    labels : array of shape (n,)
-        Group of each record; -1 if it has none.
-    stratum : array of shape (n,)
-        Stratum of each record.
-    wide : tuple of array of shape (strata, p)
-        Centres of the strata.
-    """
-    of = np.empty(len(anchors), dtype=np.intp)
-    of[labels[labels >= 0]] = stratum[labels >= 0]
-    empty = anchors < 0
-    anchors[empty], differences[empty] = wide[0][of][empty], wide[1][of][empty]
+    empty: npt.NDArray[np.bool_],
+    rows: Labels,
+    strata: Strata | None,
+) -> tuple[Members, Labels]:
+    """Send the records of empty groups to the centres of their strata, which are put last."""
+    if strata is None:
+        return members, np.where(empty, -1, labels)
+    stratum = strata.numbers(len(labels))
+    wide = Members.of(rows, stratum[rows], len(strata.sizes))
+    instead = np.where((wide.sizes > 0)[stratum], len(members.sizes) + stratum, -1)
+    order = np.concatenate([members.order, wide.order])
+    sizes = np.concatenate([members.sizes, wide.sizes])
+    return Members(order, sizes), np.where(empty, instead, labels)
 
 
-def rint_half_even(
-    anchor_is_odd: np.ndarray[tuple[int], np.dtype[np.bool_]], difference: Vector
+def _middle(values: Numbers, members: Members) -> Members:
+    """Keep the middle one or two of the members of each centre, by value."""
+    by_value = np.argsort(values[members.order], kind="stable")
+    centre = np.repeat(np.arange(len(members.sizes)), members.sizes)[by_value]
+    order = members.order[by_value[np.argsort(centre, kind="stable")]]
+    some = members.sizes > 0
+    low = (members.starts + (members.sizes - 1) // 2)[some]
+    high = (members.starts + members.sizes // 2)[some]
+    both = np.column_stack([low, high]).ravel()
+    return Members(order[both], np.where(some, 2, 0))
+
+
+def real_centres(
+    values: Numbers, centres: Centres, divisor: int = 1, dtype: Real = np.float64
 ) -> Vector:
-    """Round anchor + difference to the nearest integer, halves to even, as a difference.
+    """Compute centres as floats: each is the exact one, rounded once, halves to even.
 
     Parameters
     ----------
-    anchor_is_odd : array of shape (g,)
-        Whether the integer that the difference is added to is odd.
-    difference : array of shape (g,)
-        Differences from it.
+    values : array of shape (n,)
+        Doubles, or whole steps.
+    centres : Centres
+        Which records make them.
+    divisor : int
+        Steps in one unit.
+    dtype : type
+        Floats that doubles are rounded to.
 
     Returns
     -------
-    array of shape (g,)
-        Whole differences.
+    array of shape (centres,)
+        Doubles; anything where there are no members.
 
     Examples
     --------
-    >>> rint_half_even(np.array([False, True, True]), np.array([0.5, 0.5, -0.5]))
-    array([ 0.,  1., -1.])
+    >>> members = Members(np.array([0, 1]), np.array([2]))
+    >>> steps = Centres(np.array([0, 0]), members, "mean")
+    >>> real_centres(np.array([2**60, 2**60 + 1]), steps, 10).tolist()
+    [1.152921504606847e+17]
     """
-    whole = np.floor(difference)
-    half = difference - whole == 0.5
-    odd = np.mod(whole, 2) != 0
-    return np.where(half, whole + (odd != anchor_is_odd), np.rint(difference))
+    members = centres.members if centres.how == "mean" else _middle(values, centres.members)
+    if values.dtype == np.float64:
+        return float_means(values, members, dtype)
+    sums, base = _sums(values, members)
+    counts = np.maximum(members.sizes, 1)
+    largest = int(counts.max(initial=1)) * divisor
+    small = base == 0 and sums.dtype == np.int64 and largest <= EXACT
+    if small and np.abs(sums).max(initial=0) <= EXACT:
+        return np.asarray(sums / (counts * divisor), dtype=np.float64)
+    # Division of Python's integers is correctly rounded; there is one per group, not per record.
+    pairs = zip(sums.tolist(), counts.tolist(), strict=True)
+    return np.array([(total + base * n) / (n * divisor) for total, n in pairs], dtype=np.float64)
+
+
+def whole_centres(values: Numbers, centres: Centres) -> Numbers:
+    """Compute centres in whole steps: each is the exact one, rounded once, halves to even.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Whole steps.
+    centres : Centres
+        Which records make them.
+
+    Returns
+    -------
+    array of shape (centres,)
+        64-bit integers, or Python's where the values are such; anything where there are no members.
+
+    Examples
+    --------
+    >>> members = Members(np.array([0, 1, 2]), np.array([2, 1]))
+    >>> whole_centres(np.array([2, 3, 9]), Centres(np.array([0, 0, 1]), members, "mean"))
+    array([2, 9])
+    """
+    members = centres.members if centres.how == "mean" else _middle(values, centres.members)
+    sums, base = _sums(values, members)
+    counts = np.maximum(members.sizes, 1)
+    steps = sums // counts
+    twice = 2 * (sums - steps * counts)
+    steps = steps + ((twice > counts) | ((twice == counts) & (steps % 2 != 0)))
+    # The base is even, so that halves go to the same side with it and without.
+    return np.asarray(steps + base).astype(values.dtype)
+
+
+def _sums(values: Numbers, members: Members) -> tuple[Numbers, int]:
+    """Exact sums of whole numbers counted from an even base, and this base."""
+    ranked, base = values[members.order], 0
+    sums = np.zeros(len(members.sizes), dtype=values.dtype)
+    some = members.sizes > 0
+    if not some.any():
+        return sums, base
+    if values.dtype == np.int64:
+        low, high, most = int(ranked.min()), int(ranked.max()), int(members.sizes.max())
+        if max(-low, high) * most >= 2**62:
+            if (high - low + 1) * most < 2**62:
+                base = low - low % 2
+                ranked = ranked - base
+            else:
+                ranked, sums = ranked.astype(object), sums.astype(object)
+    sums[some] = np.add.reduceat(ranked, members.starts[some])
+    return sums, base

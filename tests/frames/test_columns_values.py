@@ -8,7 +8,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.frames.columns import can_mask, emit, numbers, require, unit, values
-from polars_microagg.partition import Masked, Strata
+from polars_microagg.partition import Centres, Masked, Members, Strata
 
 from .typed import NOW, SIGNED, UNSIGNED, series
 
@@ -80,40 +80,50 @@ def test_nan_is_refused_under_every_policy_and_told_from_null(nulls, dtype):
 # --- The way out ------------------------------------------------------------------------------
 
 
-def hand_made(labels, anchors, differences):
-    anchors, differences = (np.array(column)[:, None] for column in (anchors, differences))
-    return Masked(("x",), np.array(labels), anchors, differences)
+def centred(labels, order, sizes, how="mean"):
+    members = Members(np.array(order), np.array(sizes))
+    return Masked(("x",), np.array(labels), (Centres(np.array(labels), members, how),))
 
 
-def test_a_label_of_minus_one_and_a_group_without_anchor_become_null():
-    column = pl.Series("x", [10, 20, 30, 40])
-    masked = hand_made([0, -1, 0, 1], [2, -1], [-10.5, 3.0])
-    # The first group: 30 - 10.5 = 19.5, which goes to 20.
+def one_a_record(values):
+    labels = np.where(np.isnan(values), -1, np.arange(len(values)))
+    return Masked(("x",), labels, (np.array(values),))
+
+
+def test_a_label_of_minus_one_becomes_null():
+    column = pl.Series("x", [10, 20, 29, 40])
+    masked = centred([0, -1, 0, -1], [0, 2], [2])
+    # 19.5 goes to 20.
     assert emit(column, masked, 0, pl.Int64()).to_list() == [20, None, 20, None]
     assert emit(column, masked, 0, pl.Float64()).to_list() == [19.5, None, 19.5, None]
+    long = pl.Series("x", [2**60, 2**60 + 3])
+    whole = emit(long, centred([0, -1], [0, 1], [2]), 0, pl.Int64())
+    assert whole.to_list() == [2**60 + 2, None]
 
 
-def test_long_integers_without_anchor_become_null():
-    column = pl.Series("x", [2**60, 2**60 + 2])
-    masked = hand_made([0, 1], [0, -1], [1.0, 0.0])
-    assert emit(column, masked, 0, pl.Int64()).to_list() == [2**60 + 1, None]
+def test_the_median_of_long_integers_is_found_by_their_last_digits():
+    column = pl.Series("x", [2**62 + 3, 2**62, 2**62 + 1, -(2**62)])
+    masked = centred([0, 0, 0, -1], [0, 1, 2], [3], "median")
+    assert emit(column, masked, 0, pl.Int64()).to_list() == [2**62 + 1] * 3 + [None]
 
 
-def test_values_without_anchors_are_the_differences_themselves():
-    masked = Masked(("x",), np.array([0, 1, 0]), None, np.array([[1.5], [2.5]]))
+def test_values_of_single_records_are_rounded_to_their_type():
+    masked = one_a_record([1.5, 2.5, np.nan])
     column = pl.Series("x", [1, 2, 3], dtype=pl.Int16)
-    assert emit(column, masked, 0, pl.Int16()).to_list() == [2, 2, 2]
-    assert emit(column.cast(pl.Float64), masked, 0, pl.Float64()).to_list() == [1.5, 2.5, 1.5]
+    assert emit(column, masked, 0, pl.Int16()).to_list() == [2, 2, None]
+    assert emit(column.cast(pl.Float64), masked, 0, pl.Float64()).to_list() == [1.5, 2.5, None]
 
 
-def test_nothing_is_emitted_beyond_the_values_there_were():
-    # Differences that would leave the type are held at the smallest and the largest value.
+def test_values_of_single_records_stay_within_the_column_and_the_type():
     column = pl.Series("x", [-128, 127], dtype=pl.Int8)
-    masked = hand_made([0, 1], [0, 1], [-1.0, 1.0])
-    assert emit(column, masked, 0, pl.Int8()).to_list() == [-128, 127]
+    assert emit(column, one_a_record([-300.0, 1e300]), 0, pl.Int8()).to_list() == [-128, 127]
     long = pl.Series("x", [2**64 - 1, 2**64 - 2], dtype=pl.UInt64)
-    held = hand_made([0, 1], [0, 1], [3.0, -7.0])
-    assert emit(long, held, 0, pl.UInt64()).to_list() == [2**64 - 1, 2**64 - 2]
+    held = emit(long, one_a_record([2.0**64, 7.0]), 0, pl.UInt64())
+    assert held.to_list() == [2**64 - 1, 2**64 - 2]
+    single = pl.Series("x", [1.0, 2.0], dtype=pl.Float32)
+    assert emit(single, one_a_record([1e308, -0.0]), 0, pl.Float32())[0] == pytest.approx(
+        3.4e38, 0.01
+    )
 
 
 # --- Before and after in the same units -------------------------------------------------------

@@ -1,0 +1,132 @@
+"""Means that are rounded once, against fractions, whatever the order of the members."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from polars_microagg.kernels.exact_mean import float_means
+from polars_microagg.partition import Members
+
+MAX = 1.7976931348623157e308
+TINY = 5e-324
+LEAST = 2.0**-1022
+AT_ONCE = 500
+
+
+def wild(rng, n):
+    bits = np.frombuffer(rng.bytes(8 * n), dtype=np.float64).copy()
+    bits[~np.isfinite(bits)] = 1.5
+    return bits
+
+
+def next_to_one(rng, n):
+    return 1 + rng.integers(0, 4, n) * 2.0**-52
+
+
+HOSTILE = {
+    "mixed": lambda rng, n: rng.standard_normal(n) * 10.0 ** rng.integers(-300, 300, n),
+    "near": lambda rng, n: rng.standard_normal(n) * 10.0 ** rng.integers(-8, 9, n),
+    "one_binade": lambda rng, n: 1 + rng.random(n),
+    "cents": lambda rng, n: np.round(rng.normal(40_000, 10_000, n), 2),
+    "ties": next_to_one,
+    "ties_but_for_a_trace": lambda rng, n: np.append(
+        next_to_one(rng, n), rng.choice([1e-300, -1e-300, TINY, 2.0**-110], 2)
+    ),
+    "two_scales": lambda rng, n: np.append(next_to_one(rng, n), next_to_one(rng, n) * 2.0**-53),
+    "cancel": lambda rng, n: np.append(rng.standard_normal(n), [1e16, -1e16]),
+    "powers": lambda rng, n: 2.0 ** rng.integers(-60, 60, n) * rng.choice([-1, 1], n),
+    "subnormal": lambda rng, n: rng.integers(-20, 20, n) * TINY,
+    "next_to_subnormal": lambda rng, n: rng.choice([LEAST, LEAST - TINY, -2 * LEAST, 3e-308], n),
+    "zeros": lambda rng, n: rng.choice([-0.0, 0.0, TINY, -TINY], n),
+    "ends": lambda rng, n: rng.choice([MAX, -MAX, 1e308, -1e308, 1.0, 0.0], n),
+    "wild": wild,
+}
+ROUNDED = {np.float64: 1e309, np.float32: 3e38, np.float16: 6e4}
+"""What the values of each type stay below."""
+
+
+def rounded(exact, dtype):
+    """An exact number rounded once, its sign lost where it is 0."""
+    if dtype is np.float64:
+        return float(exact) + 0.0
+    scale, digits = {np.float32: (149, 24), np.float16: (24, 11)}[dtype]
+    # Whole multiples of the smallest number of the type, cut to its digits.
+    steps = exact * 2**scale
+    spare = max(0, int(abs(steps)).bit_length() - digits)
+    return round(steps / 2**spare) * 2.0 ** (spare - scale) + 0.0
+
+
+def groups(rng, count, dtype):
+    kinds = sorted(HOSTILE)
+    drawn = []
+    for _ in range(count):
+        kind = kinds[rng.integers(len(kinds))]
+        size = rng.integers(2, 12) if rng.random() < 0.98 else rng.integers(12, 2000)
+        values = HOSTILE[kind](rng, int(size))
+        values[np.abs(values) > ROUNDED[dtype]] = 1.5
+        drawn.append(values.astype(dtype).astype(np.float64))
+    return drawn
+
+
+@pytest.mark.parametrize("dtype", ROUNDED)
+@pytest.mark.parametrize("seed", range(4))
+def test_means_are_those_of_fractions_rounded_once(dtype, seed):
+    rng = np.random.default_rng(seed)
+    drawn = groups(rng, AT_ONCE, dtype)
+    values = np.concatenate(drawn)
+    labels = np.repeat(np.arange(AT_ONCE), [len(group) for group in drawn])
+    shuffled = rng.permutation(len(values))
+    members = Members.of(np.arange(len(values)), labels[shuffled], AT_ONCE)
+    found = float_means(values[shuffled], members, dtype)
+    exact = [sum(map(Fraction, group.tolist())) / len(group) for group in drawn]
+    expected = np.array([rounded(mean, dtype) for mean in exact])
+    assert found.tobytes() == expected.tobytes()
+
+
+def mean_of(values, dtype=np.float64):
+    (found,) = float_means(
+        np.array(values), Members(np.arange(len(values)), np.array([len(values)])), dtype
+    )
+    return float(found)
+
+
+@pytest.mark.parametrize(
+    ("values", "mean"),
+    [
+        ([1.0, 1 + 2.0**-52], 1.0),
+        ([1 + 2.0**-52, 1 + 2.0**-51], 1 + 2.0**-51),
+        # The traces decide on which side of the middle the mean lies.
+        ([1.0, 1 + 2.0**-52, 0.0, TINY], 0.5 + 2.0**-53),
+        ([1.0, 1 + 2.0**-52, 0.0, -TINY], 0.5),
+        ([1e16, 3.0, -1e16], 1.0),
+        ([MAX, MAX, MAX], MAX),
+        ([MAX, -MAX, 3.0], 1.0),
+        ([0.1] * 7, 0.1),
+        ([TINY, 3 * TINY], 2 * TINY),
+        ([0.0, TINY], 0.0),
+        ([7.25], 7.25),
+    ],
+)
+def test_a_mean_by_hand(values, mean):
+    assert mean_of(values) == mean_of(values[::-1]) == mean
+
+
+@pytest.mark.parametrize("values", [[-0.0, -0.0], [-0.0], [-TINY, 0.0], [-1.0, 1.0]])
+def test_no_mean_is_minus_zero(values):
+    assert str(mean_of(values)) == "0.0"
+
+
+def test_a_mean_in_single_precision_is_not_rounded_to_double_first():
+    # 1 + 2**-24 lies halfway between two singles. The trace is lost in a double.
+    trace = 2.0**-80
+    assert mean_of([1.0, 1 + 2.0**-23], np.float32) == 1.0
+    assert mean_of([1.0, 1 + 2.0**-23, trace, 0.0], np.float32) == 0.5 + 2.0**-24
+    over = [1 + 2.0**-23 if i % 2 else 1.0 for i in range(1000)]
+    assert mean_of([*over, 1 + 2.0**-24 + 2.0**-47], np.float32) == 1 + 2.0**-23
+
+
+def test_centres_without_members_are_zero_and_do_not_disturb():
+    members = Members(np.array([2, 0]), np.array([0, 1, 0, 1, 0]))
+    assert float_means(np.array([5.0, 6.0, 7.0]), members).tolist() == [0, 7, 0, 5, 0]
+    assert float_means(np.zeros(0), Members(np.zeros(0, np.intp), np.zeros(2, np.intp))).sum() == 0
