@@ -21,6 +21,7 @@ from polars_microagg.frames.selection import (
     refuse_repeated,
     resolve,
 )
+from polars_microagg.frames.strata import released_keys
 from polars_microagg.plan import Plan
 
 __all__ = [
@@ -81,14 +82,19 @@ SUPPRESSED = "suppressed"
 """Name of the field beside those masked, whose names are numbers."""
 
 
-def _settle(frame: F, request: Request, masked: list[pl.Expr], suppressed: pl.Expr) -> F:
+def _settle(
+    frame: F, request: Request, masked: list[pl.Expr], keys: list[pl.Expr], suppressed: pl.Expr
+) -> F:
     """Put masked columns into their frame, and empty or drop the rows that are suppressed."""
     if request.plan.small_strata == "drop":
-        return frame.filter(~suppressed).with_columns(masked)
+        return frame.filter(~suppressed).with_columns(*masked, *keys)
     # A key would tell who was in a small stratum. It becomes null where the masked cells do.
-    for name in request.strata:
-        masked = [*masked, pl.when(~suppressed).then(by_name(name)).alias(name)]
-    return frame.with_columns(masked)
+    written = {key.meta.output_name(): key for key in keys}
+    emptied = [
+        pl.when(~suppressed).then(written.get(name, by_name(name))).alias(name)
+        for name in request.strata
+    ]
+    return frame.with_columns(*masked, *emptied)
 
 
 def _spare(schema: Schema) -> str:
@@ -180,10 +186,11 @@ def mask_frame(
         made = node(pl.struct(request.inputs(kernel)), function, pl.Struct(types))
         field = pl.col(spare).struct.field
         fields = [field(str(i)).alias(name) for i, name in enumerate(kernel.names)]
+        keys = released_keys(request.strata, schema)
         lazy = lazy.with_columns(made.alias(spare))
         if suppresses:
-            return _settle(lazy, request, fields, field(SUPPRESSED)).drop(spare)
-        return lazy.with_columns(fields).drop(spare)
+            return _settle(lazy, request, fields, keys, field(SUPPRESSED)).drop(spare)
+        return lazy.with_columns(*fields, *keys).drop(spare)
 
     return frame.pipe_with_schema(build)
 
@@ -196,12 +203,13 @@ def mask_table(frame: pl.DataFrame, request: Request) -> tuple[pl.DataFrame, pl.
     columns = [
         column.alias(name) for name, column in zip(kernel.names, released.columns, strict=True)
     ]
+    keys = released_keys(request.strata, frame.schema)
     if released.suppressed is None:
-        return frame.with_columns(columns), flags
+        return frame.with_columns(*columns, *keys), flags
     # Side by side first: as literals in an expression, columns could not be filtered.
     spare = _spare(frame.schema)
     frame = frame.with_columns([*columns, flags.alias(spare)])
-    return _settle(frame, request, [], pl.col(spare)).drop(spare), flags
+    return _settle(frame, request, [], keys, pl.col(spare)).drop(spare), flags
 
 
 def suppressed(frame: pl.DataFrame, request: Request) -> pl.Series:

@@ -86,11 +86,14 @@ def keys_of(frame: pl.DataFrame | pl.LazyFrame, what: str, names: object) -> tup
 def classes(
     frame: pl.DataFrame | pl.LazyFrame, names: Sequence[str], strata: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Sizes of the classes of equal records; null is a value like any other."""
-    keys = list(dict.fromkeys([*names, *strata]))
-    numbered = frame.lazy().select(by_name(name).alias(str(i)) for i, name in enumerate(keys))
-    by = [str(i) for i in range(len(keys))]
-    return collected(numbered.group_by(by).agg(pl.len().alias("size")).select("size"))
+    """Sizes of the classes of records that a reader cannot tell apart; null is a value."""
+    keys, schema = list(dict.fromkeys([*names, *strata])), schema_of(frame)
+    # Polars counts -0.0 and 0.0 as one, and a reader sees two.
+    minus = [(by_name(n) == 0) & (1 / by_name(n) < 0) for n in keys if schema[n].is_float()]
+    by = [part.alias(str(i)) for i, part in enumerate([*map(by_name, keys), *minus])]
+    numbered = frame.lazy().select(by)
+    sizes = numbered.group_by(str(i) for i in range(len(by))).agg(pl.len().alias("size"))
+    return collected(sizes.select("size"))
 
 
 def emptied(frame: pl.DataFrame, names: Sequence[str], strata: Sequence[str] = ()) -> int:
@@ -121,7 +124,8 @@ def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> Non
     Notes
     -----
     Null is a value like any other: records that were emptied, whose masked columns and strata are
-    all null, are a class, which has to have k records as well.
+    all null, are a class, which has to have k records as well. 0.0 and -0.0 are two values, since a
+    reader can tell them apart; every NaN is the same one.
 
     Examples
     --------

@@ -96,7 +96,7 @@ def test_any_type_can_be_verified(as_given):
             "text": ["u", "u", "v"],
             "flag": [True, True, False],
             "nan": [float("nan"), float("nan"), 1.0],
-            "zero": [-0.0, 0.0, 1.0],
+            "zero": [-0.0, -0.0, 0.0],
             "day": [dt.date(2024, 1, 1)] * 2 + [dt.date(2024, 1, 2)],
         }
     )
