@@ -18,6 +18,9 @@ from polars_microagg.plan import Plan
 
 __all__ = ["LARGE", "LeafPlan", "arrow_of", "fingerprints", "mask_leaves", "matrix_of"]
 
+MOST = 1000
+"""Values times their weights stay below this power of two."""
+
 LARGE = 2
 """A leaf of more than so many times its size is cut further by rank."""
 
@@ -44,7 +47,19 @@ class LeafPlan(Plan):
     def mask(self, x: Matrix, factors: Vector, strata: Strata, whole: Sequence[bool] = ()) -> Any:
         """Mask as any plan does, with the weights in place of the sizes of units."""
         del factors
-        return super().mask(x, np.array(self.weights), strata, whole)
+        return super().mask(x, bounded(x, np.array(self.weights)), strata, whole)
+
+
+def bounded(x: Matrix, weights: Vector) -> Vector:
+    """Halve all weights until no value times its weight overflows; only their proportions count.
+
+    Examples
+    --------
+    >>> bounded(np.array([[1e308]]), np.array([2.0**90])) < 2.0**90
+    array([ True])
+    """
+    tops = np.frexp(np.abs(x).max(axis=0, initial=0.0))[1] + np.frexp(weights)[1]
+    return np.asarray(np.ldexp(weights, -max(0, int(tops.max()) - MOST)))
 
 
 def matrix_of(frame: pl.DataFrame, columns: Sequence[str]) -> Matrix:
@@ -138,7 +153,8 @@ def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Lab
     counts = np.diff(starts, append=len(leaves))
     parts = np.zeros(len(leaves), dtype=np.intp)
     if (counts > LARGE * size).any():
-        x = matrix_of(records, records.columns) * np.array(plan.weights)  # type: ignore[attr-defined]
+        x = matrix_of(records, records.columns)
+        x *= bounded(x, np.array(plan.weights))  # type: ignore[attr-defined]
         for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
             if count > LARGE * size:
                 parts[start : start + count] = blocks_by_rank(x[start : start + count], size)

@@ -20,6 +20,9 @@ __all__ = ["fields_of", "text_of"]
 
 VERSION = 1
 
+HEAVIEST = 2.0**1001
+"""Weights of `fit_leaves` are below it."""
+
 PLAIN = ("columns", "k", "method", "options", "size", "weights", "centre", "cut", "losses")
 TREE: dict[str, type] = {
     "columns": np.intp,
@@ -93,6 +96,8 @@ def fields_of(text: str) -> dict[str, Any]:
     for name, least in (("weights", 0.0), ("centre", -math.inf)):
         right = _finite(read[name], least) and len(read[name]) == len(names)
         _need(right, f"with a finite number for each column as its {name}")
+    low = all(weight < HEAVIEST for weight in read["weights"])
+    _need(low, f"with weights below {HEAVIEST:.0e}, as fit_leaves gives them")
     tree = _tree(read["tree"], len(names))
     kept = {name: read[name] for name in PLAIN} | {"columns": tuple(names)}
     kept |= {name: tuple(float(v) for v in read[name]) for name in ("weights", "centre")}

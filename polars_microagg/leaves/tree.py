@@ -155,7 +155,9 @@ def blocks_by_rank(x: Matrix, size: int) -> Labels:
             block[rows] = made
             made += 1
             continue
-        widest = int(x[rows].var(axis=0).argmax())
+        # The greatest value is brought below 1, since squares of large values overflow.
+        part = np.ldexp(x[rows], -np.frexp(np.abs(x[rows]).max())[1])
+        widest = int(part.var(axis=0).argmax())
         order = rows[np.argsort(x[rows, widest], kind="stable")]
         half = len(rows) // 2
         stack += [np.sort(order[half:]), np.sort(order[:half])]

@@ -85,6 +85,7 @@ ALTERED = {
     "weights: negative": (["weights"], [1.0, -1.0], "each column as its weights"),
     "weights: infinite": (["weights"], [1.0, float("inf")], "each column as its weights"),
     "weights: huge": (["weights"], [1.0, 10**400], "each column as its weights"),
+    "weights: more than products can hold": (["weights"], [1.0, 1e308], "weights below 2e\\+301"),
     "weights: true": (["weights"], [1.0, True], "each column as its weights"),
     "centre: a word": (["centre"], "ab", "each column as its centre"),
     "centre: nan": (["centre"], [1.0, float("nan")], "each column as its centre"),
@@ -139,3 +140,14 @@ def test_what_is_no_json_of_leaves_is_refused(text):
 def test_a_method_of_one_column_is_read_with_one_column():
     leaves = mg.fit_leaves(TABLE, "a", 5, size=40, method="univariate")
     assert mg.Leaves.from_json(leaves.to_json()) == leaves
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cut", ["median", "tail+gain"])
+@pytest.mark.parametrize("weight", [None, 0.0, 5e-324, 1e155, 1e301])
+def test_large_weights_and_values_mask_without_a_warning(cut, weight):
+    read = json.loads(mg.fit_leaves(TABLE, ["a", "b"], 5, size=40, cut=cut).to_json())
+    read["weights"][1] = read["weights"][1] if weight is None else weight
+    leaves = mg.Leaves.from_json(json.dumps(read))
+    for size in (1.0, 1e300, 1e307):
+        mg.verify(leaves.mask(TABLE * size), ["a", "b"], 5)
