@@ -236,8 +236,7 @@ class Plan:
     ) -> tuple[Labels, int]:
         """Run the method on each stratum; the groups of later ones get later numbers."""
         starts = np.cumsum(sizes) - sizes
-        grouped = np.empty(len(x), dtype=np.intp)
-        groups = 0
+        grouped, groups = np.empty(len(x), dtype=np.intp), 0
         small = sizes <= (LOCKSTEP if self.method.lockstep else 0)
         if self.method.lockstep and small.sum() > 1:
             rows = np.repeat(small, sizes)
@@ -288,9 +287,8 @@ class Plan:
         parts = self.patterns(x, strata)
         self._refuse_too_many(int(parts.sizes.max(initial=0)))
         rows = parts.only(~_without_values(x[parts.firsts])).rows()
-        values = cells(x, factors, whole, rows, masked)
         labels = np.arange(len(x))
-        for name, column in zip(block, values.T, strict=True):
+        for name, column in zip(block, cells(x, factors, whole, rows, masked).T, strict=True):
             yield Masked((name,), np.where(np.isnan(column), -1, labels), (column,))
 
 

@@ -47,15 +47,15 @@ class LeafPlan(Plan):
     def mask(self, x: Matrix, factors: Vector, strata: Strata, whole: Sequence[bool] = ()) -> Any:
         """Mask as any plan does, with the weights in place of the sizes of units."""
         del factors
-        return super().mask(x, bounded(x, np.array(self.weights)), strata, whole)
+        return super().mask(x, _bounded(x, np.array(self.weights)), strata, whole)
 
 
-def bounded(x: Matrix, weights: Vector) -> Vector:
+def _bounded(x: Matrix, weights: Vector) -> Vector:
     """Halve all weights until no value times its weight overflows; only their proportions count.
 
     Examples
     --------
-    >>> bounded(np.array([[1e308]]), np.array([2.0**90])) < 2.0**90
+    >>> _bounded(np.array([[1e308]]), np.array([2.0**90])) < 2.0**90
     array([ True])
     """
     tops = np.frexp(np.abs(x).max(axis=0, initial=0.0))[1] + np.frexp(weights)[1]
@@ -154,7 +154,7 @@ def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Lab
     parts = np.zeros(len(leaves), dtype=np.intp)
     if (counts > LARGE * size).any():
         x = matrix_of(records, records.columns)
-        x *= bounded(x, np.array(plan.weights))  # type: ignore[attr-defined]
+        x *= _bounded(x, np.array(plan.weights))  # type: ignore[attr-defined]
         for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
             if count > LARGE * size:
                 parts[start : start + count] = blocks_by_rank(x[start : start + count], size)
