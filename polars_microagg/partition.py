@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "Cells",
     "Centres",
     "Labels",
     "Masked",
@@ -213,13 +214,24 @@ class Centres:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Cells:
+    """Masked values of one column, one a record, NaN for null, and the strata of the records.
+
+    They are whole steps, not yet rounded, of a column that is emitted in such.
+    """
+
+    values: Vector
+    strata: Strata
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Masked:
     """Masked values of some columns, before they are computed in their own types.
 
     `labels` are the groups of the records, -1 for none. `values` has, for each column, centres
-    of groups, or one value a record: whole steps of a column that is emitted in such, NaN for null.
+    of groups, or one value a record.
     """
 
     columns: tuple[str, ...]
     labels: Labels
-    values: tuple[Centres | Vector, ...]
+    values: tuple[Centres | Cells, ...]

@@ -21,7 +21,7 @@ from polars_microagg.kernels.missing import completed
 from polars_microagg.kernels.refine import refined
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.parameters import CHOICES, COMMON, check_option, group_size, whole_number
-from polars_microagg.partition import Labels, Masked, Matrix, Strata, ValueMasking, Vector
+from polars_microagg.partition import Cells, Labels, Masked, Matrix, Strata, ValueMasking, Vector
 from polars_microagg.progress import Callback, current, progress
 from polars_microagg.registry import Method
 
@@ -286,10 +286,10 @@ class Plan:
 
         parts = self.patterns(x, strata)
         self._refuse_too_many(int(parts.sizes.max(initial=0)))
-        rows = parts.only(~_without_values(x[parts.firsts])).rows()
+        parts = parts.only(~_without_values(x[parts.firsts]))
         labels = np.arange(len(x))
-        for name, column in zip(block, cells(x, factors, whole, rows, masked).T, strict=True):
-            yield Masked((name,), np.where(np.isnan(column), -1, labels), (column,))
+        for name, column in zip(block, cells(x, factors, whole, parts, masked).T, strict=True):
+            yield Masked((name,), np.where(np.isnan(column), -1, labels), (Cells(column, parts),))
 
 
 def _without_values(x: Matrix) -> npt.NDArray[np.bool_]:

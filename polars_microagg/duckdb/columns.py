@@ -13,7 +13,7 @@ from polars_microagg.errors import MissingValuesError, NotNumericError
 from polars_microagg.kernels.cells import real_cells, whole_cells
 from polars_microagg.kernels.centre import real_centres, whole_centres
 from polars_microagg.kernels.exact_mean import Real
-from polars_microagg.partition import Centres, Labels, Masked, Strata, Vector
+from polars_microagg.partition import Cells, Centres, Labels, Masked, Strata, Vector
 
 __all__ = ["ENDLESS", "Column", "Emitted", "decimal", "emit", "lane_of", "outline", "value_pair"]
 
@@ -256,7 +256,7 @@ def _each(table: Numbers, labels: Labels) -> Numbers:
     return table[labels] if len(table) else np.zeros(len(labels), dtype=table.dtype)
 
 
-def _floats(column: Column, chosen: Centres | Vector, dtype: str) -> Vector:
+def _floats(column: Column, chosen: Centres | Cells, dtype: str) -> Vector:
     real: Real = np.float32 if column.type_ == "FLOAT" and dtype == "keep" else np.float64
     if not isinstance(chosen, Centres):
         return real_cells(chosen, real)
@@ -265,13 +265,13 @@ def _floats(column: Column, chosen: Centres | Vector, dtype: str) -> Vector:
     return real_centres(column.steps(), chosen, 10**column.scale)
 
 
-def _whole(column: Column, chosen: Centres | Vector) -> tuple[str, Numbers]:
+def _whole(column: Column, chosen: Centres | Cells) -> tuple[str, Numbers]:
     """Round to whole steps of the type, and write them for the lane that takes them."""
     lane = lane_of(column.type_)
     if isinstance(chosen, Centres):
         steps = whole_centres(column.steps(), chosen)
     else:
-        steps = whole_cells(chosen, *column.bounds())
+        steps = whole_cells(chosen, column.steps())
     if lane == "d":
         return lane, steps / 10**column.scale
     if lane == "i":

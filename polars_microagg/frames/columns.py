@@ -13,7 +13,7 @@ from polars_microagg.errors import MissingValuesError, NotNumericError
 from polars_microagg.kernels.cells import real_cells, whole_cells
 from polars_microagg.kernels.centre import real_centres, whole_centres
 from polars_microagg.kernels.exact_mean import Real
-from polars_microagg.partition import Centres, Labels, Masked, Strata, Vector
+from polars_microagg.partition import Cells, Centres, Labels, Masked, Strata, Vector
 
 __all__ = ["can_mask", "emit", "numbers", "refuse", "require", "type_name", "unit", "values"]
 
@@ -177,7 +177,7 @@ def _index(rows: Labels) -> pl.Series:
     return index.set(pl.Series(rows < 0), None)
 
 
-def _as_float(column: pl.Series, chosen: Centres | Vector, dtype: pl.DataType) -> pl.Series:
+def _as_float(column: pl.Series, chosen: Centres | Cells, dtype: pl.DataType) -> pl.Series:
     real = REALS[dtype]
     if not isinstance(chosen, Centres):
         table = real_cells(chosen, real)
@@ -188,17 +188,16 @@ def _as_float(column: pl.Series, chosen: Centres | Vector, dtype: pl.DataType) -
     return pl.Series(table).cast(dtype)
 
 
-def _as_whole(column: pl.Series, chosen: Centres | Vector) -> pl.Series:
+def _as_whole(column: pl.Series, chosen: Centres | Cells) -> pl.Series:
     """Whole steps of the type, put back into it."""
     physical = column.to_physical()
-    low, high = _bounds(physical)
     if isinstance(chosen, Centres):
         found = whole_centres(_steps(column), chosen)
     else:
-        found = whole_cells(chosen, low, high)
+        found = whole_cells(chosen, _steps(column))
     if found.dtype == np.int64:
         return _typed(pl.Series(found), column.dtype, physical.dtype)
-    wide = pl.Int128 if high < 2**127 else pl.UInt128
+    wide = pl.Int128 if _bounds(physical)[1] < 2**127 else pl.UInt128
     return _typed(pl.Series(found.tolist(), dtype=wide), column.dtype, physical.dtype)
 
 

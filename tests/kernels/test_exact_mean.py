@@ -130,3 +130,16 @@ def test_centres_without_members_are_zero_and_do_not_disturb():
     members = Members(np.array([2, 0]), np.array([0, 1, 0, 1, 0]))
     assert float_means(np.array([5.0, 6.0, 7.0]), members).tolist() == [0, 7, 0, 5, 0]
     assert float_means(np.zeros(0), Members(np.zeros(0, np.intp), np.zeros(2, np.intp))).sum() == 0
+
+
+@pytest.mark.parametrize("turn", [-1, 1])
+def test_means_next_to_a_power_of_two(turn):
+    # There the first quotient may be several last digits away from the mean.
+    for n in range(3, 300):
+        totals = [turn * ((n << 60) + n * step) for step in range(-400, 200, 7)]
+        heads = [float(total) for total in totals]
+        pairs = np.array([(head, t - int(head)) for head, t in zip(heads, totals, strict=True)])
+        values = np.zeros((len(totals), n))
+        values[:, :2] = pairs
+        members = Members(np.arange(values.size), np.full(len(totals), n))
+        assert float_means(values.ravel(), members).tolist() == [t / n for t in totals]
