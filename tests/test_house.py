@@ -30,7 +30,7 @@ TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PYTHON}
 
 INSIDE = {
     *(".errors", ".partition", ".kernels", ".progress", ".registry", ".parameters", ".plan"),
-    *(".evaluate", ".requirement"),
+    *(".evaluate", ".precision", ".requirement"),
     "numpy",
 }
 ROOMS = {
@@ -43,6 +43,7 @@ ROOMS = {
     "registry": {"numpy", ".partition"},
     "evaluate": {".registry"},
     "requirement": {".errors"},
+    "precision": set(),
     "methods": {"numpy", ".partition", ".kernels", ".progress", ".registry", ".methods"},
     "metrics": {"numpy", ".partition", ".kernels", ".registry"},
     "parameters": INSIDE - {".plan", ".parameters"},
@@ -57,7 +58,7 @@ ROOMS = {
     "publish": {*INSIDE, ".frames", ".release", "polars"},
     "cli": {
         *(".", "._version", ".cli", ".errors", ".frames", ".parameters", ".progress", ".publish"),
-        *(".registry", ".release", ".report", "numpy", "polars"),
+        *(".precision", ".registry", ".release", ".report", "numpy", "polars"),
     },
     "leaves": {*INSIDE, ".frames", ".leaves", "polars", "pyarrow"},
     "spark": {*INSIDE, ".frames", ".leaves", "polars", "pyarrow", "pyspark"},

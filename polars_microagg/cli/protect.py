@@ -23,6 +23,7 @@ from polars_microagg.cli.source import add_separator, raw, source_of, typed_colu
 from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError
 from polars_microagg.frames.measures import classes
 from polars_microagg.parameters import COMMON
+from polars_microagg.precision import FEWEST
 from polars_microagg.progress import progress
 from polars_microagg.publish import Job, release
 from polars_microagg.registry import methods
@@ -197,6 +198,7 @@ def publish(
     with ExitStack() as held:
         held.callback(bar.clear)
         finish: list[Any] = []
+        warned: list[str] = []
 
         def before(told: dict[str, Any], masked: pl.DataFrame) -> None:
             if asked.get("report"):
@@ -212,17 +214,24 @@ def publish(
             record=manifest,
             overwrite=bool(asked.get("overwrite")),
             stages=bar.stage,
+            warn=warned.append,
             before=before,
         )
         try:
-            _finish(told, target, finish, asked)
+            _finish(told, target, finish, warned, asked)
         except BaseException as error:
             error.add_note(f"{target}{PUBLISHED}")
             raise
     return told
 
 
-def _finish(told: dict[str, Any], target: Place, finish: list[Any], asked: dict[str, Any]) -> None:
+def _finish(
+    told: dict[str, Any],
+    target: Place,
+    finish: list[Any],
+    warned: list[str],
+    asked: dict[str, Any],
+) -> None:
     """Put the report in place and say what was published, which is so whatever fails here."""
     try:
         for rename in finish:
@@ -230,7 +239,7 @@ def _finish(told: dict[str, Any], target: Place, finish: list[Any], asked: dict[
     except OSError as error:
         why = f"its report could not be put in place: {said(error)}"
         raise OutputError(f"{target} is published, and {why}") from None
-    for sentence in told["warnings"]:
+    for sentence in warned:
         tell(f"Warning: {as_flags(sentence)}")
     if asked.get("report") and not draws():
         tell(WITHOUT)
@@ -257,13 +266,15 @@ def _suppressed(rows: dict[str, Any]) -> list[str]:
 def _last_line(told: dict[str, Any], target: Place, manifest: Path | None) -> str:
     found, k = told["measures"], told["k"]
     parts = [f"{told['rows']['out']:,} records", f"k={k['found']}", *_suppressed(told["rows"])]
+    cells = told["cells"]
+    some = cells["compared"] is not None and cells["compared"] < cells["all"]
+    over = f" over {cells['compared']:,} of {cells['all']:,} cells" if some else ""
     parts += [
-        f"{name} {found[name]:.2f} %"
+        f"{name} {found[name]:g} %{over * (name == 'loss')}"
         for name in ("loss", "dld")
         if isinstance(found.get(name), float)
     ]
-    cells = told["cells"]
-    if cells["compared"] is not None and cells["compared"] < cells["all"]:
-        parts[-1] += f" over {cells['compared']:,} of {cells['all']:,} cells"
+    if not told["digits"]:
+        parts.append(f"no loss told of fewer than {FEWEST}")
     where = "" if manifest is None else f" Its manifest is {manifest}."
     return f"Published {target}: {', '.join(parts)}.{where}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,10 +14,11 @@ from polars_microagg.cli.say import show, show_json, table
 from polars_microagg.cli.settings import table_of
 from polars_microagg.cli.source import add_separator, source_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
-from polars_microagg.frames.assess import assess
+from polars_microagg.frames.assess import assess, matched
 from polars_microagg.frames.measures import anonymity, emptied
+from polars_microagg.precision import published, step
 from polars_microagg.registry import assessed
-from polars_microagg.release.beside import aligned, exchanged
+from polars_microagg.release.beside import aligned, exchanged, uncentred
 from polars_microagg.release.digits import agree
 from polars_microagg.release.manifest import read_manifest
 
@@ -77,6 +78,11 @@ def run(given: Namespace) -> int:
         measured = assess(before, after, names, known=known, key=key)
         if told:
             _refuse_others(told, measured.row(0, named=True), bool(known))
+            whole = matched(before, after, key) if key else after
+            if (rows or key) and (moved := uncentred(told, before, whole)):
+                raise InvalidDataError(
+                    f"{_listed(moved)} of the release are not centres of values of this original. {WAY}"
+                )
         found = measured.row(0, named=True) | found
     elif given.known or given.key:
         raise InvalidParameterError(
@@ -96,18 +102,23 @@ def run(given: Namespace) -> int:
 WAY = "Name the table that was protected, its rows in the same order."
 """What helps against another original."""
 
-PLAIN = ("sse", "sst", "loss", "il")
+PLAIN = ("loss", "il")
 """Measures that do not ask what an intruder knows."""
 
 
 def _refuse_others(told: Mapping[str, Any], found: Mapping[str, Any], known: bool) -> None:
     """Refuse tables that give other measures than those of the manifest."""
-    published = {n: v for n, v in told["measures"].items() if n in (PLAIN if known else found)}
-    differ = [name for name, value in published.items() if not agree(value, found[name])]
+    digits, measures = told["digits"], told["measures"]
+    again = published(found, digits)
+    differ = [
+        name
+        for name in (PLAIN if known else again)
+        if name in measures
+        and not agree(measures[name], again[name], step(name, measures[name], digits))
+    ]
     if differ:
-        named = ", ".join(map(repr, differ[:10]))
         raise InvalidDataError(
-            f"The manifest has other values of {named} than this original and release. {WAY}"
+            f"The manifest has other values of {_listed(differ)} than this original and release. {WAY}"
         )
 
 
@@ -115,10 +126,13 @@ def _refuse_exchanged(told: Mapping[str, Any], before: pl.DataFrame, after: pl.D
     """Refuse an original of which a kept column differs from that of the release."""
     differ = exchanged(told, before, after)
     if differ:
-        named = ", ".join(map(repr, differ[:10]))
         raise InvalidDataError(
-            f"{named} of the original differ from the release, row by row. {WAY}"
+            f"{_listed(differ)} of the original differ from the release, row by row. {WAY}"
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:10]))
 
 
 COUNTED = {

@@ -21,10 +21,10 @@ from polars_microagg.kernels.distinct import class_sizes
 from polars_microagg.parameters import check_option
 from polars_microagg.partition import Labels, Matrix
 
-__all__ = ["assess", "matrices", "measure"]
+__all__ = ["assess", "matrices", "measure", "matched"]
 
 
-def _matched(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
+def matched(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
     """Bring the masked rows into the order of the original ones."""
     if not key:
         if original.height != masked.height:
@@ -244,7 +244,7 @@ def assess(
     keys, parts = keys_of(before, "key", key), keys_of(before, "by", by)
     names = _shared(before, after, columns, (*keys, *parts))
     what = attack(known, known_sample, seed, names, after)
-    after = _matched(before, after, keys_of(after, "key", key))
+    after = matched(before, after, keys_of(after, "key", key))
     if clash := {entry.name for entry in entries} & set(parts):
         raise InvalidParameterError.kind("by", sorted(clash), "no name of a metric")
     rows = []
@@ -338,7 +338,7 @@ def measure(
     names = _shared(before, after, columns, keys_of(before, "key", key))
     sample, seed = shared.get("known_sample"), shared.get("seed", 0)
     what = attack(shared.get("known"), sample, seed, names, after)
-    after = _matched(before, after, keys_of(after, "key", key))
+    after = matched(before, after, keys_of(after, "key", key))
     pair = _Pair(before, after, names, what)
     _require_known(entry, options, pair)
     return evaluate(entry, pair.given, {}, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from polars_microagg import registry
@@ -22,7 +23,16 @@ from polars_microagg.frames.selection import (
 )
 from polars_microagg.parameters import group_size
 
-__all__ = ["anonymity", "classes", "emptied", "keys_of", "methods", "selected", "verify"]
+__all__ = [
+    "anonymity",
+    "classes",
+    "emptied",
+    "fewest_records",
+    "keys_of",
+    "methods",
+    "selected",
+    "verify",
+]
 
 SIZES = {
     "size_q25": pl.col("size").quantile(0.25, "linear"),
@@ -30,6 +40,9 @@ SIZES = {
     "size_q75": pl.col("size").quantile(0.75, "linear"),
     "size_max": pl.col("size").max().cast(pl.Int64),
 }
+PIECE = 1 << 16
+"""Records that are counted in one go."""
+
 HISTOGRAM = pl.List(pl.Struct({"size": pl.Int64, "classes": pl.Int64}))
 
 
@@ -100,6 +113,41 @@ def emptied(frame: pl.DataFrame, names: Sequence[str], strata: Sequence[str] = (
     """Count the records without any value in these columns."""
     blank = pl.all_horizontal(by_name(name).is_null() for name in (*names, *strata))
     return int(frame.select(blank.sum()).item())
+
+
+def fewest_records(names: Sequence[str], *tables: pl.DataFrame) -> int:
+    """Count the records that any two of these columns have in common, where they are fewest.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns.
+    *tables : polars.DataFrame
+        A record counts for a column with a value of it in each table.
+
+    Returns
+    -------
+    int
+        The records behind the least of the measures of one column or of two.
+
+    Examples
+    --------
+    >>> fewest_records(["a", "b"], pl.DataFrame({"a": [1, None, 3], "b": [4, 5, 6]}))
+    2
+    """
+    there = [
+        np.logical_and.reduce([t.get_column(name).is_not_null().to_numpy() for t in tables])
+        for name in names
+    ]
+    fewest = min(int(column.sum()) for column in there)
+    gaps = [column for column in there if not column.all()]
+    if len(gaps) > 1:
+        table, both = np.column_stack(gaps), np.zeros((len(gaps), len(gaps)))
+        for start in range(0, len(table), PIECE):
+            piece = table[start : start + PIECE].astype(np.float32)
+            both += piece.T @ piece
+        fewest = min(fewest, int(both.min()))
+    return fewest
 
 
 def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> None:

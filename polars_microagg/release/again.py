@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from polars_microagg.evaluate import evaluate
 from polars_microagg.frames.assess import assess
+from polars_microagg.frames.measures import fewest_records
 from polars_microagg.frames.selection import by_name
-from polars_microagg.registry import Metric, assessed, metrics
+from polars_microagg.precision import OF_RELEASE, digits_of, names_told, published, step
+from polars_microagg.registry import assessed
 from polars_microagg.release.advice import advice, of_release
-from polars_microagg.release.beside import aligned, exchanged, mistyped
+from polars_microagg.release.beside import aligned, exchanged, mistyped, uncentred
 from polars_microagg.release.csv import typed
-from polars_microagg.release.digits import agree, may_meet, rounded, unit
+from polars_microagg.release.digits import agree, may_meet, rounded
 from polars_microagg.release.files import Place, rows_digest
 from polars_microagg.release.inside import Outcome, same_version
 from polars_microagg.release.manifest import class_sizes, counted_rows, seal, taken
@@ -27,9 +28,6 @@ from polars_microagg.release.stage import TYPELESS, types
 from polars_microagg.release.swap import sha256_of
 
 __all__ = ["Release"]
-
-CLASSES = ("k_min", "k_prime")
-"""Measures of the release alone."""
 
 
 @dataclass(frozen=True)
@@ -171,83 +169,86 @@ class Release:
         share = self._rows["suppressed"]
         counts = {"k": whole[0]["smallest"], "rows": self.frame.height, "suppressed": share}
         asked, measures = requirements(config["require"]), self.told["measures"]
-        exact = counts if self.before is None or not measures else {**self._again[0], **counts}
-        again = [
-            (
-                {"requirement": str(each), **rounded({"found": found}), "met": True},
-                may_meet(each, found, exact.get(each.name)),
-            )
-            for each in asked
-            for found in [{**measures, **counts}.get(each.name)]
-        ]
+        exact = counts if self.before is None or not measures else {**self._measured, **counts}
+        said, digits = {**measures, **rounded(counts)}, self.told["digits"]
+        judged = [each for each in asked if each.name in exact or each.name in said]
         holds = (
             verdict["released"] is True
             and verdict["k_holds"] is True
-            and [each | rounded({"found": each["found"]}) for each in verdict["requirements"]]
-            == [result for result, _ in again]
-            and all(met for _, met in again)
+            and verdict["requirements"]
+            == [{"requirement": str(r), "found": said.get(r.name), "met": True} for r in asked]
+            and all(
+                may_meet(each, exact[each.name])
+                if each.name in exact
+                else may_meet(each, said[each.name], step(each.name, said[each.name], digits))
+                for each in judged
+            )
         )
-        count = f"{len(again)} requirement(s)"
-        return holds, f"The verdict and its {count} " + ("hold." if holds else "do not hold.")
+        says = f"The verdict and its {len(judged)} requirement(s) "
+        if not holds:
+            return False, says + "do not hold."
+        if len(judged) < len(asked):
+            return None, f"{says}hold; {len(asked) - len(judged)} more need the original."
+        return True, says + "hold."
 
     def measures(self) -> Outcome:
         """The measures are taken again, without the original those that need none."""
-        told, config = self.told["measures"], self.told["config"]
+        told, config, names = self.told["measures"], self.told["config"], self.told["roles"]["mask"]
         if not told:
-            if config["method"] is None:
+            if config["method"] is None and not self.told["digits"]:
                 return None, "There was no original to take measures with."
             return False, "The manifest holds no measures."
-        missing = [name for name in assessed() if name not in told]
-        if missing and same_version(self.told):
-            return False, f"The manifest lacks the measures {', '.join(map(repr, missing[:10]))}."
-        again, slack = self._again
-        cells = {"all": self.told["rows"]["in"] * len(self.told["roles"]["mask"])}
-        cells["compared"] = again.get("cells", self.told["cells"]["compared"])
-        if self.told["cells"] != cells:
+        digits, most = self.told["digits"], digits_of(fewest_records(names, *self._tables))
+        if digits > most or (self.before is not None and digits < most):
+            return (
+                False,
+                f"Of so few records {most} digits of a measure are published, not {digits}.",
+            )
+        names_of = names_told(assessed(), digits)
+        others = sorted({*told}.symmetric_difference(names_of))
+        if others and (same_version(self.told) or {*told}.difference(assessed())):
+            return False, f"The manifest lacks or adds the measures {_listed(others)}."
+        again = published(self._measured, digits)
+        cells = {"all": self.told["rows"]["in"] * len(names)}
+        cells["compared"] = self._measured.get("cells", self.told["cells"]["compared"])
+        if self.told["cells"] != (cells if digits else cells | {"compared": None}):
             return False, "The manifest says that other cells were compared."
-        known = again if self.before is not None else assessed()
         differ = [
             name
             for name, value in told.items()
-            if name not in known
-            or (name in again and not agree(value, again[name], slack.get(name, 0.0)))
+            if name in again and not agree(value, again[name], step(name, value, digits))
         ]
-        said = f"{len(again.keys() & told.keys())} measures were taken again"
+        said = f"{len(again)} measures were taken again"
         if differ:
-            return False, f"{said}; {', '.join(map(repr, differ[:10]))} differ from the manifest."
+            return False, f"{said}; {_listed(differ)} differ from the manifest."
+        if self.before is None and len(again) < len(told):
+            return None, f"{said}, the other {len(told) - len(again)} need the original."
         if self.before is None:
-            others = len(told) - len(again)
-            return None, f"{said}, the other {others} need the original."
-        if missing:
-            return None, f"{said} and agree, {len(missing)} are not in the manifest."
+            return True, f"{said} and agree with the manifest."
+        if moved := uncentred(self.told, *self._tables):
+            return False, f"{said}; {_listed(moved)} are not centres of values of this original."
+        if others:
+            return None, f"{said} and agree, {len(others)} are not in the manifest."
         return True, f"{said} and agree with the manifest."
 
     @cached_property
-    def _again(self) -> tuple[dict[str, Any], dict[str, float]]:
-        """The measures, taken again, and what the rounding of others can do to those made of them."""
-        told, names = self.told["measures"], self.told["roles"]["mask"]
+    def _tables(self) -> list[pl.DataFrame]:
+        """The original, if it is there, and the release, with the types of the original."""
+        names = self.told["roles"]["mask"]
+        if self._aligned is None:
+            return [typed(self.frame, names)]
+        before = typed(self._aligned, names)
+        return [before, self._restored(before)]
+
+    @cached_property
+    def _measured(self) -> dict[str, Any]:
+        """The measures, taken again: all of them, or those of the release alone."""
+        names = self.told["roles"]["mask"]
         if self._aligned is not None:
-            before = typed(self._aligned, names)
-            return taken(before, self._restored(before), names), {}
-        after = typed(self.frame, names)
-        again = assess(after, after, names, metrics=CLASSES).row(0, named=True)
-        made: dict[str, tuple[list[str], Callable[[dict[str, Any]], Any]]] = {}
-        for name, entry in assessed().items():
-            if parts := [part for part in entry.needed({}) if part in metrics()]:
-                made[name] = parts, partial(_evaluated, entry)
-        if told.get("sst"):
-            made["loss"] = ["sse", "sst"], lambda of: 100 * of["sse"] / of["sst"]
-        slack = {}
-        for name, (parts, made_of) in made.items():
-            given = {part: told.get(part) for part in parts}
-            if None in given.values():
-                continue
-            again[name] = made_of(dict(given))
-            slack[name] = sum(
-                abs(made_of(given | {part: value + unit(value) / 2}) - again[name])
-                for part, value in given.items()
-            )
-        return again, slack
+            before, after = self._tables
+            return taken(before, after, names)
+        (after,) = self._tables
+        return assess(after, after, names, metrics=OF_RELEASE).row(0, named=True)
 
     def warnings(self) -> Outcome:
         """The warnings are given again, without the original those that need none."""
@@ -255,7 +256,7 @@ class Release:
         if not same_version(self.told):
             return None, "Another version of the library gave the warnings."
         given = {"strata": roles["stratum"], "kept": roles["keep"]}
-        if not self.told["measures"]:
+        if not self.told["digits"]:
             holds = told == of_release(self.frame, config["columns"], config["k"], **given)
         elif self._aligned is None:
             again = of_release(self.frame, config["columns"], config["k"], **given)
@@ -263,9 +264,8 @@ class Release:
                 return None, f"{len(again)} warning(s) were given again, others need the original."
             holds = False
         else:
-            before = typed(self._aligned, roles["mask"])
+            before, after = self._tables
             center = config.get("center", "mean")
-            after = self._restored(before)
             holds = told == advice(
                 before, after, config["columns"], config["k"], center=center, **given
             )
@@ -324,6 +324,5 @@ UNPROVEN = (
 """What can be changed in step, with its plain hash, by whoever can write the manifest."""
 
 
-def _evaluated(entry: Metric, given: dict[str, Any]) -> Any:
-    """A measure that is made of others, from those."""
-    return evaluate(entry, given.get, given)
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:10]))

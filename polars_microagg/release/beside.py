@@ -7,13 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.frames.columns import type_name
+from polars_microagg.frames.columns import can_mask, type_name, unit
 from polars_microagg.frames.door import Request, suppressed
 from polars_microagg.frames.selection import by_name
+from polars_microagg.registry import methods
 from polars_microagg.release.csv import typed
 from polars_microagg.release.types import alike
 
-__all__ = ["aligned", "differing", "exchanged", "mistyped"]
+__all__ = ["aligned", "differing", "exchanged", "mistyped", "uncentred"]
 
 BESIDE = ("method", "k", "columns", "require")
 """Keys of a configuration that are no options of the method."""
@@ -115,6 +116,62 @@ def _same(before: pl.Series, after: pl.Series) -> bool:
     # The original was read from text, and the table that was masked had types.
     read = typed(before.to_frame(), ["0"]).to_series()
     return alike(after, before) or (read.dtype != pl.String and alike(read, after))
+
+
+def uncentred(told: Mapping[str, Any], before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
+    """Find the masked columns whose values are not the centres of the values before.
+
+    This tells the original of a release from another table, also where no measure is published.
+
+    Parameters
+    ----------
+    told : mapping
+        The manifest.
+    before, after : polars.DataFrame
+        The original without the rows that were dropped, and the release, row by row.
+
+    Returns
+    -------
+    list of str
+        Names. A value may stand for several groups, whose centres were all rounded to it; none is
+        found where the groups are not known, or hold values of several columns.
+
+    Examples
+    --------
+    >>> people, release = pl.DataFrame({"age": [30, 33, 47]}), pl.DataFrame({"age": [37, 37, 37]})
+    >>> told = {"config": {"method": "mdav"}, "roles": {"mask": ["age"]}}
+    >>> uncentred(told, people, release), uncentred(told, people + 1, release)
+    ([], ['age'])
+    """
+    config = told["config"]
+    entry = methods().get(config["method"])
+    if entry is None or not (entry.unit == "record" or entry.columnwise):
+        return []
+    mean = config.get("center", "mean") == "mean"
+    return [
+        name
+        for name in told["roles"]["mask"]
+        if not _central(before.get_column(name), after.get_column(name), mean)
+    ]
+
+
+def _central(before: pl.Series, after: pl.Series, mean: bool) -> bool:
+    if len(before) != len(after) or not (can_mask(before.dtype) and can_mask(after.dtype)):
+        return len(before) == len(after)
+    slack = 1e-6 if pl.Float32 in (before.dtype, after.dtype) else 1e-9
+    half = 0.0 if after.dtype.is_float() else 0.51 * unit(after.dtype)
+    pair = pl.DataFrame(
+        {
+            name: column.alias("0").to_physical().cast(pl.Float64) * unit(column.dtype)
+            for name, column in (("x", before), ("y", after))
+        }
+    )
+    x, y = pl.col("x"), pl.col("y")
+    room = half + slack * x.abs().max()
+    off = (x.mean() - y.first()).abs() > room
+    if not mean:
+        off = (y.first() < x.min() - room) | (y.first() > x.max() + room)
+    return not pair.drop_nulls().group_by(y.alias("value")).agg(off.alias("off"))["off"].any()
 
 
 def mistyped(told: Mapping[str, Any], before: pl.DataFrame | None) -> list[str]:

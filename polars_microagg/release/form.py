@@ -61,6 +61,7 @@ FORM: dict[str, Any] = {
         "suppressed": _Kind((float,)),
     },
     "cells": {"all": WHOLE, "compared": COUNT},
+    "digits": WHOLE,
     "k": {
         "asked": WHOLE,
         "found": COUNT,

@@ -49,7 +49,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     **{"schema": str, "schema_version": int, "verdict": dict, "tool": dict, "config": dict},
     **{"config_sha256": str, "roles": dict, "rows": dict, "k": dict, "measures": dict},
     **{"attack": dict, "warnings": list, "seed": int, "times": dict, "input": dict},
-    **{"cells": dict, "output": dict, "seal": (str, type(None))},
+    **{"cells": dict, "digits": int, "output": dict, "seal": (str, type(None))},
 }
 """What a manifest has, and of what type."""
 

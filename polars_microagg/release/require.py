@@ -85,7 +85,11 @@ def _high(bound: Requirement) -> float:
 
 
 def judged(
-    required: Iterable[Requirement], found: Mapping[str, Any], *, refuse: bool = True
+    required: Iterable[Requirement],
+    found: Mapping[str, Any],
+    *,
+    told: Mapping[str, Any] | None = None,
+    refuse: bool = True,
 ) -> list[dict[str, Any]]:
     """Hold requirements against what was measured.
 
@@ -95,30 +99,39 @@ def judged(
         What is required.
     found : mapping
         Values by name.
+    told : mapping, optional
+        As much of these values as is said of them; all by default.
     refuse : bool, default True
         Whether to raise if one is not met.
 
     Returns
     -------
     list of dict
-        The requirement as text, the value found, and whether it is met.
+        The requirement as text, the value found as far as it is told, and whether it is met.
 
     Raises
     ------
     RequirementError
         One is not met, or its measure could not be taken.
     """
+    required = list(required)
+    told = found if told is None else told
     results = [
-        {"requirement": str(r), "found": found.get(r.name), "met": r.met(found.get(r.name))}
+        {"requirement": str(r), "found": told.get(r.name), "met": r.met(found.get(r.name))}
         for r in required
     ]
     unmet = [
-        f"{result['requirement']} (found "
-        + ("no value" if result["found"] is None else f"{result['found']:.6g}")
-        + ")"
-        for result in results
-        if not result["met"]
+        f"{r} ({_words(r.name, found, told)})" for r in required if not r.met(found.get(r.name))
     ]
     if unmet and refuse:
         raise RequirementError.unmet(unmet)
     return results
+
+
+def _words(name: str, found: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+    """Write what was found, which an error may tell no better than a manifest."""
+    if found.get(name) is None:
+        return "found no value"
+    if name not in told:
+        return "what was found is not published of so few records; assess gives it"
+    return f"found {'' if told[name] == found[name] else 'about '}{told[name]:.6g}"

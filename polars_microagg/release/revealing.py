@@ -58,14 +58,12 @@ def revealing(
     x = [_numbers(column) for _, column in masked]
     y = [_numbers(column) for _, column in read]
     strongest = _strongest(x, y)
-    found: dict[tuple[str, str], float] = {}
-    for i, j in np.argwhere(strongest > REVEALS).tolist():
-        pair = read[j][0], masked[i][0]
-        found[pair] = max(found.get(pair, 0.0), float(strongest[i, j]))
+    pairs = np.argwhere(strongest > REVEALS).tolist()
+    found = dict.fromkeys((read[j][0], masked[i][0]) for i, j in pairs)
     return [
         f"The kept column {one!r} reveals the masked column {other!r}: their correlation "
-        f"is {value:.3f}, so the original values can be worked out. Mask or drop it."
-        for (one, other), value in found.items()
+        f"is above {REVEALS}, so the original values can be worked out. Mask or drop it."
+        for one, other in found
     ]
 
 

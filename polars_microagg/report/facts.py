@@ -11,6 +11,7 @@ import polars as pl
 
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.frames.aggregates import (
+    STEPS,
     class_table,
     correlation_table,
     linkage_table,
@@ -19,11 +20,18 @@ from polars_microagg.frames.aggregates import (
 from polars_microagg.frames.assess import assess, matrices
 from polars_microagg.frames.bins import histogram
 from polars_microagg.frames.columns import refuse
-from polars_microagg.frames.measures import classes, emptied, keys_of, selected
+from polars_microagg.frames.measures import (
+    classes,
+    emptied,
+    fewest_records,
+    keys_of,
+    selected,
+)
 from polars_microagg.frames.reading import collected
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.kernels.moments import moments, present
 from polars_microagg.parameters import group_size
+from polars_microagg.precision import CHARTS, coarse, digits_of, drawable, published
 from polars_microagg.report.markup import unlike
 
 __all__ = ["Block", "Facts"]
@@ -72,7 +80,8 @@ class Facts:
     kept: list[str]
     blocks: list[Block]
     measures: Mapping[str, Any]
-    shift: float
+    records: int
+    shift: float | None
     losses: pl.DataFrame
     correlations: pl.DataFrame
     linkage: pl.DataFrame
@@ -114,30 +123,43 @@ class Facts:
                 raise InvalidParameterError.unknown_column("columns", name, after.schema)
             refuse(name, before.schema[name])
             refuse(name, after.schema[name])
-        x, y = (moments(table) for table in present(*matrices(before, after, names)))
-        moved = np.abs(y.means - x.means) / np.sqrt(np.where(x.variances > 0, x.variances, 1.0))
         shown = unlike(dict.fromkeys([*names, *after.columns]))
-        pairs = correlation_table(before, after, names)
-        losses = loss_table(before, after, names)
         measures = assess(before, after, names, metrics=[*METRICS, "cells"]).row(0, named=True)
+        cells, records = measures.pop("cells"), fewest_records(names, before, after)
+        digits = digits_of(records)
+        pairs = len(names) * (len(names) - 1) // 2
+        numbers = 2 * len(names) + pairs + len(METRICS) + STEPS
+        drawn = names if digits and drawable(records * len(names), len(names), numbers) else []
         return cls(
             before.height,
             emptied(after, names, keys),
             dropped,
-            measures.pop("cells"),
+            cells,
             k,
             names,
             shown,
             keys,
             [name for name in after.columns if name not in (*names, *keys)],
             [Block.of(after, block, k, keys) for block in blocks],
-            measures,
-            float(moved.max(initial=0.0)),
-            losses.with_columns(pl.col("column").replace(shown)),
-            pairs.with_columns(pl.col("first", "second").replace(shown)),
-            linkage_table(before, after, names),
-            {n: histogram(before[n].alias("0"), after[n].alias("0"), k) for n in names},
+            published(measures, digits),
+            records,
+            _shift(before, after, names) if drawn else None,
+            _rounded(loss_table(before, after, drawn)).with_columns(
+                pl.col("column").replace(shown)
+            ),
+            _correlations(before, after, drawn).with_columns(
+                pl.col("first", "second").replace(shown)
+            ),
+            _rounded(linkage_table(before, after, drawn)),
+            {n: _shares(histogram(before[n].alias("0"), after[n].alias("0"), k)) for n in drawn},
         )
+
+    def compared(self, table: pl.DataFrame | None) -> pl.DataFrame | None:
+        """What `compare` measured, rounded; None if it tells too much of so few values."""
+        if table is None or not self.losses.height:
+            return None
+        numbers = len(table) * sum(dtype.is_float() for dtype in table.dtypes)
+        return _rounded(table) if drawable(self.records * len(self.names), 0, numbers) else None
 
     @property
     def suppressed(self) -> float:
@@ -157,3 +179,31 @@ class Facts:
     def named(self, names: Sequence[str]) -> list[str]:
         """Write names of columns as they are shown."""
         return [self.shown[name] for name in names]
+
+
+def _shift(before: pl.DataFrame, after: pl.DataFrame, names: list[str]) -> float:
+    """How far the mean of a column moved at most, in standard deviations."""
+    x, y = (moments(table) for table in present(*matrices(before, after, names)))
+    moved = np.abs(y.means - x.means) / np.sqrt(np.where(x.variances > 0, x.variances, 1.0))
+    return coarse("shift", float(moved.max(initial=0.0)), CHARTS)
+
+
+def _rounded(table: pl.DataFrame) -> pl.DataFrame:
+    """Round what was measured, before anything is drawn or written of it."""
+    return table.with_columns(
+        pl.Series(name, [v if v is None else coarse(name, v, CHARTS) for v in table[name]], dtype)
+        for name, dtype in table.schema.items()
+        if dtype.is_float()
+    )
+
+
+def _correlations(before: pl.DataFrame, after: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    pairs = _rounded(correlation_table(before, after, names))
+    return pairs.with_columns(change=(pl.col("after") - pl.col("before")).round(CHARTS) + 0.0)
+
+
+def _shares(bins: pl.DataFrame) -> pl.DataFrame:
+    """Write counts in whole per cents of all, rounded where they have risen to: they sum to 100."""
+    both = pl.col("before", "after")
+    risen = bins.select((both.cum_sum() * 100 / both.sum()).round(0).cast(pl.Int64))
+    return bins.with_columns(risen.select(both - both.shift(1, fill_value=0)))

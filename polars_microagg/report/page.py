@@ -95,6 +95,7 @@ def report_html(
         _warned(warnings),
         _required(manifest),
         sections.choices(facts, compared, [row[0] for row in requirements(manifest)]),
+        _untold(facts),
         sections.distributions(facts),
         sections.groups(facts),
         sections.changes(facts),
@@ -186,8 +187,22 @@ def _not_protected(facts: Facts) -> str:
     return section("not-protected", title, f"<ul>{items}</ul>", more)
 
 
+def _untold(facts: Facts) -> str:
+    """Say what is not shown of a table that it could give away."""
+    if facts.histograms:
+        return ""
+    first = "" if facts.measures else "no number that was measured on the original, and "
+    text = (
+        f"<p>{counted(facts.records, 'record')} with values are few: from many numbers about them the "
+        f"original could be worked out. So this page shows {first}no charts of the columns. Whoever "
+        "has the original can measure and draw everything in Python, by <code>assess</code> and "
+        "<code>plot</code>.</p>"
+    )
+    return section("untold", "What is not shown", text)
+
+
 def _near(facts: Facts) -> str:
-    near = facts.measures["interval_disclosure"]
+    near = facts.measures.get("interval_disclosure")
     if near is None:
         return "A released value may be close to the original one."
     return (

@@ -14,6 +14,15 @@ __all__ = ["beside", "figure", "svg"]
 MISSING = f"Reports need vl-convert-python, which is not installed. {INSTALL}"
 
 
+TAG = re.compile(r"<[^<>]*>")
+LONG = re.compile(r"-?\d+\.\d{3,}")
+"""A position in a drawing that is written closer than anybody can see."""
+
+
+def _short(found: re.Match[str]) -> str:
+    return f"{float(found[0]):.2f}"
+
+
 def svg(chart: Any, words: str) -> str:
     """Draw a chart as an SVG element for a page.
 
@@ -48,6 +57,7 @@ def svg(chart: Any, words: str) -> str:
     head, _, body = drawn.partition(">")
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', head)
     wide, high = box.groups() if box else ("400", "300")
+    body = TAG.sub(lambda tag: LONG.sub(_short, tag[0]), body)
     return (
         f'<svg class="chart" role="img" aria-label="{escaped(words, 2000)}" '
         f'viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">{body}'

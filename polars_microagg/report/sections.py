@@ -19,10 +19,11 @@ __all__ = ["changes", "choices", "distributions", "groups", "intruders", "settin
 
 def choices(facts: Facts, compared: pl.DataFrame | None, required: Sequence[str]) -> str:
     """Show other methods and ks on a map of loss and risk, and which loses least."""
+    compared = facts.compared(compared)
     if compared is None or compared.is_empty():
         return ""
-    measures = facts.measures["loss"], facts.measures["dr"]
-    chosen = None if None in measures else measures
+    loss, risk = facts.measures.get("loss"), facts.measures.get("dr")
+    chosen = None if loss is None or risk is None else (loss, risk)
     rows = compared.filter(pl.col("loss").is_not_null() & pl.col("dr").is_not_null())
     if rows.is_empty():
         return ""
@@ -69,6 +70,8 @@ def _best(compared: pl.DataFrame, required: Sequence[str], k: int) -> str:
 
 def distributions(facts: Facts) -> str:
     """Show each column before and after."""
+    if not facts.histograms:
+        return ""
     figures = []
     for name in facts.names:
         bins, shown = facts.histograms[name], escaped(facts.shown[name])
@@ -185,6 +188,8 @@ def changes(facts: Facts) -> str:
         figures.append(figure(drawn, caption, numbers, "Variation lost in each column"))
     if len(facts.correlations):
         figures.append(_correlations(facts.correlations))
+    if not figures:
+        return ""
     body = f'<div class="grid">{"".join(figures)}</div>'
     return section("changes", "What analyses will notice", body)
 

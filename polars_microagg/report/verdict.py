@@ -123,38 +123,20 @@ def requirements(manifest: Mapping[str, Any] | None) -> list[tuple[str, str, boo
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, Mapping):
             value = row.get("found")
-            text = f"{value:.4g}" if isinstance(value, int | float) else "no value"
+            text = f"{value:.4g}" if isinstance(value, int | float) else "not told"
             found.append((str(row.get("requirement")), text, row.get("met") is True))
     return found
 
 
 def tiles(facts: Facts) -> str:
     """The numbers that decide, each with its words, as HTML."""
-    loss, linked = facts.measures["loss"], facts.measures["dld"]
-    kept = None if loss is None else 100.0 - loss
-    worst = facts.correlations["change"].abs().max()
     cells = [
         (
             number(facts.smallest),
             "smallest group",
             f"{facts.k} or more were asked for, among {number(facts.rows)} records.",
         ),
-        (
-            percent(linked),
-            "of records linked rightly",
-            "by somebody who knows the exact original values of all masked columns.",
-        ),
-        (
-            percent(kept),
-            "of the variation kept",
-            f"{percent(loss)} is lost over {counted(facts.cells, 'cell')}. No mean moved by more than "
-            f"{number(facts.shift, 3)} standard deviations.",
-        ),
-        (
-            "\u2013" if worst is None else number(float(worst), 2),  # type: ignore[arg-type]
-            "largest change of a correlation",
-            "between two masked columns, where 0 is none and 2 the most.",
-        ),
+        *(_measured(facts) if facts.measures else []),
         (
             percent(facts.suppressed),
             "of records suppressed",
@@ -166,3 +148,36 @@ def tiles(facts: Facts) -> str:
         for value, title, text in cells
     )
     return f'<dl class="tiles">{items}</dl>'
+
+
+def _measured(facts: Facts) -> list[tuple[str, str, str]]:
+    """Tiles of what was measured on the original, as far as that is told."""
+    loss, linked = facts.measures["loss"], facts.measures["dld"]
+    kept = None if loss is None else 100.0 - loss
+    moved = (
+        f" No mean moved by more than {number(facts.shift, 2)} standard deviations."
+        if facts.shift is not None
+        else ""
+    )
+    tiles = [
+        (
+            percent(linked),
+            "of records linked rightly",
+            "by somebody who knows the exact original values of all masked columns.",
+        ),
+        (
+            percent(kept),
+            "of the variation kept",
+            f"{percent(loss)} is lost over {counted(facts.cells, 'cell')}.{moved}",
+        ),
+    ]
+    if facts.correlations.height:
+        worst = facts.correlations["change"].abs().max()
+        tiles.append(
+            (
+                "\u2013" if worst is None else number(float(worst), 2),  # type: ignore[arg-type]
+                "largest change of a correlation",
+                "between two masked columns, where 0 is none and 2 the most.",
+            )
+        )
+    return tiles

@@ -15,7 +15,8 @@ from polars_microagg.release.files import Place
 from polars_microagg.release.manifest import dumped, read_manifest
 
 KEY = b"a key of more than 16 bytes"
-N = 70
+N = 1_200
+"""Records: enough for every measure to be published."""
 RNG = np.random.default_rng(17)
 INCOME = RNG.lognormal(10, 0.7, N).round(2)
 PEOPLE = pl.DataFrame(
@@ -25,10 +26,7 @@ PEOPLE = pl.DataFrame(
         "age": RNG.integers(18, 90, N),
         "income": INCOME,
         "net": (INCOME * 0.9).round(2),  # reveals the income
-        "region": ["A"] * 3
-        + ["D"] * 2
-        + ["B"] * 8
-        + ["C"] * (N - 13),  # emptied, rare, and neither
+        "region": ["A"] * 3 + ["D"] * 4 + ["B"] * 8 + ["C"] * (N - 15),  # emptied, rare, and neither
     }
 )
 REQUIRED = ["k>=5", "rows>=60", "dld<=90", "score<=99"]
@@ -79,7 +77,7 @@ def edited(path, value):
     if isinstance(value, str):
         return value + "x"
     return (
-        7 if value is None else value + (1 if isinstance(value, int) else abs(value) / 100 + 0.001)
+        7 if value is None else value + (1 if isinstance(value, int) else abs(value) / 10 + 0.3)
     )
 
 

@@ -1,0 +1,193 @@
+"""How precisely a release tells what was measured on its original: few records, few digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = [
+    "CHARTS",
+    "FEWEST",
+    "FIRST",
+    "LADDER",
+    "OF_RELEASE",
+    "coarse",
+    "digits_of",
+    "drawable",
+    "names_told",
+    "published",
+    "step",
+]
+
+LADDER = ((10_000, 4), (1_000, 3), (100, 2))
+"""Digits of each measure from a number of records on; none is published of a smaller table."""
+
+FEWEST = LADDER[-1][0]
+"""Records below which what is published is a function of the release alone."""
+
+FIRST = ("loss", "dld")
+"""Measures that are published with two digits, where the others are not."""
+
+OF_RELEASE = ("k_min", "k_prime")
+"""Measures of the release alone, which tell nothing that it does not."""
+
+TWICE = ("sse", "sst")
+"""Measures that are not published, as their ratio is `loss` and would have more digits."""
+
+PER_CENT = frozenset(
+    (
+        *("loss", "il", "dld", "pld", "interval_disclosure", "dr", "score"),
+        *("delta_r", "delta_w", "fpc_share", "spread"),
+    )
+)
+"""Measures whose whole is 100; that of the others is 1."""
+
+MOST = 1_000
+"""Wholes above which a measure is published as that many."""
+
+CHARTS = 2
+"""Digits of numbers in charts and tables of a report."""
+
+SHARE = 0.25
+"""Bits that the charts of a report may tell for each value of the original."""
+
+BINS_BITS = 77
+"""Bits of a histogram: 15 edges that may be merged, and 15 rising shares in whole per cent."""
+
+
+def digits_of(records: int) -> int:
+    """Count the digits of a measure that are published of so many records.
+
+    Examples
+    --------
+    >>> digits_of(99), digits_of(100), digits_of(200_000)
+    (0, 2, 4)
+    """
+    return next((digits for least, digits in LADDER if records >= least), 0)
+
+
+def coarse(name: str, value: float, digits: int) -> float:
+    """Round a measure to some digits of its whole; none is closer to nothing than the others.
+
+    Parameters
+    ----------
+    name : str
+        Name of the measure, which tells its whole.
+    value : float
+        The measure.
+    digits : int
+        At least 1: two digits of 100 per cent are whole per cents.
+
+    Returns
+    -------
+    float
+        Rounded. Above its whole it has that many significant digits, up to a thousand wholes.
+
+    Notes
+    -----
+    Significant digits of small numbers would tell more the smaller they are, and of a measure of
+    0 everything.
+
+    Examples
+    --------
+    >>> coarse("loss", 12.34, 2), coarse("loss", 0.0123, 2), coarse("il1", 0.1234, 2)
+    (12.0, 0.0, 0.12)
+    """
+    if not math.isfinite(value):
+        return value
+    whole = _whole(name)
+    value = min(max(value, -MOST * whole), MOST * whole)
+    if abs(value) >= whole:
+        return float(f"{value:.{digits}g}")
+    return round(value, digits - _power(whole)) + 0.0
+
+
+def step(name: str, value: float | None, digits: int) -> float:
+    """One in the last digit of a measure that was rounded.
+
+    Examples
+    --------
+    >>> step("loss", 12.0, 2), step("il1", 0.12, 2), step("loss", 1200.0, 2)
+    (1.0, 0.01, 100.0)
+    """
+    if value is None or not math.isfinite(value) or not digits:
+        return 0.0
+    whole = _whole(name)
+    if abs(value) >= MOST * whole:
+        return math.inf
+    power = math.floor(math.log10(abs(value))) + 1 if abs(value) >= whole else _power(whole)
+    return float(f"1e{power - digits}")
+
+
+def _whole(name: str) -> int:
+    return 100 if name in PER_CENT else 1
+
+
+def _power(whole: int) -> int:
+    return 2 if whole == 100 else 0
+
+
+def names_told(measures: Iterable[str], digits: int) -> list[str]:
+    """Names of the measures that are published, in the order given.
+
+    Examples
+    --------
+    >>> names_told(["sse", "loss", "il", "k_min"], 2), names_told(["sse", "loss", "il", "k_min"], 3)
+    (['loss', 'k_min'], ['loss', 'il', 'k_min'])
+    """
+    if digits > LADDER[-1][1]:
+        return [name for name in measures if name not in TWICE]
+    told = {*OF_RELEASE, *(FIRST if digits else ())}
+    return [name for name in measures if name in told]
+
+
+def published(measures: Mapping[str, Any], digits: int) -> dict[str, Any]:
+    """Leave out the measures that are not published, and round the others.
+
+    Parameters
+    ----------
+    measures : mapping
+        As they were measured.
+    digits : int
+        What `digits_of` gives for the records.
+
+    Returns
+    -------
+    dict
+        What may leave.
+
+    Examples
+    --------
+    >>> published({"loss": 12.34, "il1": 0.1234, "k_min": 5}, digits_of(6))
+    {'k_min': 5}
+    >>> published({"loss": 12.34, "il1": 0.1234, "k_min": 5}, digits_of(240))
+    {'loss': 12.0, 'k_min': 5}
+    """
+    told = {name: measures[name] for name in names_told(measures, digits)}
+    for name, value in told.items():
+        if isinstance(value, float):
+            whole = name in OF_RELEASE
+            told[name] = float(f"{value:.4g}") if whole else coarse(name, value, digits)
+    return told
+
+
+def drawable(values: int, columns: int, numbers: int) -> bool:
+    """Return whether the charts of a report tell little beside the values that they are made of.
+
+    Parameters
+    ----------
+    values : int
+        Values of the original.
+    columns : int
+        Columns with a histogram.
+    numbers : int
+        Other numbers, each counted with a digit more for its size, its sign or its absence.
+
+    Examples
+    --------
+    >>> drawable(720, 3, 20), drawable(3_000, 3, 20)
+    (False, True)
+    """
+    told = columns * BINS_BITS + numbers * (CHARTS + 1) * math.log2(10)
+    return told <= SHARE * values
