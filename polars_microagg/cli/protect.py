@@ -275,6 +275,6 @@ def _last_line(told: dict[str, Any], target: Place, manifest: Path | None) -> st
         if isinstance(found.get(name), float)
     ]
     if not told["digits"]:
-        parts.append(f"no loss told of fewer than {FEWEST}")
+        parts.append(f"no loss told of fewer than {FEWEST} records")
     where = "" if manifest is None else f" Its manifest is {manifest}."
     return f"Published {target}: {', '.join(parts)}.{where}"

@@ -78,7 +78,7 @@ def run(given: Namespace) -> int:
         measured = assess(before, after, names, known=known, key=key)
         if told:
             _refuse_others(told, measured.row(0, named=True), bool(known))
-            whole = matched(before, after, key) if key else after
+            whole = matched(before, after, tuple(key)) if key else after
             if (rows or key) and (moved := uncentred(told, before, whole)):
                 raise InvalidDataError(
                     f"{_listed(moved)} of the release are not centres of values of this original. {WAY}"

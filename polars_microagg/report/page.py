@@ -193,7 +193,7 @@ def _untold(facts: Facts) -> str:
         return ""
     first = "" if facts.measures else "no number that was measured on the original, and "
     text = (
-        f"<p>{counted(facts.records, 'record')} with values are few: from many numbers about them the "
+        "<p>These values are few: from many numbers about them the "
         f"original could be worked out. So this page shows {first}no charts of the columns. Whoever "
         "has the original can measure and draw everything in Python, by <code>assess</code> and "
         "<code>plot</code>.</p>"

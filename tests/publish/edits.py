@@ -26,7 +26,10 @@ PEOPLE = pl.DataFrame(
         "age": RNG.integers(18, 90, N),
         "income": INCOME,
         "net": (INCOME * 0.9).round(2),  # reveals the income
-        "region": ["A"] * 3 + ["D"] * 4 + ["B"] * 8 + ["C"] * (N - 15),  # emptied, rare, and neither
+        "region": ["A"] * 3
+        + ["D"] * 4
+        + ["B"] * 8
+        + ["C"] * (N - 15),  # emptied, rare, and neither
     }
 )
 REQUIRED = ["k>=5", "rows>=60", "dld<=90", "score<=99"]
@@ -76,9 +79,7 @@ def edited(path, value):
         return not value
     if isinstance(value, str):
         return value + "x"
-    return (
-        7 if value is None else value + (1 if isinstance(value, int) else abs(value) / 10 + 0.3)
-    )
+    return 7 if value is None else value + (1 if isinstance(value, int) else abs(value) / 10 + 0.3)
 
 
 def put(told, path, change):
