@@ -36,7 +36,7 @@ HEAD = ("release", "4 digits", "0.01 %", "1 %", "10 %", "a bound", "now")
 
 def below(bound):
     """Whether the loss is below a bound, as a requirement tells."""
-    return lambda _, values: np.nan_to_num(np.asarray(values), nan=-1.0) <= bound
+    return lambda _, values: np.nan_to_num(np.asarray(values), nan=-1.0) <= bound + 1e-9
 
 
 def counts(found):

@@ -12,6 +12,8 @@ import polars_microagg as mg
 METHODS = ("mdav", "vmdav", "fixed_size", "mdav1", "diameter", "pcp", "k_ward", "lowloss")
 KINDS = ("whole", "half", "day")
 EPOCH = dt.date(1970, 1, 1)
+JITTER = 1 + 1e-10
+"""Moves halves of a last digit to one side, whatever their last bit is."""
 
 
 def table(rng, rows, columns, wide, kind="whole"):
@@ -148,7 +150,7 @@ def mixed(one, other):
 
 def four(name, values):
     """Four significant digits, as once."""
-    values = np.asarray(values, dtype=float)
+    values = np.asarray(values, dtype=float) * JITTER
     power = np.floor(np.log10(np.where(values > 0, values, 1.0)))
     return np.nan_to_num(np.round(values * 10.0 ** (3 - power)), nan=-1.0)
 
@@ -157,7 +159,7 @@ def whole_per_cent(step):
     """A loss rounded to some per cents."""
 
     def rounding(name, values):
-        return np.nan_to_num(np.round(np.asarray(values) * 100 / step), nan=-1.0)
+        return np.nan_to_num(np.round(np.asarray(values) * JITTER * 100 / step), nan=-1.0)
 
     return rounding
 

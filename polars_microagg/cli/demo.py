@@ -21,7 +21,7 @@ __all__ = ["EXAMPLES", "add", "patients", "run"]
 
 EXAMPLES = example("microagg demo", "microagg demo folder --overwrite")
 
-ROWS = 240
+ROWS = 620
 SHOWN = ("loss", "dld", "k_min", "k_prime")
 
 
@@ -88,8 +88,8 @@ def _shown(folder: Path, before: Path, after: Path, found: dict[str, Any]) -> No
         show(f"{what}:\n{table(frame.rows(), head=frame.columns)}\n")
     show(
         f"Every record is shared by at least {found['k_min']} patients of its region. "
-        f"{found['loss']:.1f} % of the information\nis lost, and an intruder who knows age, income "
-        f"and weight links {found['dld']:.1f} % of the patients."
+        f"{found['loss']:g} % of the information\nis lost, and an intruder who knows age, income "
+        f"and weight links {found['dld']:g} % of the patients."
     )
     show(f"\nIn {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
     show(f"Check the release: microagg verify {after}")

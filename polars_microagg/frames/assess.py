@@ -21,7 +21,7 @@ from polars_microagg.kernels.distinct import class_sizes
 from polars_microagg.parameters import check_option
 from polars_microagg.partition import Labels, Matrix
 
-__all__ = ["assess", "matrices", "measure", "matched"]
+__all__ = ["assess", "matched", "matrices", "measure"]
 
 
 def matched(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:

@@ -128,7 +128,7 @@ class Facts:
         cells, records = measures.pop("cells"), fewest_records(names, before, after)
         digits = digits_of(records)
         pairs = len(names) * (len(names) - 1) // 2
-        numbers = 2 * len(names) + pairs + len(METRICS) + STEPS
+        numbers = 2 * len(names) + pairs + len(METRICS) + min(len(names), STEPS) + 1
         drawn = names if digits and drawable(records * len(names), len(names), numbers) else []
         return cls(
             before.height,
