@@ -21,7 +21,7 @@ from polars_microagg.release.beside import aligned, exchanged, mistyped, uncentr
 from polars_microagg.release.csv import typed
 from polars_microagg.release.digits import agree, may_meet, rounded
 from polars_microagg.release.files import Place, rows_digest
-from polars_microagg.release.inside import Outcome, same_version
+from polars_microagg.release.inside import Outcome, composed, same_version
 from polars_microagg.release.manifest import class_sizes, counted_rows, seal, taken
 from polars_microagg.release.require import requirements
 from polars_microagg.release.stage import TYPELESS, types
@@ -218,6 +218,7 @@ class Release:
             for name, value in told.items()
             if name in again and not agree(value, again[name], step(name, value, digits))
         ]
+        differ = differ or composed(self.told)
         said = f"{len(again)} measures were taken again"
         if differ:
             return False, f"{said}; {_listed(differ)} differ from the manifest."

@@ -7,15 +7,18 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from polars_microagg._version import __version__
+from polars_microagg.evaluate import evaluate
 from polars_microagg.frames.door import Request
 from polars_microagg.frames.selection import blocks_of
 from polars_microagg.parameters import COMMON, group_size
-from polars_microagg.registry import methods
+from polars_microagg.precision import step
+from polars_microagg.registry import Metric, assessed, methods, metrics
+from polars_microagg.release.digits import agree
 from polars_microagg.release.form import misfits
 from polars_microagg.release.manifest import attack, config_hash
 from polars_microagg.release.require import requirements
 
-__all__ = ["Outcome", "attacks", "configuration", "form", "same_version", "times"]
+__all__ = ["Outcome", "attacks", "composed", "configuration", "form", "same_version", "times"]
 
 Outcome: TypeAlias = "tuple[bool | None, str]"
 """Whether something holds, None if that was not checked, and a sentence."""
@@ -93,6 +96,28 @@ def attacks(told: Mapping[str, Any]) -> Outcome:
     if same_version(told):
         return False, "The intruder is described in other words than those of this version."
     return None, "The intruder is described in the words of another version of the library."
+
+
+def composed(told: Mapping[str, Any]) -> list[str]:
+    """Find the measures that are not what those give that they are made of, rounding allowed for."""
+    measures, digits = told["measures"], told["digits"]
+    differ = []
+    for name, entry in assessed().items():
+        parts = {part: measures.get(part) for part in entry.needed({}) if part in metrics()}
+        if not parts or None in (measures.get(name), *parts.values()):
+            continue
+        made = _made(entry, parts)
+        slack = step(name, measures[name], digits)
+        for part, value in parts.items():
+            other = parts | {part: value + step(part, value, digits) / 2}
+            slack += abs(_made(entry, other) - made)
+        if not agree(measures[name], made, slack):
+            differ.append(name)
+    return differ
+
+
+def _made(entry: Metric, parts: dict[str, Any]) -> Any:
+    return evaluate(entry, parts.get, dict(parts))
 
 
 def times(told: Mapping[str, Any]) -> Outcome:
