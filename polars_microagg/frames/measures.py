@@ -136,7 +136,9 @@ def fewest_records(names: Sequence[str], *tables: pl.DataFrame) -> int:
     2
     """
     there = [
-        np.logical_and.reduce([t.get_column(name).is_not_null().to_numpy() for t in tables])
+        np.logical_and.reduce(
+            [t.get_column(name).alias("0").is_not_null().to_numpy() for t in tables]
+        )
         for name in names
     ]
     fewest = min(int(column.sum()) for column in there)

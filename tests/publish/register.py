@@ -8,7 +8,7 @@ import polars as pl
 import polars_microagg as mg
 from polars_microagg.release.check import check
 
-N = 90
+N = 1_200
 RNG = np.random.default_rng(11)
 PEOPLE = pl.DataFrame(
     {

@@ -21,7 +21,7 @@ ELEMENTS = set(WORDS.split())
 
 
 @functools.cache
-def tables(n=240, k=5):
+def tables(n=3_000, k=5):
     """A table of large random numbers, and what is released of it."""
     rng = np.random.default_rng(8)
     base = rng.integers(10_000_000, 99_999_999, n)

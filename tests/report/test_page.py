@@ -166,7 +166,8 @@ def test_the_verdict(options, title, words):
 def test_the_map_recommends_by_what_was_required():
     told = [{"requirement": text, "found": 1, "met": True} for text in ("rows>=1", "dld<=12")]
     found = page_of(compared=compared(), manifest={"verdict": {"requirements": told}})
-    reason = mg.recommend(compared(), require="dld<=12", k=5)["reason"].item()
+    rounded = compared().with_columns(pl.col("loss", "dld").round(0))
+    reason = mg.recommend(rounded, require="dld<=12", k=5)["reason"].item()
     assert "Lowest loss with dld <= 12 %" in reason
     assert reason in Page(found).text
     assert "Lowest loss" not in page()
@@ -210,9 +211,10 @@ def test_the_numbers_of_a_histogram_can_be_read():
     original, masked = tables()
     bins = histogram(original["debt"], masked["debt"], 5)
     rows = re.findall(r'<th scope="row">([^<]*)</th><td>([^<]*)</td><td>([^<]*)</td></tr>', page())
-    for label, before, after in bins.select("label", "before", "after").rows():
-        shares = [f"{100 * count / original.height:.1f} %" for count in (before, after)]
-        assert (label, *shares) in rows, label
+    both = bins.select(pl.col("before", "after").cum_sum() * 100 / original.height).round(0)
+    both = both.select(pl.all() - pl.all().shift(1, fill_value=0))
+    for label, *shares in zip(bins["label"], *both.get_columns(), strict=True):
+        assert (label, *(f"{v:.1f} %" if v else "0 %" for v in shares)) in rows, label
 
 
 def test_suppressed_records_are_counted_apart():
@@ -228,10 +230,10 @@ def test_the_numbers_are_those_of_assess():
     original, masked = tables()
     found = mg.assess(original, masked, COLUMNS, metrics=["loss", "dld"]).row(0, named=True)
     text = Page(page()).text
-    assert f"{100 - found['loss']:.1f} %" in text
+    assert f"{100 - round(found['loss'], 1):.1f} %" in text
     assert f"{found['dld']:.1f} %" in text
     pairs = mg.assess(original, masked, COLUMNS, metrics=["dld"], known=2)["dld"].item()
-    assert f"{pairs:.1f} %" in text
+    assert f"{pairs:.0f}.0 %" in text
 
 
 def test_lazy_tables_give_the_same_page_and_empty_ones_a_page():
@@ -257,7 +259,7 @@ def test_constant_null_and_extreme_columns_are_reported():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"masked": lambda t: t.head(3)}, mg.InvalidDataError, "240 rows and masked has 3"),
+        ({"masked": lambda t: t.head(3)}, mg.InvalidDataError, "3000 rows and masked has 3"),
         ({"masked": lambda t: t.drop("debt")}, mg.InvalidParameterError, "'debt'"),
         ({"columns": ["ward"]}, mg.MicroaggError, "'ward' is of type String"),
         ({"k": 1}, mg.InvalidParameterError, "k=1"),
