@@ -55,7 +55,7 @@ def test_every_format_into_every_format(form, into, people, tmp_path, microagg):
     done = microagg("protect", source, "-o", target, *ROLES)
     assert done.code == 0, done.err
     assert not done.out
-    assert "k=5, loss" in done.err
+    assert "60 records, k=5, no loss told" in done.err
     found = Place.of(target).read()
     assert found.columns == ["region", "age", "income"]
     assert [float(v) for v in found["income"]] == expected(people)["income"].to_list()

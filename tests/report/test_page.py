@@ -211,7 +211,8 @@ def test_the_numbers_of_a_histogram_can_be_read():
     original, masked = tables()
     bins = histogram(original["debt"], masked["debt"], 5)
     rows = re.findall(r'<th scope="row">([^<]*)</th><td>([^<]*)</td><td>([^<]*)</td></tr>', page())
-    both = bins.select(pl.col("before", "after").cum_sum() * 100 / original.height).round(0)
+    risen = pl.col("before", "after").cum_sum() * 100 / original.height
+    both = bins.select(risen.round(0))
     both = both.select(pl.all() - pl.all().shift(1, fill_value=0))
     for label, *shares in zip(bins["label"], *both.get_columns(), strict=True):
         assert (label, *(f"{v:.1f} %" if v else "0 %" for v in shares)) in rows, label
