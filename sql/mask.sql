@@ -98,14 +98,25 @@ CREATE OR REPLACE MACRO microagg._shown(record) AS CASE
     WHEN regexp_matches(typeof(record), 'VARCHAR|JSON|INTERVAL|TIME WITH TIME ZONE|VARIANT')
     THEN encode(record::VARCHAR) END;
 
+-- A stratum in which values that are equal read alike: -0.0 as 0.0, however deep. DuckDB compares
+-- nested values by a key that has one zero and one NaN, and gives the smallest back from its key.
+CREATE OR REPLACE MACRO microagg._unsigned(key) AS CASE
+    WHEN regexp_matches(typeof(key), 'FLOAT|DOUBLE|VARIANT') THEN list_min([[key]])[1] ELSE key END;
+
 -- The columns to mask, and the number of the first record in each record's stratum.
 CREATE OR REPLACE MACRO microagg._chosen(source, spec) AS TABLE
-WITH __mg_x AS (
+WITH __mg_u AS (
+    SELECT
+        COLUMNS(system.main._microagg_columns((*), 'columns', spec)), __mg_row,
+        microagg._unsigned(COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
+    FROM query_table(source)
+),
+__mg_x AS (
     SELECT
         COLUMNS(system.main._microagg_columns((*), 'columns', spec)), __mg_row,
         struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum,
         microagg._shown(__mg_stratum) AS __mg_shown
-    FROM query_table(source)
+    FROM __mg_u
 ),
 __mg_k AS (
     SELECT __mg_stratum, __mg_shown, min(__mg_row) AS __mg_key
@@ -140,6 +151,7 @@ __mg_f AS (SELECT COLUMNS(system.main._microagg_columns((*), 'float', spec)) FRO
 __mg_l AS (
     SELECT
         unnest(__mg_y.rows) AS __mg_at,
+        unnest(__mg_y.hidden) AS __mg_hidden,
         unnest(microagg._typed(
             microagg._found(__mg_y.columns, alias(COLUMNS(__mg_t.*))),
             typeof(COLUMNS(__mg_t.*)), [COLUMNS(__mg_t.*)])),
@@ -148,7 +160,20 @@ __mg_l AS (
     FROM __mg_y LEFT JOIN __mg_t ON true LEFT JOIN __mg_f ON true
 ),
 __mg_o AS (
-    SELECT COLUMNS(system.main._microagg_columns((*), 'others', spec)), __mg_row FROM __mg_s
+    SELECT
+        COLUMNS(system.main._microagg_columns((*), 'others', spec)), __mg_row,
+        microagg._unsigned(COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
+    FROM __mg_s
+),
+-- A key would tell who was in a small stratum: it is emptied where the masked cells are.
+__mg_p AS (
+    SELECT
+        COLUMNS(system.main._microagg_columns((*), 'others', spec)),
+        COLUMNS(system.main._microagg_columns((*), 'masked', spec)),
+        if(__mg_hidden, NULL, COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
+    FROM __mg_o POSITIONAL JOIN __mg_l
+    WHERE microagg._aligned(__mg_row, __mg_at)
+    AND NOT (__mg_hidden AND spec->>'small_strata' = 'drop')
 )
 -- The first part has no rows: it puts the columns back into their order.
 (
@@ -156,9 +181,7 @@ __mg_o AS (
     FROM __mg_s LIMIT 0
 )
 UNION ALL BY NAME (
-    SELECT COLUMNS(system.main._microagg_columns((*), 'all', spec))
-    FROM __mg_o POSITIONAL JOIN __mg_l
-    WHERE microagg._aligned(__mg_row, __mg_at)
+    SELECT COLUMNS(system.main._microagg_columns((*), 'all', spec)) FROM __mg_p
 );
 
 -- The same records with the number of their group.
@@ -175,4 +198,5 @@ __mg_l AS (
 )
 SELECT __mg_s.* EXCLUDE (__mg_0, __mg_row), microagg_group
 FROM __mg_s POSITIONAL JOIN __mg_l
-WHERE microagg._aligned(__mg_row, __mg_at);
+WHERE microagg._aligned(__mg_row, __mg_at)
+AND (microagg_group IS NOT NULL OR spec->>'small_strata' <> 'drop');

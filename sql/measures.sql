@@ -1,7 +1,7 @@
 -- Measures of whole tables: how many records share each record, and what masking has cost.
 -- They need polars_microagg.duckdb.register(con), which checks names and does the arithmetic.
 
--- Sizes of the classes of equal records, and whether they have no value at all.
+-- Sizes of the classes of equal records; null is a value like any other.
 CREATE OR REPLACE MACRO microagg._classes(source, spec) AS TABLE
 WITH __mg_s AS (FROM microagg._numbered(source, spec)),
 __mg_x AS (
@@ -10,16 +10,8 @@ __mg_x AS (
         struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum,
         [microagg._shown(__mg_record), microagg._shown(__mg_stratum)] AS __mg_shown
     FROM __mg_s
-),
-__mg_c AS (
-    SELECT __mg_record, count(*) AS size FROM __mg_x
-    GROUP BY __mg_record, __mg_stratum, __mg_shown
-),
-__mg_n AS (SELECT COLUMNS(__mg_record.*) IS NULL, size AS __mg_size FROM __mg_c)
-SELECT
-    __mg_size AS size,
-    list_bool_and(list_value(*COLUMNS(* EXCLUDE (__mg_size)))) AS empty
-FROM __mg_n;
+)
+SELECT count(*) AS size FROM __mg_x GROUP BY __mg_record, __mg_stratum, __mg_shown;
 
 -- One row: records, classes of equal records, the smallest, their mean size, classes of one.
 CREATE OR REPLACE MACRO microagg.anonymity(source, columns, strata := NULL) AS TABLE
@@ -28,14 +20,14 @@ SELECT
     sum(size) / nullif(count(*), 0) AS k_prime, count(*) FILTER (WHERE size = 1) AS uniques
 FROM microagg._classes(source, to_json({'columns': columns, 'strata': strata}));
 
--- The same row, or an error if fewer than k records share a record; records without any value
--- release nothing and may be fewer.
+-- The same row, or an error if fewer than k records share a record; those without any value are
+-- alike as well, and k of them are needed.
 CREATE OR REPLACE MACRO microagg.verify(source, columns, k, strata := NULL) AS TABLE
 SELECT * EXCLUDE (__mg_sizes) FROM (
     SELECT
         coalesce(sum(size), 0)::BIGINT AS records, count(*) AS classes, min(size) AS k_min,
         sum(size) / nullif(count(*), 0) AS k_prime, count(*) FILTER (WHERE size = 1) AS uniques,
-        list(size) FILTER (WHERE NOT empty) AS __mg_sizes
+        list(size) AS __mg_sizes
     FROM microagg._classes(source, to_json({'columns': columns, 'k': k, 'strata': strata}))
 ) WHERE system.main._microagg_verify(
     to_json({'columns': columns, 'k': k, 'strata': strata}), __mg_sizes);
@@ -87,10 +79,11 @@ SELECT
     $metrics
 FROM __mg_r;
 
--- One row, one column a metric. Rows are matched by key, or by position. With metrics, only those
+-- One row, one column a metric. Rows are matched by key, or by position where tables keep an order. With metrics, only those
 -- are computed and the others are null.
 CREATE OR REPLACE MACRO microagg.assess(
     original, masked, columns := NULL, metrics := NULL, known := NULL, key := NULL
 ) AS TABLE
 FROM microagg._assess(original, masked,
-    to_json({'columns': columns, 'metrics': metrics, 'known': known, 'key': key}));
+    to_json({'columns': columns, 'metrics': metrics, 'known': known, 'key': key,
+        'ordered': current_setting('preserve_insertion_order')}));

@@ -6,10 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from polars_microagg.duckdb.columns import Column, Emitted, emit
+from polars_microagg.duckdb.columns import Column, Emitted, Mask, emit
+from polars_microagg.duckdb.lists import arrow_of
+from polars_microagg.duckdb.names import copies_of, refuse_copy
 from polars_microagg.duckdb.request import Masking
 from polars_microagg.errors import BrokenPromiseError
+from polars_microagg.frames.batch import Kernel
+from polars_microagg.frames.selection import as_frame
 from polars_microagg.partition import Labels, Masked, Partition, Strata
 from polars_microagg.plan import Plan
 
@@ -49,27 +54,35 @@ def _bound(request: Masking, columns: Sequence[Column]) -> tuple[Plan, list[Colu
     by_name = {column.name: column for column in columns}
     plan = request.bind(list(by_name))
     names = [name for block in plan.blocks for name in block]
-    if len(columns) != len(names):
-        raise BrokenPromiseError.shape("The macro", len(columns), len(names))
+    for copy, name in copies_of(names, [name for name in by_name if name not in names]):
+        if by_name.pop(copy).repeats(by_name[name]):
+            refuse_copy(copy, name)
+    if len(by_name) != len(names):
+        raise BrokenPromiseError.shape("The macro", len(by_name), len(names))
     return plan, [by_name[name] for name in names]
 
 
-def _masked(plan: Plan, columns: Sequence[Column], strata: Strata) -> list[Masked]:
+def _masked(
+    plan: Plan, columns: Sequence[Column], strata: Strata
+) -> tuple[Mask, Strata, list[Masked]]:
+    """Which records are suppressed, the strata of the others, and their masked values."""
     for column in columns:
         column.require(plan.nulls)
     if not len(strata.order):
-        return []
+        return np.zeros(0, dtype=np.bool_), strata, []
     x = np.empty((len(strata.order), len(columns)), order="F")
     for j, column in enumerate(columns):
         x[:, j] = column.numbers(None if plan.groups_cells else strata)
     factors = np.array([column.unit for column in columns])
     whole = [not column.floats and plan.dtype != "float" for column in columns]
-    return list(plan.mask(x, factors, strata, whole))
+    hidden = plan.suppressed(x, strata)
+    strata = strata.without(hidden)
+    return hidden, strata, list(plan.mask(x, factors, strata, whole))
 
 
 def mask_columns(
     request: Masking, columns: Sequence[Column], rows: Labels, first_rows: Labels
-) -> list[Emitted]:
+) -> tuple[list[Emitted], Mask]:
     """Mask all records.
 
     Parameters
@@ -87,6 +100,8 @@ def mask_columns(
     -------
     list of Emitted
         The masked columns, as `columns` are ordered, records ascending by number.
+    array of shape (n,)
+        Records that are emptied or dropped.
 
     Raises
     ------
@@ -97,13 +112,16 @@ def mask_columns(
     """
     plan, chosen, strata = _prepared(request, columns, rows, first_rows)
     released: dict[str, Emitted] = {}
-    for masked in _masked(plan, chosen, strata):
+    hidden, strata, found = _masked(plan, chosen, strata)
+    kernel = Kernel(plan)
+    for masked in found:
         here = chosen[len(released) : len(released) + len(masked.columns)]
         block = [emit(column, masked, j, plan.dtype) for j, column in enumerate(here)]
-        _keep_promise(plan, block, masked.labels, strata)
+        table = as_frame(pa.table({str(j): arrow_of(e) for j, e in enumerate(block)}))
+        kernel.keep_promise(table.get_columns(), masked.labels, strata)
         released |= zip([column.name for column in here], block, strict=True)
     nothing = Emitted("d", np.zeros(0), None)
-    return [released.get(column.name, nothing) for column in columns]
+    return [released.get(column.name, nothing) for column in columns], hidden
 
 
 def group_rows(
@@ -117,7 +135,7 @@ def group_rows(
         The numbers, and where a record has no group.
     """
     plan, chosen, strata = _prepared(request, columns, rows, first_rows)
-    found = _masked(plan, chosen, strata)
+    found = _masked(plan, chosen, strata)[2]
     labels = found[0].labels if found else np.zeros(0, dtype=np.intp)
     grouped = labels >= 0
     number = np.zeros(len(labels), dtype=np.uint32)
@@ -135,32 +153,3 @@ def _prepared(
         chosen = [column.take(order) if len(column.values) else column for column in chosen]
         first_rows = first_rows[order]
     return plan, chosen, strata_of(first_rows)
-
-
-def _keep_promise(plan: Plan, block: Sequence[Emitted], labels: Labels, strata: Strata) -> None:
-    """Check that k records of one stratum share each emitted record.
-
-    Records of a group are alike and in one stratum, and groups have k records: then so has
-    every class, which may hold several groups.
-    """
-    if plan.groups_cells:
-        return
-    rows = np.flatnonzero(labels >= 0)
-    if not len(rows):
-        return
-    here = labels[rows]
-    first = np.zeros(int(here.max()) + 1, dtype=np.intp)
-    first[here[::-1]] = rows[::-1]
-    like = first[here]
-    stratum = np.empty(len(labels), dtype=np.intp)
-    stratum[strata.order] = np.repeat(np.arange(len(strata.sizes)), strata.sizes)
-    alike = stratum[rows] == stratum[like]
-    for column in block:
-        absent = np.zeros(len(labels), dtype=np.bool_) if column.absent is None else column.absent
-        same = column.values[rows] == column.values[like]
-        alike &= (same & ~absent[rows] & ~absent[like]) | (absent[rows] & absent[like])
-    counts = np.bincount(here[alike], minlength=len(first))[
-        np.bincount(here, minlength=len(first)) > 0
-    ]
-    if counts.min() < plan.k:
-        raise BrokenPromiseError.small_class(plan.method.name, int(counts.min()), plan.k)

@@ -15,7 +15,17 @@ from polars_microagg.kernels.centre import real_centres, whole_centres
 from polars_microagg.kernels.exact_mean import Real
 from polars_microagg.partition import Cells, Centres, Labels, Masked, Strata, Vector
 
-__all__ = ["ENDLESS", "Column", "Emitted", "decimal", "emit", "lane_of", "outline", "value_pair"]
+__all__ = [
+    "ENDLESS",
+    "Column",
+    "Emitted",
+    "Mask",
+    "decimal",
+    "emit",
+    "lane_of",
+    "outline",
+    "value_pair",
+]
 
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[Any]
@@ -139,6 +149,15 @@ class Column:
         """Pick records."""
         absent = None if self.absent is None else self.absent[rows]
         return replace(self, values=self.values[rows], absent=absent)
+
+    def repeats(self, other: Column) -> bool:
+        """Whether both have a value in some record, and the same one in all where they have."""
+        if self.type_ != other.type_ or not len(self.values):
+            return False
+        here = np.ones(len(self.values), dtype=np.bool_)
+        for absent in (self.absent, other.absent):
+            here = here if absent is None else here & ~absent
+        return bool(here.any() and (self.values[here] == other.values[here]).all())
 
     def numbers(self, strata: Strata | None) -> Vector:
         """Turn the column into float64, NaN where absent.

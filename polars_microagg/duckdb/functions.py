@@ -42,9 +42,9 @@ def _mask(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
     results = []
     for text, row, stratum, column in _calls(spec, rows, strata, columns):
         request, found = Masking.read(json.loads(text.as_py())), columns_of(column)
-        emitted = mask_columns(request, found, integers(row), integers(stratum))
+        emitted, hidden = mask_columns(request, found, integers(row), integers(stratum))
         lists = masked_lists([column.name for column in found], emitted)
-        results.append(_numbered(lists, "columns", len(integers(row))))
+        results.append(_numbered(hidden=list_of(pa.array(hidden)), columns=lists))
     return pa.concat_arrays(results)
 
 
@@ -54,14 +54,15 @@ def _groups(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
     for text, row, stratum, column in _calls(spec, rows, strata, columns):
         request, found = Masking.read(json.loads(text.as_py())), columns_of(column)
         groups, absent = group_rows(request, found, integers(row), integers(stratum))
-        results.append(_numbered(list_of(pa.array(groups, mask=absent)), "groups", len(groups)))
+        results.append(_numbered(groups=list_of(pa.array(groups, mask=absent))))
     return pa.concat_arrays(results)
 
 
-def _numbered(result: Any, name: str, rows: int) -> Any:
-    """Put the numbers of the records beside a result."""
-    numbers = list_of(pa.array(np.arange(rows)))
-    return pa.StructArray.from_arrays([numbers, result], ["rows", name])
+def _numbered(**results: Any) -> Any:
+    """Put the numbers of the records beside lists of results, the first of one item a record."""
+    rows = len(next(iter(results.values())).values)
+    results = {"rows": list_of(pa.array(np.arange(rows)))} | results
+    return pa.StructArray.from_arrays(list(results.values()), list(results))
 
 
 def _verify(spec: Any, sizes: Any) -> Any:
@@ -94,7 +95,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Sequence[str], str]] = {
     "_microagg_mask": (
         _mask,
         ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS],
-        f"STRUCT(rows BIGINT[], columns {MASKED})",
+        f"STRUCT(rows BIGINT[], hidden BOOLEAN[], columns {MASKED})",
     ),
     "_microagg_groups": (
         _groups,

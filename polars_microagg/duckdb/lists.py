@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from polars_microagg.duckdb.columns import Column, Emitted, decimal, lane_of
 from polars_microagg.partition import Labels
 
-__all__ = ["columns_of", "integers", "list_of", "masked_lists", "one_array"]
+__all__ = ["arrow_of", "columns_of", "integers", "list_of", "masked_lists", "one_array"]
 
 LANES = {"d": pa.float64(), "i": pa.int64(), "t": pa.string()}
 
@@ -83,11 +83,12 @@ def masked_lists(names: Sequence[str], emitted: Sequence[Emitted]) -> Any:
 
 def _lane(lane: str, emitted: Sequence[Emitted]) -> Any:
     """One list a column: its values if this is its lane, else nothing."""
-    parts = [_values(e) if e.lane == lane else pa.array([], LANES[lane]) for e in emitted]
+    parts = [arrow_of(e) if e.lane == lane else pa.array([], LANES[lane]) for e in emitted]
     ends = np.cumsum([0, *(len(part) for part in parts)])
     child = pa.concat_arrays(parts) if parts else pa.array([], LANES[lane])
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), child)
 
 
-def _values(emitted: Emitted) -> Any:
+def arrow_of(emitted: Emitted) -> Any:
+    """A masked column as an Arrow array."""
     return pa.array(emitted.values, LANES[emitted.lane], mask=emitted.absent)

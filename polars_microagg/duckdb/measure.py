@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import duckdb
+import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from polars_microagg.duckdb.names import find
-from polars_microagg.duckdb.relation import relation_of
+from polars_microagg.duckdb.columns import lane_of, outline
+from polars_microagg.duckdb.names import OURS, find, refuse_twins, require_match
+from polars_microagg.duckdb.reading import connection, in_its_order, ordered, read, relation_of
+from polars_microagg.errors import NotNumericError
 from polars_microagg.frames.assess import assess as assess_frames
 from polars_microagg.frames.compare import compare as compare_frame
 from polars_microagg.frames.selection import as_frame
@@ -20,6 +25,9 @@ NAMES = ("strata", "order_by", "known", "by", "key")
 
 WORDS = ("all", "subsets")
 """What `known` may be other than columns."""
+
+ALIEN = re.compile(r"INTERVAL|TIME WITH TIME ZONE|MAP\(|UNION\(|BIT|BIGNUM|VARIANT")
+"""Types that polars cannot hold, or not all of; where they only tell records apart, text does."""
 
 
 def assess(
@@ -56,13 +64,18 @@ def assess(
     ...     assess(con, before, after, "age", metrics=["dld", "drisk"], key="ID").fetchall()
     [(50.0, 0.0)]
     """
-    before, after = relation_of(con, original), relation_of(con, masked)
+    before = _table(con, original, "original")
+    after = _table(con, masked, "masked")
+    require_match(options.get("key"), ordered(con))
     columns = None if columns is None else _found("columns", columns, before.columns)
     # What an intruder knows is looked up in the masked table, all else in the original one.
     tables = {name: after if name == "known" else before for name in NAMES}
     named = {name: _named(name, value, tables) for name, value in options.items()}
-    result = assess_frames(_frame(before), _frame(after), columns, **named)
-    return con.from_arrow(result.to_arrow())
+    frames = [
+        _frame(con, table, what, columns, named)
+        for table, what in ((before, "original"), (after, "masked"))
+    ]
+    return con.from_arrow(assess_frames(*frames, columns, **named).to_arrow())
 
 
 def compare(
@@ -99,15 +112,52 @@ def compare(
     ...     table.select("method, k, k_prime, pareto").fetchall()
     [('mdav', 2, 2.0, True), ('fixed_size', 2, 2.0, True)]
     """
-    relation = relation_of(con, source)
+    relation = _table(con, source, "source")
     columns = _found("columns", columns, relation.columns)
     tables = dict.fromkeys(NAMES, relation)
     named = {name: _named(name, value, tables) for name, value in options.items()}
-    return con.from_arrow(compare_frame(_frame(relation), columns, **named).to_arrow())
+    frame = _frame(con, relation, "source", columns, named)
+    return con.from_arrow(compare_frame(frame, columns, **named).to_arrow())
 
 
-def _frame(relation: DuckDBPyRelation) -> Any:
-    return as_frame(relation.to_arrow_table())
+def _table(con: Any, source: Any, what: str) -> DuckDBPyRelation:
+    """Look a table up in which every name means one column."""
+    relation = read(lambda: relation_of(connection(con), source, what), what)
+    refuse_twins(relation.columns)
+    return relation
+
+
+def _frame(
+    con: DuckDBPyConnection,
+    relation: DuckDBPyRelation,
+    what: str,
+    columns: Any,
+    options: dict[str, Any],
+) -> Any:
+    """Read the columns that count: those named, or all that can be measured."""
+    asked = set(_texts(columns))
+    labels = {text for name in NAMES for text in _texts(options.get(name))} - asked
+    chosen, names = [], []
+    for i, (name, type_) in enumerate(zip(relation.columns, map(str, relation.types), strict=True)):
+        if name in asked and ALIEN.search(type_):
+            raise NotNumericError.of(name, outline(type_))
+        if name in asked or name in labels or (columns is None and lane_of(type_)):
+            text = "::VARCHAR" if name in labels and ALIEN.search(type_) else ""
+            chosen.append(duckdb.SQLExpression(f"#{i + 1}{text}").alias(f"{OURS}c{i}"))
+            names.append(name)
+    if not chosen:
+        return as_frame(pa.table({}))
+    arrow = read(lambda: in_its_order(con, relation, chosen), what, names)
+    return as_frame(arrow.rename_columns(names))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Texts, however deep in lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _texts(item)
 
 
 def _named(option: str, value: Any, tables: dict[str, DuckDBPyRelation]) -> Any:

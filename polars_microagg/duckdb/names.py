@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.plan import Plan
@@ -14,10 +16,13 @@ __all__ = [
     "ROW",
     "axes",
     "blocks_of",
+    "copies_of",
     "find",
     "names_of",
+    "refuse_copy",
     "refuse_ours",
     "refuse_twins",
+    "require_match",
     "same",
 ]
 
@@ -154,3 +159,35 @@ def refuse_ours(names: Sequence[str]) -> None:
     for name in names:
         if name.translate(LOWER).startswith(OURS):
             raise InvalidParameterError.taken(name)
+
+
+def copies_of(masked: Sequence[str], others: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Pair columns named as DuckDB names a second column of a name with the masked one of it.
+
+    Examples
+    --------
+    >>> list(copies_of(["age"], ["Age_1", "age:1", "age_group", "wage_1"]))
+    [('Age_1', 'age'), ('age:1', 'age')]
+    """
+    for other in others:
+        if found := re.fullmatch(r"(.*)[_:]\d+", other, re.DOTALL):
+            yield from ((other, name) for name in masked if same(found[1], name))
+
+
+def refuse_copy(copy: str, name: str) -> NoReturn:
+    """Refuse to release a masked column a second time, as it was."""
+    raise InvalidParameterError(
+        f"Column {copy!r} holds the values of the masked column {name!r}, as where a query has two "
+        f"columns of the name {name!r} and DuckDB renames one of them. It would come out as it is, so "
+        f"nothing was released. Leave it out, as in SELECT * EXCLUDE, mask it, or rename it to keep it."
+    )
+
+
+def require_match(key: object, ordered: object) -> None:
+    """Refuse to match rows by position in a database that keeps tables in no order."""
+    if not key and not ordered:
+        raise InvalidParameterError(
+            "Without key, rows are matched by position, and this database keeps tables in no order: "
+            "preserve_insertion_order is false. Name columns that identify a row, as in key='id' (in SQL "
+            "key := 'id'), or SET preserve_insertion_order = true if both tables were written in one order."
+        )

@@ -14,9 +14,11 @@ from polars_microagg.duckdb.names import (
     ROW,
     axes,
     blocks_of,
+    copies_of,
     find,
     names_of,
     refuse_ours,
+    require_match,
     same,
 )
 from polars_microagg.errors import InvalidParameterError
@@ -68,10 +70,13 @@ class Masking:
         if self.groups and any(same(name, GROUP) for name in table):
             raise InvalidParameterError.taken(GROUP)
         keep = self.plan.dtype == "keep"
+        others = [name for name in table if name not in masked]
+        copies = [] if self.groups else [copy for copy, _ in copies_of(masked, others)]
         return {
-            "columns": masked,
+            "columns": masked + copies,
+            "masked": masked,
             "strata": strata,
-            "others": [name for name in table if name not in masked],
+            "others": [name for name in others if name not in strata],
             "typed": masked if keep else [],
             "float": [] if keep else masked,
         }
@@ -123,6 +128,7 @@ class Measuring:
         for name in metrics:
             if name not in registry.assessed():
                 raise InvalidParameterError.choice("metrics", name, registry.assessed())
+        require_match(key, spec["ordered"])
         return cls(columns, known, key, metrics)
 
     def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
@@ -137,7 +143,7 @@ class Measuring:
 
 def _options(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Options of the method and those that all share."""
-    own = spec["options"] or {}
+    own = {} if spec["options"] is None else spec["options"]
     if not isinstance(own, dict):
         need = "a struct of options of the method, as in {'gamma': 0.2}"
         raise InvalidParameterError.kind("options", own, need)

@@ -86,7 +86,7 @@ class Kernel:
             block = [
                 emit(column, masked, j, self.output(column.dtype)) for j, column in enumerate(here)
             ]
-            self._keep_promise(block, masked.labels, strata)
+            self.keep_promise(block, masked.labels, strata)
             released += block
         suppressed = pl.Series(hidden) if hidden.any() else None
         if back is not None:
@@ -166,7 +166,7 @@ class Kernel:
             x[:, j] = numbers(column, None if self.plan.groups_cells else strata)
         return x
 
-    def _keep_promise(self, block: list[pl.Series], labels: Labels, strata: Strata) -> None:
+    def keep_promise(self, block: list[pl.Series], labels: Labels, strata: Strata) -> None:
         """Count the records that share each emitted record, in each stratum.
 
         Records that are emptied are released: they are a class of a stratum of their own.

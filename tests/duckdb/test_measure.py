@@ -83,7 +83,7 @@ def test_any_source_and_a_filter_in_sql(plain):
         (lambda con: mgd.assess(con, "before", "after", known=["x"]), "known names 'x'"),
         (lambda con: mgd.assess(con, "before", "after", by="x"), "by names 'x'"),
         (lambda con: mgd.compare(con, "before", ["age"], strata="x"), "strata names 'x'"),
-        (lambda con: mgd.compare(con, 5, ["age"]), "source='int'"),
+        (lambda con: mgd.compare(con, 5, ["age"]), "source is of type int"),
     ],
 )
 def test_wrong_names_are_errors(plain, call, message):

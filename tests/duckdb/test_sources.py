@@ -170,10 +170,11 @@ def test_no_table_of_that_name(con):
 
 
 def test_a_thing_that_is_no_table(con):
-    with pytest.raises(
-        mg.InvalidParameterError, match="source='int' was given; it must be the name"
-    ):
-        mgd.mask(con, 5, COLUMNS, 4)
+    for thing, type_ in ((5, "int"), (None, "NoneType"), ([1], "list")):
+        with pytest.raises(
+            mg.InvalidParameterError, match=f"source is of type {type_}; it must be"
+        ):
+            mgd.mask(con, thing, COLUMNS, 4)
 
 
 # --- What else is in the table ----------------------------------------------------------------
