@@ -202,8 +202,7 @@ def value_pair(original: Column, masked: Column) -> tuple[Vector, Vector]:
     >>> value_pair(before, before.take(np.array([1, 1])))
     (array([0., 1.]), array([1., 1.]))
     """
-    low, high = (0, 0) if original.floats or original.exact() else original.bounds()
-    low = 0 if max(high, high - low) >= 2**127 else low
+    low = 0 if original.floats or original.exact() else original.bounds()[0]
     if original.type_ != masked.type_ and {original.type_, masked.type_} <= set(NANOSECONDS):
         steps = masked.values.astype(object) * NANOSECONDS[masked.type_]
         masked = replace(masked, values=steps // NANOSECONDS[original.type_])

@@ -71,11 +71,9 @@ def assess(
     # What an intruder knows is looked up in the masked table, all else in the original one.
     tables = {name: after if name == "known" else before for name in NAMES}
     named = {name: _named(name, value, tables) for name, value in options.items()}
-    frames = [
-        _frame(con, table, what, columns, named)
-        for table, what in ((before, "original"), (after, "masked"))
-    ]
-    return con.from_arrow(assess_frames(*frames, columns, **named).to_arrow())
+    original_ = _frame(con, before, "original", columns, named)
+    masked_ = _frame(con, after, "masked", columns, named)
+    return con.from_arrow(assess_frames(original_, masked_, columns, **named).to_arrow())
 
 
 def compare(
@@ -134,21 +132,30 @@ def _frame(
     columns: Any,
     options: dict[str, Any],
 ) -> Any:
-    """Read the columns that count: those named, or all that can be measured."""
+    """Read the columns that count: those named, or all that can be measured.
+
+    As HUGEINT has more digits than decimals of Arrow, it travels as text; polars knows its name.
+    """
     asked = set(_texts(columns))
     labels = {text for name in NAMES for text in _texts(options.get(name))} - asked
-    chosen, names = [], []
+    chosen, names, wide = [], [], []
     for i, (name, type_) in enumerate(zip(relation.columns, map(str, relation.types), strict=True)):
         if name in asked and ALIEN.search(type_):
             raise NotNumericError.of(name, outline(type_))
         if name in asked or name in labels or (columns is None and lane_of(type_)):
-            text = "::VARCHAR" if name in labels and ALIEN.search(type_) else ""
-            chosen.append(duckdb.SQLExpression(f"#{i + 1}{text}").alias(f"{OURS}c{i}"))
+            place, text = f"{OURS}c{i}", name in labels and ALIEN.search(type_)
+            if type_ == "HUGEINT" and name not in labels:
+                wide.append(place)
+            column = f"#{i + 1}::VARCHAR" if text or place in wide else f"#{i + 1}"
+            chosen.append(duckdb.SQLExpression(column).alias(place))
             names.append(name)
     if not chosen:
         return as_frame(pa.table({}))
-    arrow = read(lambda: in_its_order(con, relation, chosen), what, names)
-    return as_frame(arrow.rename_columns(names))
+    frame = as_frame(read(lambda: in_its_order(con, relation, chosen), what, names))
+    if wide:
+        casts = [f"CAST({place} AS HUGEINT) AS {place}" for place in wide]
+        frame = frame.sql(f"SELECT * REPLACE ({', '.join(casts)}) FROM self")  # noqa: S608
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
 def _texts(value: Any) -> Iterator[str]:

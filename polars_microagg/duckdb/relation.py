@@ -53,20 +53,24 @@ def mask(
     Returns
     -------
     duckdb.DuckDBPyRelation
-        Same columns, rows, order and types. The masked values are computed when this is called
+        Same columns, rows, order and types; with ``small_strata="drop"`` without the rows of small
+        strata. The masked values are computed when this is called
         and stay in memory as long as the relation.
 
     Raises
     ------
     InvalidParameterError
-        A parameter is wrong, or a column unknown.
+        A parameter is wrong, a column unknown, or a kept column the copy of a masked one.
     InvalidDataError
-        Nulls, NaN or infinities, a type without centroid, or fewer than k records.
+        Nulls, NaN or infinities, a type without centroid, or fewer than k records; the source fails,
+        or DuckDB runs out of memory.
 
     Notes
     -----
-    The values are those of the Polars door and of the macros, bit for bit. Names are compared as
-    DuckDB does, without regard to the case of ASCII letters.
+    The values are those of the macros, bit for bit, and those of the Polars door for every type that
+    Polars has: means are rounded to the step of their column, and Polars has TIME in nanoseconds and
+    TIMESTAMP_S in milliseconds. Names are compared as DuckDB does, without regard to the case of
+    ASCII letters. Where `preserve_insertion_order` is off, rows are read by their number.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def _expression(text: str, name: str) -> Any:
     return duckdb.SQLExpression(text).alias(name)
 
 
-def unsigned(column: str, type_: object) -> str:
+def _unsigned(column: str, type_: object) -> str:
     """Write SQL for a stratum in which values that are equal read alike: -0.0 as 0.0.
 
     DuckDB compares nested values by a key that has one zero and one NaN, and gives the smallest
@@ -61,7 +61,7 @@ def unsigned(column: str, type_: object) -> str:
 
     Examples
     --------
-    >>> unsigned("x", "DOUBLE[]"), unsigned("x", "DATE")
+    >>> _unsigned("x", "DOUBLE[]"), unsigned("x", "DATE")
     ('list_min([[x]])[1]', 'x')
     """
     return f"list_min([[{column}]])[1]" if SIGNED.search(str(type_)) else column
@@ -124,7 +124,7 @@ class Source:
         found = relation.select(duckdb.StarExpression(), number).materialize()
         self._require_same(found.columns[:-1], found.types[:-1])
         places = [
-            _expression(unsigned(f"#{i}", type_) if name in self.strata else f"#{i}", place)
+            _expression(_unsigned(f"#{i}", type_) if name in self.strata else f"#{i}", place)
             for i, ((name, place), type_) in enumerate(
                 zip(self.place.items(), self.types.values(), strict=True), start=1
             )

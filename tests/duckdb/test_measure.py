@@ -59,10 +59,10 @@ def test_compare_as_in_python(plain):
     found = mgd.compare(plain, "before", ["age", "pay"], strata="REGION", **options)
     expected = mg.compare(BEFORE, ["Age", "Pay"], strata="Region", **options)
     assert found.columns == expected.columns
-    numbers = [*["DOUBLE"] * 8, "BIGINT", "DOUBLE"]
+    numbers = [*["DOUBLE"] * 8, "BIGINT", "DOUBLE", "DOUBLE"]
     assert found.types == ["VARCHAR", "BIGINT", *numbers, "BOOLEAN", "VARCHAR"]
     rows, others = (
-        [(*row[:11], *row[12:]) for row in r] for r in (found.fetchall(), expected.rows())
+        [(*row[:12], *row[13:]) for row in r] for r in (found.fetchall(), expected.rows())
     )
     assert rows == others
     # 20 records a stratum: k=21 has none, and mdav has no generations.
@@ -89,3 +89,24 @@ def test_any_source_and_a_filter_in_sql(plain):
 def test_wrong_names_are_errors(plain, call, message):
     with pytest.raises(mg.InvalidParameterError, match=message):
         call(plain)
+
+
+@pytest.mark.parametrize("type_", ["HUGEINT", "UHUGEINT"])
+def test_integers_of_39_digits_are_measured_as_small_ones(con, type_):
+    top = 2**127 - 100 if type_ == "HUGEINT" else 2**128 - 100
+    for name, base in (("large", f"{top}::{type_}"), ("small", "0")):
+        x = f"{base} + (i * 7 % 11)::{type_ if name == 'large' else 'INTEGER'}"
+        con.execute(f"CREATE TABLE {name} AS SELECT {x} AS x FROM range(12) r(i)")
+        con.execute(f"CREATE TABLE {name}_masked AS FROM microagg.mdav('{name}', 'x', 3)")
+    found = {
+        name: [
+            mgd.assess(con, name, f"{name}_masked", "x", metrics="loss").fetchall(),
+            con.sql(
+                f"SELECT loss FROM microagg.assess('{name}', '{name}_masked', 'x', metrics := 'loss')"
+            ).fetchall(),
+            mgd.compare(con, name, "x", methods="mdav", ks=3).select("loss").fetchall(),
+        ]
+        for name in ("large", "small")
+    }
+    assert found["large"] == found["small"]
+    assert found["small"][0] == found["small"][1] == found["small"][2] != [(0.0,)]

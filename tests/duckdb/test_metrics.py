@@ -131,13 +131,14 @@ def test_verify_gives_the_same_row_or_refuses(con):
         con.sql("FROM microagg.verify('people', ['age', 'income'], 2)").fetchall()
 
 
-def test_records_without_any_value_release_nothing(con):
-    # Classes of age: 30 twice, 41 once, null five times; a null record does not count.
+def test_records_without_any_value_are_a_class(con):
+    # Classes of age: 30 twice, 41 once, null five times.
     con.execute("DELETE FROM people WHERE age = 41")
-    few = "WITH p AS (FROM people WHERE age = 30 OR id = 4) FROM microagg.verify('p', 'age', 2)"
-    assert con.sql(few).fetchall() == [(3, 2, 1, 1.5, 1)]
+    one = "WITH p AS (FROM people WHERE age = 30 OR id = 4) FROM microagg.verify('p', 'age', 2)"
     with pytest.raises(duckdb.InvalidInputException, match=r"1 class\(es\) with 1 record\(s\)"):
-        con.sql(few.replace("'age'", "['age', 'region']")).fetchall()
+        con.sql(one).fetchall()
+    more = one.replace("id = 4", "age IS NULL")
+    assert con.sql(more).fetchall() == [(7, 2, 2, 3.5, 0)]
 
 
 @pytest.mark.parametrize("strata", [None, ["region"]])
