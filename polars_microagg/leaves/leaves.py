@@ -13,7 +13,7 @@ import polars as pl
 
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.reading import collected
-from polars_microagg.frames.selection import as_frame, resolve
+from polars_microagg.frames.selection import as_frame, by_name, resolve
 from polars_microagg.leaves.bare import without_notes
 from polars_microagg.leaves.budget import parts_of
 from polars_microagg.leaves.cuts import with_distance
@@ -126,7 +126,7 @@ class Leaves:
             UInt32, named "leaf".
         """
         return (
-            pl.struct(self.columns)
+            pl.struct(by_name(name) for name in self.columns)
             .map_batches(
                 _Assigning(self),
                 return_dtype=pl.UInt32(),
@@ -252,7 +252,7 @@ class Leaves:
             if rows.size:
                 chosen = self._selected(frame)[rows]
                 masked = mask_leaves(self.plan, chosen, self.size, leaf[rows], ties[rows])
-                pieces.append(pl.DataFrame(masked))
+                pieces.append(pl.DataFrame({column.name: column for column in masked}))
         back = np.empty(len(order), dtype=np.intp)
         back[order] = np.arange(len(order))
         return frame.with_columns(pl.concat(pieces)[back]) if pieces else frame
@@ -261,7 +261,7 @@ class Leaves:
         for name in self.columns:
             resolve(name, frame.schema)
             refuse_type(name, frame.schema[name])
-        return pl.DataFrame([frame[name] for name in self.columns])
+        return frame.select(by_name(name) for name in self.columns)
 
     def to_json(self) -> str:
         """Write the leaves as JSON, every number to its last bit."""

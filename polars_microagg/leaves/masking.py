@@ -73,7 +73,8 @@ def matrix_of(frame: pl.DataFrame, columns: Sequence[str]) -> Matrix:
     """
     x = np.empty((frame.height, len(columns)), order="F")
     for j, name in enumerate(columns):
-        x[:, j] = numbers(frame[name], None)
+        # What Polars does to a series it does to a column of its name, which may read as a pattern.
+        x[:, j] = numbers(frame[name].alias(""), None)
     return x
 
 

@@ -6,10 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.selection import Columns
+from polars_microagg.frames.selection import Columns, as_frame
 from polars_microagg.leaves.budget import Budget, bytes_of
 from polars_microagg.leaves.call import leaf_plan, leaf_size
 from polars_microagg.leaves.fit import (
@@ -131,7 +129,7 @@ def protect_parquet(
     size = leaf_size(size, plan)
     table = Source.of(source)
     to = _target(target, table)
-    names = names_in(pl.DataFrame(table.schema.empty_table()), columns, plan)
+    names = names_in(as_frame(table.schema.empty_table()), columns, plan)
     if leaves is not None:
         accept(leaves, names, plan.k, beside)
     refuse_few(table.rows or plan.k, plan.k)

@@ -59,7 +59,7 @@ def missing_in(column: pl.Series) -> tuple[int, int]:
     >>> missing_in(pl.Series([None, 1.0, float("nan")]))
     (1, 1)
     """
-    nulls = column.null_count()
+    column, nulls = column.alias(""), column.null_count()
     finite = column.is_finite().sum() if column.dtype.is_float() else len(column) - nulls
     return nulls, len(column) - nulls - int(finite)
 

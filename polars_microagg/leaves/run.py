@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_microagg.errors import BrokenPromiseError, InvalidParameterError
 from polars_microagg.frames.measures import classes
-from polars_microagg.frames.selection import by_name
+from polars_microagg.frames.selection import as_frame, by_name
 from polars_microagg.leaves.bare import bare, without_notes
 from polars_microagg.leaves.budget import Budget, parts_of
 from polars_microagg.leaves.fit import in_sample
@@ -48,7 +48,7 @@ class Run:
 
         absent = np.zeros((2, len(self.names)), dtype=np.intp)
         for batch in self.table.batches(self.budget.batch):
-            frame = pl.DataFrame(batch)
+            frame = as_frame(batch)
             for j, name in enumerate(self.names):
                 absent[:, j] += missing_in(frame[name])
             yield frame
@@ -203,7 +203,7 @@ class Run:
         with Spill(folder, "written", count) as spill:
             for batch in written.batches(self.budget.batch, self.names):
                 # Equal records have equal hashes and are counted in one place.
-                frame = pl.DataFrame(batch).select(kept)
+                frame = as_frame(batch).select(kept)
                 spill.write(frame, (fingerprints(frame).to_numpy() % count).astype(np.intp))
                 self._tell(frame.height)
         for number in range(count):
