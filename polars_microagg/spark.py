@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
-from polars_microagg.errors import NotAnonymousError
+from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotAnonymousError
+from polars_microagg.frames.measures import selected
+from polars_microagg.frames.reading import quietly
+from polars_microagg.leaves.batches import LEAF, Counting, Marking, Sampling, masking
 from polars_microagg.leaves.call import leaf_plan, leaf_size
 from polars_microagg.leaves.fit import (
     accept,
     fit_leaves,
-    in_sample,
     names_in,
+    require_leaves,
     sample_size,
 )
 from polars_microagg.leaves.leaves import Leaves
@@ -24,11 +26,10 @@ from polars_microagg.leaves.refusals import refuse_few, refuse_missing
 from polars_microagg.parameters import group_size
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType, StructField
 
 __all__ = ["fit", "protect", "verify"]
-
-SPARE = "__microagg__"
 
 
 def protect(
@@ -65,37 +66,43 @@ def protect(
     InvalidParameterError
         A parameter is wrong, or one that leaves cannot honour.
     InvalidDataError
-        Nulls, NaN or infinities, a type without centroid, or fewer than k records.
+        Nulls, NaN or infinities, a type without centroid, fewer than k records, a type that Spark
+        cannot pass to Python, or a table that fails when it is read.
 
     Notes
     -----
+    Names are taken as they are written, their case included, whatever Spark is set to.
+
     One leaf is in memory at a time in each Python worker. The values do not depend on how `df`
     is partitioned, nor on the order of its rows, and are those of `protect_parquet` for the same
     leaves and records. Every leaf is checked as it is masked: a class smaller than k is an error
     of the job that writes. If `df` is not the same each time it is read, write it down first.
 
+    If `df` itself fails, the errors raised here do not show its words, which may hold values of
+    records. Those of the job that writes, and all of Spark's logs, are Spark's and do.
+
     The executors need this package, and Polars with it.
     """
     from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
+    table = _Table.of(df)
     if leaves is None:
         leaves = fit(df, columns, k, **options)
     else:
-        accept(leaves, names_in(_empty(df), columns, leaves.plan), group_size(k), options)
-        _records(df, leaves.columns, leaves.k)
-        leaves = _merged(df, leaves)
-    kept = [field.name for field in df.schema.fields]
-    spare = SPARE
-    while spare in kept:
-        spare += "_"
-    marked = StructType([*df.schema.fields, StructField(spare, LongType(), nullable=False)])
-    numbered = df.mapInArrow(_Marking(leaves, spare), marked)
-    floats = leaves.plan.dtype == "float"
-    fields = [
-        StructField(field.name, DoubleType()) if floats and field.name in leaves.columns else field
-        for field in df.schema.fields
-    ]
-    return numbered.groupBy(spare).applyInArrow(_masking(leaves, spare), StructType(fields))
+        require_leaves(leaves)
+        accept(leaves, names_in(table.empty(), columns, leaves.plan), group_size(k), options)
+        _records(table, leaves.columns, leaves.k)
+        leaves = _merged(table, leaves)
+    fields = table.df.schema.fields
+    marked = StructType([*fields, StructField(LEAF, LongType(), nullable=False)])
+    parts = table.df.mapInArrow(Marking(leaves, table.names), marked).groupBy(LEAF)
+    if leaves.plan.dtype == "float":
+        masked = map(table.names.index, leaves.columns)
+        fields = list(fields)
+        for j in masked:
+            fields[j] = StructField(fields[j].name, DoubleType())
+    whole = parts.applyInArrow(masking(leaves, table.names), StructType(fields))
+    return whole.toDF(*table.names)
 
 
 def fit(
@@ -135,20 +142,24 @@ def fit(
     InvalidParameterError
         A parameter is wrong, or one that leaves cannot honour.
     InvalidDataError
-        Nulls, NaN or infinities, a type without centroid, or fewer than k records.
+        Nulls, NaN or infinities, a type without centroid, fewer than k records, a type that Spark
+        cannot pass to Python, or a table that fails when it is read.
     """
     from pyspark.sql.types import StructType
 
+    table = _Table.of(df)
     of_plan = {name: value for name, value in options.items() if name != "cut"}
     plan = leaf_plan(method, k, of_plan)
     size = leaf_size(size, plan)
-    names = names_in(_empty(df), columns, plan)
-    records = _records(df, names, plan.k)
+    names = names_in(table.empty(), columns, plan)
+    records = _records(table, names, plan.k)
     share = sample_size(records, size) / records
-    kept = StructType([df.schema[name] for name in names])
-    sample = pl.DataFrame(df.mapInArrow(_Sampling(names, share), kept).toArrow())
+    places = [table.names.index(name) for name in names]
+    kept = StructType([table.df.schema.fields[j] for j in places])
+    sample = table.read(table.df.mapInArrow(Sampling(places, share), kept))
+    sample.columns = names
     leaves = fit_leaves(sample, names, k, records=records, size=size, method=method, **options)
-    return _merged(df, leaves)
+    return _merged(table, leaves)
 
 
 def verify(df: DataFrame, columns: str | Sequence[str], k: int) -> None:
@@ -159,7 +170,7 @@ def verify(df: DataFrame, columns: str | Sequence[str], k: int) -> None:
     df : pyspark.sql.DataFrame
         A masked table, best read again from where it was written.
     columns : str or list of str
-        The columns that were masked.
+        The columns that were masked; each of several lists is checked on its own.
     k : int
         Smallest class allowed, at least 2.
 
@@ -167,95 +178,121 @@ def verify(df: DataFrame, columns: str | Sequence[str], k: int) -> None:
     ------
     NotAnonymousError
         Some class is smaller than k.
+    InvalidParameterError
+        A parameter is wrong.
+    InvalidDataError
+        The table fails when it is read.
     """
     from pyspark.sql import functions as f
 
     k = group_size(k)
-    names = [columns] if isinstance(columns, str) else list(columns)
-    sizes = df.groupBy(*map(_quoted, names)).agg(f.count(f.lit(1)).alias("size"))
-    few = sizes.where(f.col("size") < k)
-    found = few.agg(f.count(f.lit(1)), f.sum("size"), f.min("size")).collect()[0]
-    if found[0]:
-        raise NotAnonymousError.of(names, k, found, ())
+    table = _Table.of(df)
+    for names in selected(pl.LazyFrame(schema=dict.fromkeys(table.names, pl.Null)), columns):
+        keys = (_number(table.names.index(name)) for name in names)
+        sizes = table.df.groupBy(*keys).agg(f.count(f.lit(1)).alias("size"))
+        few = sizes.where(f.col("size") < k)
+        found = table.row(few.agg(f.count(f.lit(1)), f.sum("size"), f.min("size")))
+        if found[0]:
+            raise NotAnonymousError.of(names, k, found, ())
 
 
-def _empty(df: DataFrame) -> pl.DataFrame:
-    return pl.DataFrame(df.limit(0).toArrow())
+@dataclass(frozen=True)
+class _Table:
+    """A table whose columns go by number: a name may be a path to Spark, or the same in another case."""
+
+    df: DataFrame
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, df: DataFrame) -> _Table:
+        """Number the columns, and refuse what is no table of Spark."""
+        _refuse_others(df)
+        names = quietly(lambda: tuple(df.columns), "df")
+        for j, name in enumerate(names):
+            if name in names[:j]:
+                raise InvalidParameterError.twins(name, name)
+        return cls(df.toDF(*map(_number, range(len(names)))), names)
+
+    def empty(self) -> pl.DataFrame:
+        """Read no record, so that columns have their names and the types of Polars."""
+        for field, name in zip(self.df.schema.fields, self.names, strict=True):
+            if not _reaches_python(field.dataType):
+                raise InvalidDataError.unreadable("df", _stays(name, field))
+        frame = self.read(self.df.limit(0))
+        frame.columns = self.names
+        return frame
+
+    def read(self, df: DataFrame) -> pl.DataFrame:
+        """Run a job and take its records."""
+        return pl.DataFrame(quietly(df.toArrow, "df", lambda: self.names))
+
+    def row(self, df: DataFrame) -> Any:
+        """Run a job and take its only record."""
+        return quietly(df.collect, "df", lambda: self.names)[0]
 
 
-def _quoted(name: str) -> Column:
-    from pyspark.sql import functions as f
+def _refuse_others(df: object) -> None:
+    """Refuse what is no table of Spark, be it classic or of Spark Connect, or has no end."""
+    try:
+        from pyspark.sql import DataFrame
+    except ImportError:
+        DataFrame = ()  # noqa: N806, as there is none
+    need = "a Spark DataFrame; mask, fit_leaves and verify of polars_microagg take frames in memory"
+    if not isinstance(df, DataFrame):
+        kind = type(df)
+        raise InvalidParameterError.kind("df", f"{kind.__module__}.{kind.__qualname__}", need)
+    if df.isStreaming:
+        need = "a Spark DataFrame that ends; mask the tables that a stream writes one by one"
+        raise InvalidParameterError.kind("df", "a stream", need)
 
-    return f.col("`{}`".format(name.replace("`", "``")))
+
+def _reaches_python(kind: DataType) -> bool:
+    """Return whether Spark passes values of a type to Python as they are."""
+    from pyspark.sql import types as t
+
+    if isinstance(kind, t.StructType):
+        unique = len(set(kind.names)) == len(kind.names)
+        return unique and all(_reaches_python(field.dataType) for field in kind.fields)
+    if isinstance(kind, t.MapType):
+        return _reaches_python(kind.keyType) and _reaches_python(kind.valueType)
+    if isinstance(kind, t.ArrayType):
+        return _reaches_python(kind.elementType)
+    return not isinstance(kind, t.YearMonthIntervalType | t.CalendarIntervalType)
 
 
-def _records(df: DataFrame, names: Sequence[str], k: int) -> int:
+def _stays(name: str, field: StructField) -> str:
+    return (
+        f"column {name!r} is of type {field.dataType.simpleString()}, which Spark does not pass to "
+        "Python. Leave it out, or cast it, as in CAST(x AS STRING); give fields of a struct names of "
+        "their own."
+    )
+
+
+def _number(place: int) -> str:
+    return f"c{place}"
+
+
+def _records(table: _Table, names: Sequence[str], k: int) -> int:
     """Count the records, and refuse values that are missing."""
     from pyspark.sql import functions as f
     from pyspark.sql.types import DoubleType, FloatType
 
     counts = [f.count(f.lit(1))]
-    for name in names:
-        column = _quoted(name)
+    for place in map(table.names.index, names):
+        column = f.col(_number(place))
         counts.append(f.count_if(column.isNull()))
         odd = f.lit(False)
-        if isinstance(df.schema[name].dataType, FloatType | DoubleType):
+        if isinstance(table.df.schema.fields[place].dataType, FloatType | DoubleType):
             odd = f.isnan(column) | (f.abs(column) == float("inf"))
         counts.append(f.count_if(odd))
-    records, *absent = df.agg(*counts).collect()[0]
+    records, *absent = table.row(table.df.agg(*counts))
     refuse_missing(zip(names, absent[::2], absent[1::2], strict=True))
     refuse_few(records, k)
     return int(records)
 
 
-def _merged(df: DataFrame, leaves: Leaves) -> Leaves:
-    found = df.mapInArrow(_Counting(leaves), "leaf long, records long").toArrow()
-    leaf, records = (found.column(name).to_numpy() for name in ("leaf", "records"))
-    counts = np.bincount(leaf, records, minlength=len(leaves.tree))
+def _merged(table: _Table, leaves: Leaves) -> Leaves:
+    counting = Counting(leaves, table.names)
+    found = table.read(table.df.mapInArrow(counting, "leaf long, records long"))
+    counts = np.bincount(found["leaf"], found["records"], minlength=len(leaves.tree))
     return leaves.merge(counts.astype(np.intp))
-
-
-@dataclass(frozen=True)
-class _Sampling:
-    """Keep a share of the records of each batch, the same in whatever batch they are."""
-
-    names: tuple[str, ...]
-    share: float
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            rows = in_sample(pl.DataFrame(batch), self.share)
-            yield batch.select(list(self.names)).filter(rows.to_arrow())
-
-
-@dataclass(frozen=True)
-class _Counting:
-    """Count the records of each batch leaf by leaf."""
-
-    leaves: Leaves
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            leaf, records = np.unique(self.leaves.assign(batch).to_numpy(), return_counts=True)
-            yield pa.record_batch({"leaf": leaf.astype(np.int64), "records": records})
-
-
-@dataclass(frozen=True)
-class _Marking:
-    """Add the leaf of each record."""
-
-    leaves: Leaves
-    spare: str
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            leaf = pa.array(self.leaves.assign(batch).to_numpy().astype(np.int64))
-            yield batch.append_column(self.spare, leaf)
-
-
-def _masking(leaves: Leaves, spare: str) -> Callable[[pa.Table], pa.Table]:
-    # Spark counts the arguments of a function, and those of an object wrongly.
-    def mask(table: pa.Table) -> pa.Table:
-        return leaves.protect(table.drop_columns([spare]))
-
-    return mask

@@ -24,7 +24,15 @@ from polars_microagg.parameters import whole_number
 from polars_microagg.partition import Matrix, Vector
 from polars_microagg.plan import Plan
 
-__all__ = ["accept", "fit_leaves", "in_sample", "names_in", "one_leaf", "sample_size"]
+__all__ = [
+    "accept",
+    "fit_leaves",
+    "in_sample",
+    "names_in",
+    "one_leaf",
+    "require_leaves",
+    "sample_size",
+]
 
 RECORDS = "the number of records of the whole table, at least those of the sample"
 
@@ -146,6 +154,13 @@ def accept(leaves: Leaves, names: tuple[str, ...], k: int, options: Mapping[str,
     if (leaves.columns, leaves.k) != (names, k):
         need = f"leaves of {list(names)} with k={k}"
         raise InvalidParameterError.kind("leaves", repr(leaves), need)
+
+
+def require_leaves(leaves: object) -> None:
+    """Refuse what is no Leaves."""
+    if not isinstance(leaves, Leaves):
+        need = "leaves that fit_leaves or an earlier call has made"
+        raise InvalidParameterError.kind("leaves", type(leaves).__name__, need)
 
 
 def one_leaf(

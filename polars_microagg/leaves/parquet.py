@@ -15,6 +15,7 @@ from polars_microagg.leaves.fit import (
     fit_leaves,
     names_in,
     one_leaf,
+    require_leaves,
     sample_size,
 )
 from polars_microagg.leaves.leaves import Leaves
@@ -115,9 +116,7 @@ def protect_parquet(
     """
     given: dict[str, Any] = {"scale": scale, "seed": seed, **options}
     if leaves is not None:
-        if not isinstance(leaves, Leaves):
-            need = "leaves that fit_leaves or an earlier call has made"
-            raise InvalidParameterError.kind("leaves", type(leaves).__name__, need)
+        require_leaves(leaves)
         defaults: dict[str, Any] = protect_parquet.__kwdefaults__ or {}
         beside = given | {"size": size, "cut": cut, "method": method}
         beside = {n: v for n, v in beside.items() if n not in defaults or v != defaults[n]}

@@ -1,0 +1,95 @@
+"""What Spark has its workers do with batches of a table, whose columns go by number there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from polars_microagg.frames.selection import as_frame
+from polars_microagg.leaves.fit import in_sample
+from polars_microagg.leaves.leaves import Leaves
+
+__all__ = ["LEAF", "Counting", "Marking", "Sampling", "in_utc", "masking"]
+
+LEAF = "leaf"
+"""Column of the leaf of each record, beside those that go by number."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Keep a share of the records of each batch, the same in whatever batch they are."""
+
+    places: list[int]
+    share: float
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Choose records by their hashes."""
+        for batch in batches:
+            rows = in_sample(as_frame(batch), self.share)
+            yield batch.select(self.places).filter(rows.to_arrow())
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Count the records of each batch leaf by leaf."""
+
+    leaves: Leaves
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the leaves of each batch and how many records each has."""
+        for batch in batches:
+            found = self.leaves.assign(batch.rename_columns(self.names))
+            leaf, records = np.unique(found.to_numpy(), return_counts=True)
+            yield pa.record_batch({"leaf": leaf.astype(np.int64), "records": records})
+
+
+@dataclass(frozen=True)
+class Marking:
+    """Add the leaf of each record."""
+
+    leaves: Leaves
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield each batch with one more column."""
+        for batch in batches:
+            leaf = self.leaves.assign(batch.rename_columns(self.names)).to_numpy()
+            yield batch.append_column(LEAF, pa.array(leaf.astype(np.int64)))
+
+
+def masking(leaves: Leaves, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
+    """Make the function that masks the records of one leaf."""
+
+    # Spark counts the arguments of a function, and those of an object wrongly.
+    def mask(table: pa.Table) -> pa.Table:
+        numbered = table.drop_columns([LEAF])
+        masked = leaves.protect(numbered.rename_columns(names))
+        masked = masked.rename_columns(numbered.column_names)
+        fields = [field.with_type(in_utc(field.type)) for field in masked.schema]
+        return masked.cast(pa.schema(fields))
+
+    return mask
+
+
+def in_utc(kind: pa.DataType) -> pa.DataType:
+    """Find the type that Spark takes back: it sends moments in the zone of its session, and wants UTC.
+
+    Examples
+    --------
+    >>> in_utc(pa.list_(pa.timestamp("us", "America/New_York")))
+    ListType(list<item: timestamp[us, tz=UTC]>)
+    """
+    if pa.types.is_timestamp(kind) and kind.tz:
+        return pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(in_utc(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        fields = (kind.key_field, kind.item_field)
+        return pa.map_(*(field.with_type(in_utc(field.type)) for field in fields))
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(in_utc(kind.value_type)))
+    return kind
