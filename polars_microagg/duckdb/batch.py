@@ -17,6 +17,7 @@ from polars_microagg.frames.batch import Kernel
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.partition import Labels, Masked, Partition, Strata
 from polars_microagg.plan import Plan
+from polars_microagg.suppression import suppressed
 
 __all__ = ["group_rows", "in_order", "mask_columns", "strata_of"]
 
@@ -75,7 +76,7 @@ def _masked(
         x[:, j] = column.numbers(None if plan.groups_cells else strata)
     factors = np.array([column.unit for column in columns])
     whole = [not column.floats and plan.dtype != "float" for column in columns]
-    hidden = plan.suppressed(x, strata)
+    hidden = suppressed(plan, x, strata)
     strata = strata.without(hidden)
     return hidden, strata, list(plan.mask(x, factors, strata, whole))
 

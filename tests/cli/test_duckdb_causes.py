@@ -84,7 +84,6 @@ def short(monkeypatch):
     monkeypatch.setattr("polars_microagg.release.located.WAIT", 0.3)
 
 
-
 @pytest.mark.parametrize("case", SOURCES)
 def test_a_source_is_told_why(case, register, tmp_path, microagg, monkeypatch):
     name, prepare, code, text = SOURCES[case]
