@@ -31,6 +31,13 @@ COMMON: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()}
 """Options that every method shares, with their defaults."""
 
 
+LARGEST = float(np.finfo(np.float64).max)
+"""Largest number that an option may be."""
+
+ROWS = 2**32 - 1
+"""Most records of a table."""
+
+
 def whole_number(name: str, value: object, need: str, low: int) -> int:
     """Check an integer parameter; numpy's integers pass, booleans and 5.0 do not."""
     try:
@@ -45,9 +52,12 @@ def whole_number(name: str, value: object, need: str, low: int) -> int:
 def group_size(k: object) -> int:
     """Check k."""
     try:
-        return whole_number("k", k, "", 2)
+        size = whole_number("k", k, "", 2)
     except InvalidParameterError:
         raise InvalidParameterError.k(k) from None
+    if size > ROWS:
+        raise InvalidParameterError.kind("k", k, f"at most {ROWS}, as no table has more records")
+    return size
 
 
 def check_option(option: Option, value: object) -> None:
@@ -74,7 +84,9 @@ def check_option(option: Option, value: object) -> None:
         value, bool
     )
     whole = number and (option.kind is float or isinstance(value, int | np.integer))
-    inside = whole and (option.range is None or value in option.range) and value == value  # type: ignore[operator]
+    # Infinity is a number and nan is none; a whole number may be too large to be a float.
+    held = whole and (abs(value) <= LARGEST or value in (np.inf, -np.inf))  # type: ignore[arg-type]
+    inside = held and (option.range is None or value in option.range)  # type: ignore[operator]
     if not inside:
         need = "a whole number" if option.kind is int else "a number"
         need = f"{need} {option.range}" if option.range else need

@@ -177,7 +177,7 @@ def _read_one(option: Option, text: str) -> Any:
         return WORDS.get(text.lower(), text)
     if option.kind is float:
         found = number(text)
-        return float(found) if isinstance(found, int) else found
+        return float(text) if isinstance(found, int) else found
     return number(text) if option.kind is int else text
 
 

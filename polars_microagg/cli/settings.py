@@ -85,6 +85,9 @@ def _read(path: Path) -> dict[str, Any]:
         where = str(error).rpartition("(")[2].rstrip(")")
         why = f"it is not TOML ({where}). Text and names go in double quotes."
         raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None
+    except RecursionError:
+        why = "its lists or tables are too deep. Write it again."
+        raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None
     except (OSError, ValueError):
         why = "it is no text file."
         raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None

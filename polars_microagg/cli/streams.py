@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from contextlib import suppress
 
 __all__ = ["prepare", "unheard"]
@@ -13,6 +14,8 @@ def prepare() -> None:
     """Open what was closed, and keep standard error for sentences of this program."""
     _reopen()
     _hush()
+    if not sys.warnoptions:  # those of numpy show lines of the source
+        warnings.simplefilter("ignore")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

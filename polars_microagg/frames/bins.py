@@ -102,7 +102,8 @@ def _round(low: float, high: float, *, whole: bool) -> tuple[Vector, list[str]]:
     """Multiples of 1, 2 or 5 times a power of ten."""
     wide = high / BINS - low / BINS or abs(high) or 1.0
     if not 1e-300 < wide < 1e300 or max(abs(low), abs(high)) > wide * 1e12:
-        return np.array([low, max(high, np.nextafter(low, np.inf))]), ["", ""]
+        # One bin without a label may be drawn anywhere, and a share of so narrow a one is infinite.
+        return np.array([0.0, 1.0]), ["", ""]
     power = math.floor(math.log10(wide))
     step = float(next(f"{m}e{power}" for m in (1, 2, 5, 10) if m * 10.0**power >= wide * 0.999999))
     step = max(step, 1.0) if whole else step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import polars as pl
@@ -97,8 +98,10 @@ def compare(
     >>> table.select("method", "k", "k_prime", "note").rows()
     [('mdav', 3, 3.0, None), ('fixed_size', 3, 3.0, None)]
     """
-    if seconds is not None and (isinstance(seconds, bool | str) or not seconds > 0):
-        raise InvalidParameterError.kind("seconds", seconds, "a number above 0")
+    if seconds is not None:
+        if not isinstance(seconds, Real) or isinstance(seconds, bool) or not seconds > 0:
+            raise InvalidParameterError.kind("seconds", seconds, "a number above 0")
+        seconds = min(seconds, 1e9)
     frame = collected(as_frame(frame))
     names = [name for block in selected(frame, columns) for name in block]
     listed = _methods(methods)

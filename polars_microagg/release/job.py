@@ -59,6 +59,9 @@ class Job:
         if hash_key is not None and len(hash_key) < SHORTEST:
             need = f"a key of at least {SHORTEST} bytes"
             raise InvalidParameterError.kind("hash_key", f"{len(hash_key)} bytes", need)
+        for name, value in options.items():
+            if isinstance(value, float) and not np.isfinite(value):
+                raise InvalidParameterError.kind(name, value, "finite, as a manifest is JSON")
         asked = tuple(requirements(require))
         possible(asked, None if method is None else k)
         return cls(columns, k, method, options, asked, tuple(dropped), hash_key)  # type: ignore[arg-type]

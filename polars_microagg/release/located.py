@@ -16,6 +16,7 @@ import polars as pl
 from polars_microagg.errors import InvalidDataError, MicroaggError, OutputError
 from polars_microagg.release.causes import unreadable
 from polars_microagg.release.content import refuse_foreign, refuse_special
+from polars_microagg.release.swap import said
 
 __all__ = [
     "CLOSED",
@@ -245,8 +246,14 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
         The file or the table cannot be read.
     """
     what = f"{path}::{table}"
-    refuse_special(path)
-    if not path.is_file():
+    try:
+        refuse_special(path)
+        there = path.is_file()
+    except (OSError, ValueError) as error:
+        if isinstance(error, MicroaggError):
+            raise
+        raise InvalidDataError.unreadable(what, said(error)) from None
+    if not there:
         raise InvalidDataError.unreadable(what, "there is no such file. Check the name.")
     fails: tuple[type[BaseException], ...] = (*failed(), OSError)
     view = False

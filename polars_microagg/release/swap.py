@@ -63,7 +63,9 @@ def is_special(path: Path) -> bool:
     # /dev/stdout may lead to a file, and would be replaced itself.
     folder = Path(os.path.realpath(path.parent))
     named = folder == Path("/dev") or Path("/proc") in (folder, *folder.parents)
-    return named or (path.exists() and not path.is_file() and not path.is_dir())
+    with suppress(OSError):  # a name may be too long to be looked up
+        return named or (path.exists() and not path.is_file() and not path.is_dir())
+    return False
 
 
 def checked(path: Path) -> None:

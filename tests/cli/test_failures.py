@@ -169,3 +169,15 @@ def test_an_interrupt_leaves_nothing(source, tmp_path, microagg, monkeypatch):
     before = state(tmp_path)
     done = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES)
     sound(done, 130, "Interrupted. Nothing was published", tmp_path, before)
+
+
+def test_numbers_that_overflow_say_nothing_of_numpy(people, tmp_path):
+    """Its warnings show a line of the source, on the standard error of a job."""
+    people.write_parquet(tmp_path / "in.parquet")
+    huge = pl.when(pl.col("age") > 50).then(1e308).otherwise(-1e308)
+    people.with_columns(income=huge).write_parquet(tmp_path / "out.parquet")
+    arguments = ["risk", "out.parquet", "--original", "in.parquet", "--columns", "age,income"]
+    code = "import sys; from polars_microagg.cli.main import run; run()"
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,1 @@
+"""Tables, names, files and calls that are meant to break something."""
