@@ -52,6 +52,12 @@ SHARED = ("different configuration", "already attached")
 OPEN: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
 """Connections that were made here, and calls that wait for one, with the paths of their files."""
 
+ZONED = re.compile(r"\bTIME WITH TIME ZONE(?=$|[^\w\"'])")
+"""A time with a zone, also inside of another type."""
+
+LIMIT = "100000000000000000000000000000000000000"
+"""The first number of more than 38 digits."""
+
 SCHEMA = re.compile(r"(\w+)\.(\w+)")
 """A table of another schema, also where the file has no such schema."""
 
@@ -212,17 +218,23 @@ def _refuse_types(con: Any, place: str, what: str) -> None:
             raise InvalidDataError.unreadable(what, f"{why} {way}") from None
 
 
-def _refuse_huge(con: Any, place: str, what: str) -> None:
-    """Refuse whole numbers past 127 bits, which Arrow would make negative."""
+def _refuse_lossy(con: Any, place: str, what: str) -> None:
+    """Refuse values that would be others: times without their zone, numbers past 38 digits."""
     for column, dtype, *_ in con.sql(f"DESCRIBE {place}").fetchall():
-        if dtype != "UHUGEINT":
-            continue
-        ((largest,),) = con.sql(f"FROM {place} SELECT max({quoted(column)})").fetchall()
-        if largest is not None and largest >= 2**127:
-            why = (
-                f"column {column!r} of type UHUGEINT has numbers past 127 bits. Cast it in a view."
+        # The values of an ENUM and the names of fields are in its type.
+        told = f"column {column!r} of type {dtype.partition('(')[0]}"
+        why = ""
+        if ZONED.search(dtype):
+            why = "has times with a zone, which Polars does not have."
+        elif dtype in ("HUGEINT", "UHUGEINT"):
+            name = quoted(column)
+            query = (
+                f"FROM {place} SELECT max({name}) >= {LIMIT} OR min({name}) <= -{LIMIT}::HUGEINT"
             )
-            raise InvalidDataError.unreadable(what, why)
+            ((beyond,),) = con.sql(query).fetchall()
+            why = "has numbers past 38 digits, which Polars does not have." if beyond else ""
+        if why:
+            raise InvalidDataError.unreadable(what, f"{told} {why} Cast it in a view.")
 
 
 def read_table(path: Path, table: str) -> pl.DataFrame:
@@ -265,7 +277,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
                 why = "the file has no such table. List its tables with SHOW ALL TABLES in DuckDB."
                 raise InvalidDataError.unreadable(what, why)
             view, place = found == "VIEW", located(con, table)
-            _refuse_huge(con, place, what)
+            _refuse_lossy(con, place, what)
             try:
                 return rows(con, place)
             except FAILED:
