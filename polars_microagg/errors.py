@@ -22,9 +22,9 @@ sentence that stands alone, because DuckDB keeps only the text.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from numbers import Number
 from typing import TYPE_CHECKING, Self
+
+from polars_microagg.wording import hint, listed, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,30 +46,6 @@ __all__ = [
 ]
 
 
-def _names(names: Iterable[object]) -> str:
-    """Join names for a sentence, at most ten of them."""
-    shown = [repr(name) for name in names]
-    more = f" and {len(shown) - 10} more" if len(shown) > 10 else ""
-    return ", ".join(shown[:10]) + more
-
-
-def _shown(got: object) -> str:
-    """Write a parameter as it was given; of what may hold data, only its type."""
-    if isinstance(got, list | tuple):
-        return f"[{', '.join(map(_shown, got[:10]))}{', ...' if len(got) > 10 else ''}]"
-    return repr(got) if got is None or isinstance(got, str | Number) else f"<{type(got).__name__}>"
-
-
-def _hint(name: object, known: Iterable[str], *, told: bool = False) -> str:
-    """Suggest the closest known name, or list what there is, if it was not told."""
-    known = list(known)
-    words = {other.lower(): other for other in known if isinstance(other, str)}
-    if close := get_close_matches(str(name).lower(), words, n=1):
-        return f"Did you mean {words[close[0]]!r}?"
-    listed = f"Choose from {_names(known)}." if known else "There is none to choose from."
-    return "" if told else listed
-
-
 class MicroaggError(ValueError):
     """Base of every error of this library."""
 
@@ -81,7 +57,7 @@ class InvalidParameterError(MicroaggError):
     def k(cls, got: object) -> Self:
         """Refuse a `k` that is not an integer of at least 2."""
         return cls(
-            f"k={_shown(got)} is not a group size; k must be an integer of at least 2. "
+            f"k={written(got)} is not a group size; k must be an integer of at least 2. "
             "Give the smallest number of records that may share a value, for example k=5."
         )
 
@@ -90,21 +66,21 @@ class InvalidParameterError(MicroaggError):
         """Refuse a value outside a closed list."""
         choices = list(choices)
         return cls(
-            f"{name}={_shown(got)} is not known; it must be one of {_names(choices)}. "
-            f"{_hint(got, choices, told=True)}".rstrip()
+            f"{name}={written(got)} is not known; it must be one of {listed(choices)}. "
+            f"{hint(got, choices, told=True)}".rstrip()
         )
 
     @classmethod
     def kind(cls, name: str, got: object, need: str) -> Self:
         """Refuse a value of the wrong type or range."""
         return cls(
-            f"{name}={_shown(got)} was given; it must be {need}. Change it or leave it out for the default."
+            f"{name}={written(got)} was given; it must be {need}. Change it or leave it out for the default."
         )
 
     @classmethod
     def option(cls, method: str, name: str, options: Iterable[str]) -> Self:
         """Refuse an option that the method does not have."""
-        return cls(f"{method} has no option {name!r}. {_hint(name, options)}")
+        return cls(f"{method} has no option {name!r}. {hint(name, options)}")
 
     @classmethod
     def missing_k(cls, method: str) -> Self:
@@ -128,13 +104,13 @@ class InvalidParameterError(MicroaggError):
     @classmethod
     def duplicate(cls, what: str, names: Iterable[str]) -> Self:
         """Refuse a name that is listed twice."""
-        return cls(f"{what} lists {_names(names)} more than once. Name each column once.")
+        return cls(f"{what} lists {listed(names)} more than once. Name each column once.")
 
     @classmethod
     def unknown_column(cls, what: str, name: object, known: Iterable[str]) -> Self:
         """Refuse a column that the table does not have."""
         return cls(
-            f"{what} names {_shown(name)}, which is not a column of the table. {_hint(name, known)}"
+            f"{what} names {written(name)}, which is not a column of the table. {hint(name, known)}"
         )
 
     @classmethod
@@ -158,7 +134,7 @@ class InvalidParameterError(MicroaggError):
     def overlap(cls, what: str, names: Iterable[str]) -> Self:
         """Refuse a masked column that also plays another role."""
         return cls(
-            f"{_names(names)} is masked and is in {what} as well; a column has one role. "
+            f"{listed(names)} is masked and is in {what} as well; a column has one role. "
             f"Take it out of the masked columns or out of {what}."
         )
 
@@ -193,7 +169,7 @@ class UnknownMethodError(InvalidParameterError):
         """Name the method asked for and the closest one there is."""
         known = list(known)
         return cls(
-            f"There is no method {_shown(name)}. {_hint(name, known)} mg.methods() lists them all."
+            f"There is no method {written(name)}. {hint(name, known)} mg.methods() lists them all."
         )
 
 
@@ -212,7 +188,7 @@ class InvalidDataError(MicroaggError):
     def key(cls, key: object, found: str) -> Self:
         """Refuse a key that does not match rows one to one."""
         return cls(
-            f"key={_shown(key)} does not match the rows of original and masked one to one: {found}. "
+            f"key={written(key)} does not match the rows of original and masked one to one: {found}. "
             "Name columns that identify a row in both tables."
         )
 
@@ -303,7 +279,7 @@ class NotAnonymousError(InvalidDataError):
     ) -> Self:
         """Say how many classes and records fall short, and the size of the smallest class."""
         keys = [name for name in strata if name not in columns]
-        on = f"{_names(columns)} within strata of {_names(keys)}" if keys else _names(columns)
+        on = f"{listed(columns)} within strata of {listed(keys)}" if keys else listed(columns)
         return cls(
             f"The table is not {k}-anonymous on {on}: {counts[0]} class(es) with {counts[1]} "
             f"record(s) in all are smaller than k={k} (the smallest has {counts[2]}). Mask these "

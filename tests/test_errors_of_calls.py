@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg import errors, registry
+from polars_microagg import registry
+from polars_microagg.wording import listed
 from tests.refusals import BLOCKS, PEOPLE, Case, K, every_door, given, lazily, on_a_frame, refused
 
 TYPED = {
@@ -141,7 +142,7 @@ def test_an_unknown_method_is_refused(frame):
     with refused(
         mg.UnknownMethodError,
         "There is no method <Series>. Choose from "
-        + errors._names(registry.methods())
+        + listed(registry.methods())
         + ". mg.methods() lists them all.",
     ):
         mg.groups(frame, "age", 2, method=PEOPLE["name"])

@@ -5,7 +5,8 @@ import polars.selectors as cs
 import pytest
 
 import polars_microagg as mg
-from polars_microagg import errors, registry
+from polars_microagg import registry
+from polars_microagg.wording import listed
 from tests.refusals import DATA, PEOPLE, K, given, refused
 
 MASKED = PEOPLE.with_columns(income=1.0, age=2)
@@ -95,7 +96,7 @@ def test_keys_that_do_not_match_are_counted_and_not_shown(as_given, what):
         (
             lambda: mg.assess(PEOPLE, MASKED, metrics="los"),
             mg.InvalidParameterError,
-            f"metrics='los' is not known; it must be one of {errors._names(registry.metrics())}. "
+            f"metrics='los' is not known; it must be one of {listed(registry.metrics())}. "
             "Did you mean 'loss'?",
         ),
         (

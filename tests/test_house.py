@@ -30,13 +30,15 @@ TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PYTHON}
 
 INSIDE = {
     *(".errors", ".partition", ".kernels", ".progress", ".registry", ".parameters", ".plan"),
-    *(".evaluate", ".precision", ".requirement"),
+    *(".evaluate", ".precision", ".requirement", ".suppression", ".wording"),
     "numpy",
 }
 ROOMS = {
     "__init__": {"._version", ".errors", ".frames", ".leaves", ".progress", ".publish"},
     "_version": set(),
-    "errors": set(),
+    "errors": {".wording"},
+    "wording": set(),
+    "suppression": {"numpy", ".errors", ".partition", ".plan"},
     "partition": {"numpy"},
     "progress": {".errors"},
     "kernels": {"numpy", ".partition", ".kernels"},
@@ -58,7 +60,7 @@ ROOMS = {
     "publish": {*INSIDE, ".frames", ".release", "polars"},
     "cli": {
         *(".", "._version", ".cli", ".errors", ".frames", ".parameters", ".progress", ".publish"),
-        *(".precision", ".registry", ".release", ".report", "numpy", "polars"),
+        *(".precision", ".registry", ".release", ".report", ".wording", "numpy", "polars"),
     },
     "leaves": {*INSIDE, ".frames", ".leaves", "polars", "pyarrow"},
     "spark": {*INSIDE, ".frames", ".leaves", "polars", "pyarrow", "pyspark"},

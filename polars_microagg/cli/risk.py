@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -21,6 +21,7 @@ from polars_microagg.registry import assessed
 from polars_microagg.release.beside import aligned, exchanged, uncentred
 from polars_microagg.release.digits import agree
 from polars_microagg.release.manifest import read_manifest
+from polars_microagg.wording import listed
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -81,7 +82,7 @@ def run(given: Namespace) -> int:
             whole = matched(before, after, tuple(key)) if key else after
             if (rows or key) and (moved := uncentred(told, before, whole)):
                 raise InvalidDataError(
-                    f"{_listed(moved)} of the release are not centres of values of this original. {WAY}"
+                    f"{listed(moved)} of the release are not centres of values of this original. {WAY}"
                 )
         found = measured.row(0, named=True) | found
     elif given.known or given.key:
@@ -118,7 +119,7 @@ def _refuse_others(told: Mapping[str, Any], found: Mapping[str, Any], known: boo
     ]
     if differ:
         raise InvalidDataError(
-            f"The manifest has other values of {_listed(differ)} than this original and release. {WAY}"
+            f"The manifest has other values of {listed(differ)} than this original and release. {WAY}"
         )
 
 
@@ -127,12 +128,8 @@ def _refuse_exchanged(told: Mapping[str, Any], before: pl.DataFrame, after: pl.D
     differ = exchanged(told, before, after)
     if differ:
         raise InvalidDataError(
-            f"{_listed(differ)} of the original differ from the release, row by row. {WAY}"
+            f"{listed(differ)} of the original differ from the release, row by row. {WAY}"
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:10]))
 
 
 COUNTED = {

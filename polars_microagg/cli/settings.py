@@ -18,6 +18,7 @@ from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.parameters import COMMON
 from polars_microagg.release.csv import typed
 from polars_microagg.release.files import Place
+from polars_microagg.wording import listed
 
 __all__ = ["KEYS", "Roles", "apart", "hash_key", "roles", "settings", "table_of"]
 
@@ -187,8 +188,7 @@ def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = Tr
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return ("Column " if len(names) == 1 else "Each of ") + ", ".join(map(repr, names[:10])) + more
+    return ("Column " if len(names) == 1 else "Each of ") + listed(names)
 
 
 def table_of(frame: pl.DataFrame, names: Sequence[str], form: str) -> pl.DataFrame:

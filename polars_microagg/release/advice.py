@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -10,6 +10,7 @@ from polars_microagg.frames.measures import classes
 from polars_microagg.frames.selection import by_name
 from polars_microagg.release.exposed import exposed
 from polars_microagg.release.revealing import revealing
+from polars_microagg.wording import listed
 
 __all__ = ["advice", "of_release", "of_table"]
 
@@ -139,11 +140,6 @@ def _present(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
     ).to_series()
 
 
-def _listed(names: Iterable[str]) -> str:
-    shown = [repr(name) for name in names]
-    return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
-
-
 def _unique(released: pl.DataFrame, kept: Sequence[str]) -> list[str]:
     found = []
     for name in kept:
@@ -167,13 +163,13 @@ def _rare(
     found = []
     if below and refused:
         found.append(
-            f"{below} of {len(sizes)} strata of {_listed(strata)} have fewer than k={k} records "
+            f"{below} of {len(sizes)} strata of {listed(strata)} have fewer than k={k} records "
             f"(the smallest has {sizes.min()}). Merge strata, empty them with small_strata='null', or "
             "leave them out with small_strata='drop'."
         )
     if alone:
         found.append(
-            f"{alone} of {len(sizes)} strata of {_listed(strata)} are rare, with fewer than "
+            f"{alone} of {len(sizes)} strata of {listed(strata)} are rare, with fewer than "
             f"2k={2 * k} records: each is one group, whose centre is the centre of the whole "
             "stratum. Merge strata if such centres are known elsewhere."
         )
@@ -202,7 +198,7 @@ def _strata_shown(
         if told:
             found.append(
                 f"The kept column {name!r} may tell the stratum of {told} emptied record(s): its value "
-                f"there goes with one stratum of {_listed(keys)} only. Drop it, or use "
+                f"there goes with one stratum of {listed(keys)} only. Drop it, or use "
                 "small_strata='drop'."
             )
     return found

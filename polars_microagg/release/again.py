@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from polars_microagg.release.manifest import class_sizes, counted_rows, seal, ta
 from polars_microagg.release.require import requirements
 from polars_microagg.release.stage import TYPELESS, types
 from polars_microagg.release.swap import sha256_of
+from polars_microagg.wording import listed
 
 __all__ = ["Release"]
 
@@ -207,7 +208,7 @@ class Release:
         names_of = names_told(assessed(), digits)
         others = sorted({*told}.symmetric_difference(names_of))
         if others and (same_version(self.told) or {*told}.difference(assessed())):
-            return False, f"The manifest lacks or adds the measures {_listed(others)}."
+            return False, f"The manifest lacks or adds the measures {listed(others)}."
         again = published(self._measured, digits)
         cells = {"all": self.told["rows"]["in"] * len(names)}
         cells["compared"] = self._measured.get("cells", self.told["cells"]["compared"])
@@ -221,13 +222,13 @@ class Release:
         differ = differ or composed(self.told)
         said = f"{len(again)} measures were taken again"
         if differ:
-            return False, f"{said}; {_listed(differ)} differ from the manifest."
+            return False, f"{said}; {listed(differ)} differ from the manifest."
         if self.before is None and len(again) < len(told):
             return None, f"{said}, the other {len(told) - len(again)} need the original."
         if self.before is None:
             return True, f"{said} and agree with the manifest."
         if moved := uncentred(self.told, *self._tables):
-            return False, f"{said}; {_listed(moved)} are not centres of values of this original."
+            return False, f"{said}; {listed(moved)} are not centres of values of this original."
         if others:
             return None, f"{said} and agree, {len(others)} are not in the manifest."
         return True, f"{said} and agree with the manifest."
@@ -323,7 +324,3 @@ UNPROVEN = (
     "the times, the dropped columns and the hash of the original."
 )
 """What can be changed in step, with its plain hash, by whoever can write the manifest."""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:10]))

@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.selection import Others, Schema, items_of, resolve
+from polars_microagg.wording import listed
 
 __all__ = ["Rest"]
 
@@ -97,6 +98,4 @@ def _settle(roles: dict[str, str], what: str, names: Sequence[str]) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    start = "" if len(names) == 1 else "Each of "
-    return f"{start}{', '.join(map(repr, names[:10]))}{more} has"
+    return f"{'' if len(names) == 1 else 'Each of '}{listed(names)} has"
