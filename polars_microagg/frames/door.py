@@ -11,6 +11,7 @@ import polars as pl
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.batch import Kernel
 from polars_microagg.frames.columns import refuse
+from polars_microagg.frames.runs import Runs, SameRecords
 from polars_microagg.frames.selection import (
     F,
     Schema,
@@ -174,6 +175,7 @@ def mask_frame(
     frame = as_frame(frame)
     if isinstance(frame, pl.DataFrame):
         return mask_table(frame, request)[0]
+    runs = Runs()
 
     def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
         kernel = request.kernel(schema)
@@ -182,7 +184,7 @@ def mask_frame(
         suppresses = request.plan.small_strata != "raise"
         if suppresses:
             types[SUPPRESSED] = pl.Boolean()
-        function = Masking(kernel, suppresses)
+        function = SameRecords(Masking(kernel, suppresses), runs.planned())
         made = node(pl.struct(request.inputs(kernel)), function, pl.Struct(types))
         field = pl.col(spare).struct.field
         fields = [field(str(i)).alias(name) for i, name in enumerate(kernel.names)]
@@ -250,10 +252,12 @@ def group_frame(
         numbers = kernel.groups(frame.select(request.inputs(kernel)))
         grouped = frame.with_columns(numbers.alias(name))
         return grouped.filter(numbers.is_not_null()) if drops else grouped
+    runs = Runs()
 
     def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
         kernel = kernel_for(schema)
-        made = node(pl.struct(request.inputs(kernel)), Grouping(kernel), pl.UInt32())
+        function = SameRecords(Grouping(kernel), runs.planned())
+        made = node(pl.struct(request.inputs(kernel)), function, pl.UInt32())
         lazy = lazy.with_columns(made.alias(name))
         return lazy.filter(by_name(name).is_not_null()) if drops else lazy
 
