@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from polars_microagg.kernels.centre import CENTRES
 from polars_microagg.kernels.scale import SCALES
 from polars_microagg.registry import Option
 
-__all__ = ["CHOICES", "COMMON", "check_option", "group_size", "whole_number"]
+__all__ = ["CHOICES", "COMMON", "check_option", "group_size", "repeated", "whole_number"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "scale": tuple(SCALES),
@@ -58,6 +59,17 @@ def group_size(k: object) -> int:
     if size > ROWS:
         raise InvalidParameterError.kind("k", k, f"at most {ROWS}, as no table has more records")
     return size
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Find the names that are listed more than once.
+
+    Examples
+    --------
+    >>> repeated(["sex", "age", "sex"])
+    ['sex']
+    """
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def check_option(option: Option, value: object) -> None:

@@ -197,7 +197,8 @@ def release(
     blocks, strata = job.blocks(table), job.strata(table)
     names = [name for block in blocks for name in block]
     with stage(place, record, overwrite) as staged:
-        wanted = [name for name in table.columns if name not in job.dropped]
+        dropped = set(job.dropped)
+        wanted = [name for name in table.columns if name not in dropped]
         refuse_types(table.select(map(by_name, wanted)), place.format, place)
         if masked is None:
             stages("masking")
@@ -207,7 +208,7 @@ def release(
                 original = original.filter(~gone)
         if not masked.height:
             raise TooFewRecordsError.of(0, job.k)
-        masked = masked.select(by_name(n) for n in masked.columns if n not in job.dropped)
+        masked = masked.select(by_name(n) for n in masked.columns if n not in dropped)
         stages("writing")
         staged.write(masked)
         stages("reading again")
@@ -222,7 +223,8 @@ def release(
         measures = published(found, digits)
         cells = {"all": source_table.height * len(names), "compared": compared if digits else None}
         smallest = min(c["smallest"] for c in counted)
-        kept = [name for name in masked.columns if name not in (*names, *strata)]
+        others = {*names, *strata}
+        kept = [name for name in masked.columns if name not in others]
         roles = {"mask": names, "stratum": strata, "keep": kept, "drop": list(job.dropped)}
         warned = _warned(job, original if measured else None, restored, blocks, roles)
         # What only the original shows is told of a small table to its owner, and nobody else.
@@ -289,7 +291,8 @@ def _warned(
     if original is None:
         return of_release(released, blocks, job.k, **given)
     # A table that is masked already may have columns that the one before it has not.
-    given = {what: [n for n in names if n in original.columns] for what, names in given.items()}
+    there = set(original.columns)
+    given = {what: [n for n in names if n in there] for what, names in given.items()}
     center = str(job.options.get("center", "mean"))
     return advice(original, released, blocks, job.k, center=center, **given)
 

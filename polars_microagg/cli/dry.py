@@ -74,10 +74,11 @@ def preview(
     problems = list(_problems(job, frame, roles, (place, record, overwrite)))
     blocks = roles.blocks if problems else job.blocks(frame)
     options = {name: job.options.get(name, COMMON[name]) for name in FORESEEN}
+    roles_of = roles.by_column
     found: dict[str, Any] = {
         "rows": frame.height,
         "columns": [
-            {"name": name, "type": type_name(dtype), "role": roles.of(name)}
+            {"name": name, "type": type_name(dtype), "role": roles_of.get(name, "none")}
             for name, dtype in frame.schema.items()
         ],
         "strata": {"count": len(sizes), "below_k": int((sizes < job.k).sum())},
@@ -96,7 +97,8 @@ def _problems(
     job: Job, frame: pl.DataFrame, roles: Roles, target: tuple[Place, Path | None, bool]
 ) -> Iterator[MicroaggError]:
     """What would stop the work, first what would stop it first, each once."""
-    released = frame.select(by_name(n) for n in frame.columns if n not in job.dropped)
+    dropped = set(job.dropped)
+    released = frame.select(by_name(n) for n in frame.columns if n not in dropped)
 
     def out() -> dict[str, float]:
         gone, policy = _suppressed(job, frame), job.options.get("small_strata")

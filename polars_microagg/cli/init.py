@@ -110,6 +110,7 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
     """Write the configuration of a table, without any of its values."""
     read = typed(frame, frame.columns)
     found = {name: guess(read, name, k) for name in read.columns}
+    types = read.schema
     room = _room(read, [name for name in found if found[name][0] == "strata"], k)
     for name in set(found) - room:
         if found[name][0] == "strata":
@@ -123,7 +124,7 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
         lines += [f"# {what}", f"{role} = ["]
         for name, (guessed, why) in found.items():
             if guessed == role:
-                lines.append(f"    {quoted(name)},  # {plain(read.schema[name])}; {why}")
+                lines.append(f"    {quoted(name)},  # {plain(types[name])}; {why}")
         lines.append("]")
     if separator:
         lines += [

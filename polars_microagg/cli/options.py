@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
-from polars_microagg.parameters import CHOICES, COMMON
+from polars_microagg.parameters import CHOICES, COMMON, repeated
 from polars_microagg.registry import Option, methods
 
 __all__ = [
@@ -223,13 +223,14 @@ def names_in(option: str, given: Any, table: Sequence[str]) -> list[str]:
         need = "a column name or a list of names"
         raise InvalidParameterError.kind(option, given, need)
     listed = [given] if isinstance(given, str) else list(given or ())
-    names = [n for item in listed for n in ([item] if item in table else split(item))]
+    known = set(table)
+    names = [n for item in listed for n in ([item] if item in known else split(item))]
     for name in names:
-        if name not in table:
+        if name not in known:
             said = InvalidParameterError.unknown_column(f"--{option}", name, table)
             raise InvalidDataError(str(said))
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise InvalidParameterError.duplicate(f"--{option}", repeated)
+    if twice := repeated(names):
+        raise InvalidParameterError.duplicate(f"--{option}", twice)
     return names
 
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_microagg.cli.options import names_in, number, own_options, value_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
-from polars_microagg.parameters import COMMON
+from polars_microagg.parameters import COMMON, repeated
 from polars_microagg.release.csv import typed
 from polars_microagg.release.files import Place
 from polars_microagg.wording import listed
@@ -129,10 +129,11 @@ class Roles:
         """Columns that are masked."""
         return [name for block in self.blocks for name in block]
 
-    def of(self, name: str) -> str:
-        """The role of a column."""
+    @property
+    def by_column(self) -> dict[str, str]:
+        """The role of each column that has one."""
         named = {"mask": self.mask, "stratum": self.stratum, "keep": self.keep, "drop": self.drop}
-        return next((role for role, names in named.items() if name in names), "none")
+        return {name: role for role, names in named.items() for name in names}
 
 
 def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = True) -> Roles:
@@ -173,12 +174,13 @@ def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = Tr
             "let microagg init guess."
         )
     every = [*found.mask, *found.stratum, *found.keep, *found.drop]
-    if twice := sorted({name for name in every if every.count(name) > 1}):
+    if twice := repeated(every):
         raise InvalidParameterError(
             f"{_listed(twice)} has more than one role. Name it once, in --columns, --strata, --keep "
             "or --drop."
         )
-    none = [name for name in table if name not in every]
+    known = set(every)
+    none = [name for name in table if name not in known]
     if released and none:
         raise InvalidDataError(
             f"{_listed(none)} has no role, and nothing is passed through by default. Add it to "

@@ -139,7 +139,7 @@ class _Pair:
         """The matrix after."""
         return self._matrices[1]
 
-    @property
+    @cached_property
     def unmeasurable(self) -> str | None:
         """First column that an intruder knows and that has no distances."""
         tables = self._before.schema, self._after.schema

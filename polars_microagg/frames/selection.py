@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -11,6 +11,7 @@ import polars.selectors as cs
 
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.reading import quietly
+from polars_microagg.parameters import repeated
 
 __all__ = [
     "Columns",
@@ -43,8 +44,7 @@ def names_of(what: str, names: object) -> tuple[str, ...]:
         return ()
     if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
         raise InvalidParameterError.kind(what, names, "a column name or a list of names")
-    if repeated := sorted({name for name in listed if listed.count(name) > 1}):
-        raise InvalidParameterError.duplicate(what, repeated)
+    refuse_repeated(listed, what)
     return tuple(listed)
 
 
@@ -84,10 +84,10 @@ def _refuse_others(what: str, items: Sequence[object], need: str) -> None:
             raise InvalidParameterError.kind(what, str(item), need)
 
 
-def refuse_repeated(names: list[str], what: str = "columns") -> None:
+def refuse_repeated(names: Iterable[str], what: str = "columns") -> None:
     """Refuse a column that is listed twice."""
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise InvalidParameterError.duplicate(what, repeated)
+    if twice := repeated(names):
+        raise InvalidParameterError.duplicate(what, twice)
 
 
 def resolve(item: str | pl.Expr, schema: Schema, what: str = "columns") -> list[str]:

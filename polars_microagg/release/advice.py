@@ -141,15 +141,15 @@ def _present(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
 
 
 def _unique(released: pl.DataFrame, kept: Sequence[str]) -> list[str]:
-    found = []
-    for name in kept:
-        distinct = released.select(by_name(name)).n_unique()
-        if released.height > 1 and distinct > UNIQUE * released.height:
-            found.append(
-                f"The kept column {name!r} is nearly unique: {distinct} distinct values in "
-                f"{released.height} rows, so it may point at persons. Drop it, or mask it."
-            )
-    return found
+    if not kept or released.height < 2:
+        return []
+    counted = released.select(by_name(name).n_unique() for name in kept).row(0)
+    return [
+        f"The kept column {name!r} is nearly unique: {distinct} distinct values in "
+        f"{released.height} rows, so it may point at persons. Drop it, or mask it."
+        for name, distinct in zip(kept, counted, strict=True)
+        if distinct > UNIQUE * released.height
+    ]
 
 
 def _rare(

@@ -72,10 +72,11 @@ def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -
     >>> differing(people, release, ["id"]), differing(people[::-1], release, ["id"])
     (['id'], [])
     """
+    there = set(before.columns)
     return [
         name
         for name in names
-        if name not in before.columns or not _same(before.get_column(name), after.get_column(name))
+        if name not in there or not _same(before.get_column(name), after.get_column(name))
     ]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError
+from polars_microagg.release.batches import batches
 from polars_microagg.release.lines import ragged, refuse_encoding
 
 __all__ = ["READ", "read_csv", "typed"]
@@ -82,35 +84,40 @@ def _header(file: IO[bytes], separator: str) -> list[str]:
     return names
 
 
-def _dates(text: pl.Series) -> pl.Series:
+def _dates(texts: pl.DataFrame) -> pl.DataFrame:
     """Read dates of ISO 8601; which number of 01/02/2024 is the day, nobody can tell."""
-    return _of(text, "").str.to_date("%Y-%m-%d", strict=False)
+    return texts.select(_of(pl.all(), "").str.to_date("%Y-%m-%d", strict=False))
 
 
-def _instants(text: pl.Series) -> pl.Series:
-    text = _of(text, r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?")
-    text = text.str.replace(" ", "T", literal=True)
-    text = text.str.replace(r"T([0-9]{2}:[0-9]{2})($|Z|[+-])", "T$1:00$2")
-    zoned = text.str.contains(r"(Z|[+-][0-9]{2}:?[0-9]{2})$").drop_nulls()
-    if len(zoned) and zoned.all():
-        return text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%#z", strict=False)
-    return text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False)
+def _instants(texts: pl.DataFrame) -> pl.DataFrame:
+    rest = r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
+    text = _of(pl.all(), rest).str.replace(" ", "T", literal=True)
+    texts = texts.select(text.str.replace(r"T([0-9]{2}:[0-9]{2})($|Z|[+-])", "T$1:00$2"))
+    # Of a column without any value, not all have a zone.
+    zoned = pl.all().str.contains(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
+    zones = texts.select(zoned.all() & (pl.all().count() > 0)).row(0)
+    return texts.select(
+        pl.col(name).str.to_datetime(f"%Y-%m-%dT%H:%M:%S%.f{'%#z' * zone}", strict=False)
+        for name, zone in zip(texts.columns, zones, strict=True)
+    )
 
 
-def _of(text: pl.Series, rest: str) -> pl.Series:
+def _of(text: pl.Expr, rest: str) -> pl.Expr:
     """Leave only what begins with a date of ISO 8601 and goes on in a certain way."""
-    fits = text.str.contains(f"^[0-9]{{4,}}-[0-9]{{2}}-[0-9]{{2}}{rest}$")
-    return text.set(~fits.fill_null(False), None)
+    return pl.when(text.str.contains(f"^[0-9]{{4,}}-[0-9]{{2}}-[0-9]{{2}}{rest}$")).then(text)
 
 
-READ: dict[str, Callable[[pl.Series], pl.Series]] = {
-    "whole numbers": lambda text: text.cast(pl.Int64, strict=False),
-    "numbers": lambda text: text.cast(pl.Float64, strict=False),
+READ: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "whole numbers": lambda texts: texts.cast(pl.Int64, strict=False),
+    "numbers": lambda texts: texts.cast(pl.Float64, strict=False),
     "dates": _dates,
     "dates and times": _instants,
-    "times": lambda text: text.str.to_time("%H:%M:%S%.f", strict=False),
+    "times": lambda texts: texts.select(pl.all().str.to_time("%H:%M:%S%.f", strict=False)),
 }
-"""What is read from text: the first type that reads every value is taken."""
+"""What is read from columns of text: the first type that reads every value is taken."""
+
+FIRST = 64
+"""Rows that are tried before all are; a column that fails on them fails as a whole."""
 
 
 def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
@@ -133,17 +140,34 @@ def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     >>> typed(pl.DataFrame({"age": ["31", "47"], "born": ["1993-05-01", None]}), ["age", "born"]).dtypes
     [Int64, Date]
     """
-    read = {name: _typed(frame.get_column(name)) for name in names}
-    return frame.with_columns(column.alias(name) for name, column in read.items())
+    names = list(dict.fromkeys(names))
+    columns = [frame.get_column(name).alias(str(i)) for i, name in enumerate(names)]
+    read: dict[str, pl.Series] = {}
+    for batch in batches([c for c in columns if c.dtype == pl.String], frame.height):
+        read |= _read(pl.DataFrame(batch))
+    return frame.with_columns(column.alias(names[int(i)]) for i, column in read.items())
 
 
-def _typed(column: pl.Series) -> pl.Series:
-    if column.dtype != pl.String or column.null_count() == len(column):
-        return column
-    text = column.alias("text").str.strip_chars()
-    nulls = text.null_count()
+def _read(texts: pl.DataFrame) -> dict[str, pl.Series]:
+    """Those of some columns of text in which a type is read, by their names."""
+    filled = texts.select(pl.all().count() > 0).row(0)
+    left = texts.select(itertools.compress(texts.columns, filled))
+    left = left.select(pl.all().str.strip_chars())
+    found: dict[str, pl.Series] = {}
     for read in READ.values():
-        found = read(text)
-        if found.null_count() == nulls:
-            return found
-    return column
+        likely = left.select(list(_fitting(left.head(FIRST), read)))
+        found |= _fitting(likely, read)
+        left = left.select(name for name in left.columns if name not in found)
+    return found
+
+
+def _fitting(
+    texts: pl.DataFrame, read: Callable[[pl.DataFrame], pl.DataFrame]
+) -> dict[str, pl.Series]:
+    """The columns of which every value is read."""
+    if not texts.width:
+        return {}
+    values = read(texts)
+    counts = zip(texts.null_count().row(0), values.null_count().row(0), strict=True)
+    fits = [before == after for before, after in counts]
+    return {column.name: column for column in itertools.compress(values.get_columns(), fits)}

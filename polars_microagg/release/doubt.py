@@ -99,10 +99,8 @@ def refuse_text(path: Path, frame: pl.DataFrame, names: Iterable[str], separator
         Names the column, and the line of the first cell that does not fit.
     """
     for name in names:
-        if frame.schema[name] != pl.String:
-            continue
         column = frame.get_column(name).alias("text")
-        if column.null_count() < len(column):
+        if column.dtype == pl.String and column.null_count() < len(column):
             raise InvalidDataError(_told(path, frame.width, name, column, separator))
 
 
@@ -115,14 +113,15 @@ def _told(path: Path, width: int, name: str, column: pl.Series, separator: str) 
             "the month. Write them as YYYY-MM-DD, or leave the column out of --columns."
         )
     kinds = list(READ)[1:]  # whole numbers are numbers as well
-    counts = {kind: filled - READ[kind](text).drop_nulls().len() for kind in kinds}
+    read = {kind: READ[kind](text.to_frame()).to_series() for kind in kinds}
+    counts = {kind: filled - read[kind].count() for kind in kinds}
     kind = min(counts, key=lambda kind: counts[kind])
     if counts[kind] > MOST * filled:
         return (
             f"Column {name!r} is text; numbers, dates (YYYY-MM-DD) and times (HH:MM:SS) can be "
             "masked. Leave it out of --columns, or use it as a stratum."
         )
-    wrong = (READ[kind](text).is_null() & text.is_not_null()).arg_max()
+    wrong = (read[kind].is_null() & text.is_not_null()).arg_max()
     with opened(path, "csv") as file:
         line = line_of(file, int(wrong or 0) + 1, separator, blank=width == 1)
     return (

@@ -225,7 +225,8 @@ def _read_ndjson(file: IO[bytes]) -> pl.DataFrame:
     frame = pl.read_ndjson(file, infer_schema_length=None)
     file.seek(0)
     first = json.loads(file.readline())
-    names = [name for name in first if name in frame.columns]
+    there = set(frame.columns)
+    names = [name for name in first if name in there]
     return frame.select(cs.by_name(*names), ~cs.by_name(*names)) if names else frame
 
 

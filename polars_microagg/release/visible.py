@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 
 import polars as pl
 
-from polars_microagg.frames.selection import by_name
+from polars_microagg.release.batches import batches
 
 __all__ = ["visible"]
 
@@ -16,8 +17,8 @@ def visible(frame: pl.DataFrame) -> pl.DataFrame:
 
     Columns of Arrow share their memory with those that they were made from: values stay under
     nulls, and texts of rows that were filtered or cut stay beside those that are left. Parquet
-    stores neither, so each column goes through it, in memory. Nested ones go twice: the first time
-    its dictionary of texts still has those of rows that are gone.
+    stores neither, so columns go through it, in memory. Nested ones go twice: the first time their
+    dictionary of texts still has those of rows that are gone.
 
     Parameters
     ----------
@@ -35,15 +36,26 @@ def visible(frame: pl.DataFrame) -> pl.DataFrame:
     >>> visible(given.slice(1)).equals(given.slice(1))
     True
     """
-    return frame.with_columns(
-        _again(frame.select(by_name(name)).to_series()) for name in frame.columns
-    )
+    columns = [column.alias(str(i)) for i, column in enumerate(frame.get_columns())]
+    found = dict[str, pl.Series]()
+    for batch in batches(columns, frame.height):
+        found |= _again(batch)
+    for batch in batches([c for c in columns if c.dtype.is_nested()], frame.height):
+        found |= _again([found[column.name] for column in batch])
+    # By a dict: in a list, a column of the name "" would be named anew.
+    return pl.DataFrame({n: found[c.name] for n, c in zip(frame.columns, columns, strict=True)})
 
 
-def _again(column: pl.Series) -> pl.Series:
-    found = _through_parquet(column)
-    if found is not None and column.dtype.is_nested():
-        found = _through_parquet(found)
+def _again(columns: Sequence[pl.Series]) -> dict[str, pl.Series]:
+    """Build columns again, by their names; if they cannot all be at once, each alone."""
+    found = _through_parquet(columns)
+    if found is None and len(columns) > 1:
+        return {name: new for one in columns for name, new in _again([one]).items()}
+    again = dict.fromkeys(c.name for c in columns) if found is None else found.to_dict()
+    return {c.name: _of_its_type(c, again[c.name]) for c in columns}
+
+
+def _of_its_type(column: pl.Series, found: pl.Series | None) -> pl.Series:
     if found is None or found.dtype != column.dtype:
         counted = _counted(column.dtype)
         found = pl.Series(column.cast(counted).to_list(), dtype=counted).cast(column.dtype)
@@ -61,13 +73,12 @@ def _counted(dtype: pl.DataType) -> pl.DataType:
     return pl.Int64() if dtype.is_temporal() else dtype
 
 
-def _through_parquet(column: pl.Series) -> pl.Series | None:
-    """Write it to memory and read it again; None if Parquet does not have its type."""
+def _through_parquet(columns: Sequence[pl.Series]) -> pl.DataFrame | None:
+    """Write them to memory and read them again; None if Parquet does not have their types."""
     memory = io.BytesIO()
     try:
-        frame = pl.DataFrame([column.alias("x")])
-        frame.write_parquet(memory, compression="uncompressed", statistics=False)
+        pl.DataFrame(columns).write_parquet(memory, compression="uncompressed", statistics=False)
         memory.seek(0)
-        return pl.read_parquet(memory, glob=False, hive_partitioning=False).to_series()
+        return pl.read_parquet(memory, glob=False, hive_partitioning=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, NotImplementedError):
         return None
