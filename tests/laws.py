@@ -74,10 +74,12 @@ def assert_k_holds(method, masked, columns, k, strata=()):
 def bits(frame):
     """Everything in a frame that can be told apart, down to the sign of zero."""
     contents = []
-    for column in frame.get_columns():
+    for name, dtype in frame.schema.items():
+        # Methods of a Series look it up by its name, where "^a$" would be a pattern.
+        column = frame.get_column(name).alias("0")
         values = column.to_physical()
         floats = values.fill_null(0).to_numpy().tobytes() if values.dtype.is_float() else None
-        contents.append((column.name, column.dtype, column.is_null().to_list(), floats))
+        contents.append((name, dtype, column.is_null().to_list(), floats))
         if floats is None:
             contents.append(values.to_list())
     return contents
