@@ -61,7 +61,7 @@ def _unsigned(column: str, type_: object) -> str:
 
     Examples
     --------
-    >>> _unsigned("x", "DOUBLE[]"), unsigned("x", "DATE")
+    >>> _unsigned("x", "DOUBLE[]"), _unsigned("x", "DATE")
     ('list_min([[x]])[1]', 'x')
     """
     return f"list_min([[{column}]])[1]" if SIGNED.search(str(type_)) else column

@@ -119,7 +119,7 @@ def test_groups_leave_out_what_is_dropped(con):
 def test_the_rows_are_those_of_polars(con, policy, nulls):
     rng = np.random.default_rng(3)
     done = 0
-    for _ in range(15):
+    for _ in range(10):
         n, k = int(rng.integers(1, 30)), int(rng.integers(2, 5))
         holes = rng.random((2, n)) < (0 if nulls == "raise" else 0.3)
         frame = pl.DataFrame(
