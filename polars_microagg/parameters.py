@@ -97,7 +97,7 @@ def check_option(option: Option, value: object) -> None:
     )
     whole = number and (option.kind is float or isinstance(value, int | np.integer))
     # Infinity is a number and nan is none; a whole number may be too large to be a float.
-    held = whole and (abs(value) <= LARGEST or value in (np.inf, -np.inf))  # type: ignore[arg-type]
+    held = whole and (abs(value) <= LARGEST if isinstance(value, int) else not np.isnan(value))  # type: ignore[call-overload]
     inside = held and (option.range is None or value in option.range)  # type: ignore[operator]
     if not inside:
         need = "a whole number" if option.kind is int else "a number"

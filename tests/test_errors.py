@@ -20,6 +20,7 @@ TREE = {
     "NotPublishedError": "MicroaggError",
     "RequirementError": "NotPublishedError",
     "OutputError": "NotPublishedError",
+    "TargetExistsError": "OutputError",
     "BrokenPromiseError": "MicroaggError",
 }
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.kernels.centre import real_centres
 from polars_microagg.partition import Partition, Strata, ValueMasking
 from polars_microagg.plan import Plan
 
@@ -188,14 +189,14 @@ def test_impute_by_hand():
 
 
 def test_a_plan_masks_a_matrix_without_any_frame():
-    # Groups {1, 2} and {8, 9}, then the mean of each: the anchor plus half.
+    # Groups {1, 2} and {8, 9}: the records that make each centre.
     plan = Plan.make("univariate", 2).bind([["a"]])
     x = np.array([[1.0], [9.0], [2.0], [8.0]], order="F")
     (masked,) = plan.mask(x, np.ones(1), Strata.whole(4))
     assert masked.columns == ("a",)
     assert masked.labels.tolist() == [0, 1, 0, 1]
-    assert masked.anchors.tolist() == [[0], [1]]
-    assert masked.differences.tolist() == [[0.5], [-0.5]]
+    (centres,) = masked.values
+    assert real_centres(x[:, 0], centres).tolist() == [1.5, 8.5]
 
 
 def test_groups_that_refining_left_too_small_are_not_released(monkeypatch):
