@@ -18,7 +18,7 @@ from tests.hostile.pipelines import options_of, smallest
 from tests.laws import METHODS, bits, typed
 from tests.test_laws_types import TYPES
 
-DUCKDB_SUPPRESSES = False
+DUCKDB_SUPPRESSES = True
 """Whether small_strata is tried as "null" and "drop" at the doors of DuckDB too."""
 
 HELD = [

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from polars_microagg.release.files import Place
-from tests.cli.test_failures import mounted
+from tests.cli.test_full_disk import mounted
 from tests.publish.interrupted import left, others
 
 ROOT = Path(__file__).parents[2]
