@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from argparse import Namespace
 from pathlib import Path
 
 import polars as pl
 
+from polars_microagg.cli.guess import GROUPS, guess
 from polars_microagg.cli.options import number
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.say import plain, show, tell
 from polars_microagg.cli.settings import apart
 from polars_microagg.cli.source import add_separator, raw, source_of
-from polars_microagg.frames.columns import can_mask
 from polars_microagg.parameters import group_size
 from polars_microagg.release.csv import typed
 from polars_microagg.release.files import Place
@@ -25,15 +27,6 @@ EXAMPLES = example(
     "microagg init patients.parquet -o job.toml",
     "microagg protect patients.parquet -o masked.parquet --config job.toml --dry-run",
 )
-
-MANY = 0.9
-"""Share of distinct values from which a column looks like the name or number of a person."""
-
-FEW = 20
-"""Distinct values up to which a column looks like a class."""
-
-GROUPS = 3
-"""Groups that every stratum should have room for."""
 
 
 def add(parser: Parser) -> None:
@@ -49,7 +42,8 @@ def run(given: Namespace) -> int:
     """Write the configuration."""
     k = group_size(number(given.k))
     place = source_of(given.input, given.separator)
-    text = configuration(raw(place), k, place.separator)
+    frame = raw(place)
+    text = configuration(frame, k, place.separator)
     if given.output is None:
         show(text, None)
         return 0
@@ -57,53 +51,11 @@ def run(given: Namespace) -> int:
     apart({"IN": place, "-o": Place(path, "")})
     free(given.overwrite, path)
     put(path, text.encode())
-    tell(f"Wrote {path}. Check the role of every column before you use it.")
+    found = tomllib.loads(text)
+    asked = frame.width - sum(len(found[role]) for role in ROLES)
+    about = f" It asks about {asked} column(s), and protect refuses it until you answer."
+    tell(f"Wrote {path}.{about * bool(asked)} Check the role of every column before you use it.")
     return 0
-
-
-def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
-    """Guess the role of a column.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        The table, with numbers and dates read from text.
-    name : str
-        The column.
-    k : int
-        Smallest group size.
-
-    Returns
-    -------
-    tuple of str
-        The role, and why.
-
-    Examples
-    --------
-    >>> people = pl.DataFrame({"name": ["Ann", "Ben", "Cem"], "age": [31, 47, 31]})
-    >>> guess(people, "name", 2)[0], guess(people, "age", 2)[0]
-    ('drop', 'columns')
-    """
-    column = frame.get_column(name)
-    sizes = column.alias("0").drop_nulls().value_counts()["count"]
-    distinct, rows = len(sizes), max(1, len(column))
-    counted = f"{distinct} distinct values in {len(column)} rows"
-    whole = column.dtype.is_integer() or column.dtype == pl.String
-    number_ = can_mask(column.dtype) and column.dtype != pl.Boolean
-    if whole and distinct > MANY * rows:
-        return "drop", f"{counted}: it looks like the name or number of a person"
-    if not distinct:
-        return "drop", "it holds nothing"
-    if number_ and distinct > 2 and not (column.dtype.is_integer() and distinct <= FEW // 4):
-        return "columns", f"{counted}: it can be masked"
-    smallest = min(sizes.to_list())
-    if distinct <= FEW and smallest >= GROUPS * k and not column.null_count():
-        return "strata", f"{counted}, the rarest in {smallest}: few classes, all large enough"
-    if number_:
-        return "columns", f"{counted}: it can be masked"
-    if distinct <= FEW:
-        return "keep", f"{counted}: others may know it; think about strata or drop"
-    return "drop", f"{counted}: too many to keep, and it has no centre"
 
 
 def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
@@ -114,7 +66,8 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
     room = _room(read, [name for name in found if found[name][0] == "strata"], k)
     for name in set(found) - room:
         if found[name][0] == "strata":
-            found[name] = ("keep", "with the other strata, some would be too small")
+            why = "would make some strata too small together with those listed"
+            found[name] = ("ask", f"{why}. Drop it, keep it, or take it in place of one of them?")
     lines = [
         "# Settings of microagg protect; the keys are those of its options.",
         "# Roles are guesses: every column must be in one list, and only you know what it means.",
@@ -126,6 +79,7 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
             if guessed == role:
                 lines.append(f"    {quoted(name)},  # {plain(types[name])}; {why}")
         lines.append("]")
+    lines += _questions(found)
     if separator:
         lines += [
             "",
@@ -145,6 +99,20 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
     ]
     return "\n".join(lines) + "\n"
 
+
+def _questions(found: dict[str, tuple[str, str]]) -> list[str]:
+    """Ask about the columns in doubt, in comments, so that none of them has a role."""
+    lines = [
+        f"# {name if NAME.fullmatch(name) else quoted(name)}: {why}"
+        for name, (role, why) in found.items()
+        if role == "ask"
+    ]
+    ask = "# These have no role yet, and protect refuses the file: put each into one of the lists."
+    return ["", ask, *lines] if lines else []
+
+
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+"""Names that are written as they are."""
 
 ROLES = {
     "columns": "Masked together: what others could know of a person, as a number or a date.",

@@ -97,7 +97,7 @@ def _manifest(told: dict[str, Any]) -> None:
 
 def protect(given: Namespace) -> dict[str, Any]:
     """Do it; the manifest, or of a dry run what would be done."""
-    asked = settings(given)
+    asked = settings(given) | {"config": given.config}
     for name, place in (("input", "IN"), ("output", "-o OUT")):
         if not asked.get(name) and not (name == "output" and given.dry_run):
             raise InvalidParameterError(f"protect needs {place}, and none was given.")

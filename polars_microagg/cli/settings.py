@@ -182,9 +182,11 @@ def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = Tr
     known = set(every)
     none = [name for name in table if name not in known]
     if released and none:
+        config = asked.get("config")
+        asks = f" Where {config} asks about it, answer there." if config else ""
         raise InvalidDataError(
             f"{_listed(none)} has no role, and nothing is passed through by default. Add it to "
-            "--columns, --strata, --keep or --drop."
+            f"--columns, --strata, --keep or --drop.{asks}"
         )
     return found
 

@@ -98,7 +98,8 @@ def test_a_column_of_another_separator_is_read_when_it_is_said(tmp_path):
 def test_the_separator_is_a_key_of_the_configuration_that_init_writes(tmp_path):
     (tmp_path / "in.csv").write_text(text().replace(",", "\t"))
     assert process(tmp_path, "init", "in.csv", "-o", "job.toml")[0] == 3
-    assert process(tmp_path, "init", "in.csv", "-o", "job.toml", "--separator", "tab")[0] == 0
+    options = ["-o", "job.toml", "--separator", "tab", "-k", "2"]
+    assert process(tmp_path, "init", "in.csv", *options)[0] == 0
     job = (tmp_path / "job.toml").read_text()
     assert 'separator = "\\t"' in job
     code, said = process(tmp_path, "protect", "in.csv", "-o", "o.csv", "--config", "job.toml")

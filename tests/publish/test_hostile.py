@@ -123,8 +123,16 @@ def test_200_names_are_guessed_into_a_configuration_that_reads(guarded):
 
     for raw in NAMES:
         name = raw.replace("{out}", str(guarded))
-        read = tomllib.loads(configuration(frame(name, "other"), 2))
-        assert name in [*read["columns"], *read["strata"], *read["keep"], *read["drop"]]
+        text = configuration(frame(name, "other"), 2)
+        read = tomllib.loads(text)
+        roles = [*read["columns"], *read["strata"], *read["keep"], *read["drop"]]
+        asked = [
+            line
+            for line in text.splitlines()
+            if line.startswith((f"# {toml(name)}: ", f"# {name}: "))
+        ]
+        assert (name in roles) != bool(asked)
+        assert len(roles) == 2 - len([line for line in text.splitlines() if line.endswith("?")])
         assert set(read) <= {*KEYS, "columns", "strata", "keep", "drop", "k", "method", "require"}
 
 

@@ -1,0 +1,116 @@
+"""What the name of a column tells of it: an id, a contact, a place, a secret, an amount."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["is_amount", "is_code", "is_confidential", "is_contact", "is_id", "is_place"]
+
+PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+"""Words of a name, whether it is written person_id, personId or PERSON-ID."""
+
+PERSONS = (
+    "patient|pat|person|pers|people|subject|subj|customer|cust|kunde|client|member|user"
+    "|employee|emp|staff|student|pupil|respondent|resp|participant|account|acct|household|hh"
+    "|family|case|record|insured|policyholder|citizen|resident|tenant|individual|persona"
+    "|cliente|paciente"
+)
+IDS = (
+    "id|ids|ident|identifier|uid|uuid|guid|key|pk|fk|no|nr|num|number|nummer|numero|hash|token|ref"
+)
+NUMBERED = rf"(?:{PERSONS})\w{{0,2}}(?:{IDS})|\w*nummer|\w*(?:uuid|guid)"
+
+CONTACTS = (
+    "name|names|firstname|lastname|surname|forename|fullname|username|nickname|maidenname"
+    "|vorname|nachname|familienname|nom|prenom|nombre|apellido|apellidos|email|mail|correo"
+    "|phone|telephone|telefon|telefono|tel|mobile|cell|handy|fax|address|adresse|direccion"
+    "|street|strasse|rue|calle|ssn|sin|mrn|nhs|ahv|bsn|pesel|cpf|dni|nif|nie|personnummer|cnp"
+    "|iban|bic|passport|login|ip|mac|imei|imsi|msisdn|cookie|url|licence|license|plate"
+)
+
+PLACES = (
+    "zip|zipcode|postcode|postalcode|postal|plz|postleitzahl|cap|cep|tract|census|fips|lsoa|msoa"
+)
+
+CONFIDENTIAL = (
+    "dx|hiv|aids|std|atc|drg|cpt|rx|vote|votes|voted|sexual|lohn"
+    "|gehalt|race|creed|faith|church|caste|debt|default|credit|income|salary|wage|wages|pay"
+    "|bonus|result|results|outcome|deceased|died|dead|cause|"
+    r"\w{0,8}dx|icd\w*|dia[gn]\w*|disease\w*|disorder\w*|illness\w*|sickness\w*|symptom\w*|krank\w*"
+    r"|maladie\w*|enfermedad\w*|malattia\w*|ziekte\w*|snomed\w*|loinc\w*|cancer\w*|tumou?r\w*|condition\w*"
+    r"|treatment\w*|therap\w*|medic\w*|drug\w*|prescri\w*|procedure\w*|surger\w*|operation\w*|allerg\w*"
+    r"|psych\w*|mental\w*|depress\w*|suicid\w*|addict\w*|alcohol\w*|smok\w*|pregnan\w*|abort\w*|disab\w*"
+    r"|genetic\w*|genom\w*|orientation|religi\w*|konfession\w*|confession\w*|ethnic\w*|politic\w*|party"
+    r"|partei|union|crim\w*|offen[cs]e\w*|convict\w*|arrest\w*|salar\w*|confidential|sensitive|secret\w*"
+)
+
+AMOUNTS = (
+    "age|amount|balance|bill|charge|charges|cost|count|debt|distance|duration|earnings"
+    "|expenses|fee|gehalt|height|hours|income|lohn|minutes|paid|pay|payment|premium|price"
+    "|profit|quantity|revenue|salary|sales|seconds|size|spend|sum|tax|total|turnover|value"
+    "|wage|wages|wealth|weight"
+)
+
+CODES = "code|codes|type|kind|class|category|cat|group|grade|level|status|state|flag"
+
+
+def _words(name: str) -> list[str]:
+    """Words of a name in small letters; a number is part of the word before it."""
+    found: list[str] = []
+    for word in PARTS.findall(name):
+        if word.isdigit() and found:
+            continue
+        found.append(word.lower())
+    return found
+
+
+def _any(words: list[str], of: str) -> bool:
+    return any(re.fullmatch(of, word) for word in words)
+
+
+def is_id(name: str) -> bool:
+    """Return whether a name is that of an id, such as patient, personKey or kundennummer.
+
+    Examples
+    --------
+    >>> is_id("patientId"), is_id("Patient"), is_id("patient_age")
+    (True, True, False)
+    """
+    words = _words(name)
+    if not words:
+        return False
+    alone = all(re.fullmatch(PERSONS, word) for word in words)
+    return alone or _any(words[-1:], IDS) or _any(["".join(words)], NUMBERED)
+
+
+def is_contact(name: str) -> bool:
+    """Return whether a name is that of a name, an address or an official number."""
+    return _any(_words(name), CONTACTS)
+
+
+def is_place(name: str) -> bool:
+    """Return whether a name is that of the code of a place."""
+    words = _words(name)
+    return _any([*words, "".join(words)], PLACES)
+
+
+def is_confidential(name: str) -> bool:
+    """Return whether a name is that of what nobody should learn of a person.
+
+    Examples
+    --------
+    >>> [is_confidential(name) for name in ("ICD10", "dx_1", "primaryDx", "Religion", "region")]
+    [True, True, True, True, False]
+    """
+    words = _words(name)
+    return _any([*words, "".join(words)], CONFIDENTIAL)
+
+
+def is_amount(name: str) -> bool:
+    """Return whether a name is that of a quantity, of which a mean can be told."""
+    return _any(_words(name), AMOUNTS)
+
+
+def is_code(name: str) -> bool:
+    """Return whether a name is that of a code, of which no mean can be told."""
+    return _any(_words(name)[-1:], CODES)
