@@ -36,13 +36,11 @@ def not_anonymous(columns, k, classes, records, smallest):
         (["a", "a2"], 2, None),
         ([["a"], ["a2"]], 2, None),
         (["a", "s"], 2, []),
-        # Only the null is alone, and a record without any value releases nothing.
-        ("few", 3, None),
     ],
     ids=str,
 )
 def test_a_table_with_k_records_in_every_class_passes(as_given, columns, k, strata):
-    table = TABLE.with_columns(a2=pl.col("a") * 2, few=pl.col("s"), s=pl.lit("x"))
+    table = TABLE.with_columns(a2=pl.col("a") * 2, s=pl.lit("x"))
     assert mg.verify(as_given(table), columns, k, strata=strata) is None
     assert as_given(table).microagg.verify(columns, k, strata=strata) is None
 
@@ -63,6 +61,8 @@ def test_a_table_with_k_records_in_every_class_passes(as_given, columns, k, stra
         # A stratum may be measured as well: then it is counted once.
         (["a", "s"], 2, "s", ("'a', 's'", 2, 2, 2, 1)),
         (cs.integer(), 2, None, ("'a', 'b'", 2, 2, 2, 1)),
+        # A null is a value: here one record has it.
+        ("s", 3, None, ("'s'", 3, 1, 1, 1)),
     ],
     ids=str,
 )
@@ -74,19 +74,22 @@ def test_a_table_with_smaller_classes_is_refused_with_the_counts(
 
 
 @as_given
-def test_records_without_any_value_release_nothing_and_may_be_few(as_given):
-    # One record is suppressed. The other nulls are values: (1, null) twice is a class.
+def test_records_without_any_value_are_a_class_like_any_other(as_given):
+    # One record is emptied. The other nulls are values: (1, null) twice is a class.
     table = pl.DataFrame({"a": [None, 1, 1, 2, 2], "b": [None, None, None, 4, 4]})
-    mg.verify(as_given(table), ["a", "b"], 2)
-    # Suppressed in each of two strata.
-    keys = pl.DataFrame({"a": [None, None, 3, 3], "s": ["x", "y", "z", "z"]})
-    mg.verify(as_given(keys), "a", 2, strata="s")
-    # A block is suppressed on its own: the null of b is all there is of it.
-    mg.verify(as_given(table), [["a"], ["b"]], 2)
-    # Partly null is not suppressed.
-    part = table.with_columns(a=pl.Series([9, 1, 1, 2, 2]))
     with pytest.raises(mg.NotAnonymousError, match=not_anonymous("'a', 'b'", 2, 1, 1, 1)):
-        mg.verify(as_given(part), ["a", "b"], 2)
+        mg.verify(as_given(table), ["a", "b"], 2)
+    mg.verify(as_given(pl.concat([table, table.head(1)])), ["a", "b"], 2)
+    # Emptied in each of two strata, which their records still show; and with their strata.
+    keys = pl.DataFrame({"a": [None, None, 3, 3], "s": ["x", "y", "z", "z"]})
+    with pytest.raises(mg.NotAnonymousError, match="2 class"):
+        mg.verify(as_given(keys), "a", 2, strata="s")
+    emptied = keys.with_columns(s=pl.Series([None, None, "z", "z"]))
+    mg.verify(as_given(emptied), "a", 2, strata="s")
+    # Each block is counted on its own: b has a null three times, a once.
+    mg.verify(as_given(table), "b", 2)
+    with pytest.raises(mg.NotAnonymousError, match="on 'a'"):
+        mg.verify(as_given(table), [["a"], ["b"]], 2)
 
 
 @as_given

@@ -18,7 +18,7 @@ FRAME = pl.DataFrame(
     }
 )
 MEASURES = ["loss", "il", "dld", "pld", "interval_disclosure", "dr", "score", "k_prime", "k_min"]
-COLUMNS = ["method", "k", *MEASURES, "seconds", "pareto", "note"]
+COLUMNS = ["method", "k", *MEASURES, "suppressed", "seconds", "pareto", "note"]
 
 
 @pytest.mark.parametrize("as_given", [lambda f: f, pl.DataFrame.lazy], ids=["eager", "lazy"])

@@ -50,7 +50,7 @@ def _whole_frame(frame: pl.LazyFrame, strata: list[str] | None, **flags: bool) -
     kernel, inputs = _bound(frame, strata)
 
     def function(batch: pl.DataFrame) -> pl.DataFrame:
-        masked = kernel.mask(batch.select(inputs))
+        masked = kernel.mask(batch.select(inputs)).columns
         return batch.with_columns(
             [column.alias(name) for name, column in zip(MASKED, masked, strict=True)]
         )
