@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.parameters import repeated
 from polars_microagg.plan import Plan
 
 __all__ = [
@@ -82,8 +83,8 @@ def find(what: str, names: Sequence[str], table: Sequence[str]) -> list[str]:
         if len(alike) != 1:
             raise InvalidParameterError.unknown_column(what, name, table)
         found += alike
-    if repeated := sorted({name for name in found if found.count(name) > 1}):
-        raise InvalidParameterError.duplicate(what, repeated)
+    if twice := repeated(found):
+        raise InvalidParameterError.duplicate(what, twice)
     return found
 
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.leaves.bare import has_dictionary
+from polars_microagg.parameters import repeated
 
 __all__ = ["Source"]
 
@@ -59,8 +60,8 @@ class Source:
                 rows += file.metadata.num_rows
                 groups = range(file.metadata.num_row_groups)
                 size += sum(file.metadata.row_group(group).total_byte_size for group in groups)
-        if repeated := [name for name in schema.names if schema.names.count(name) > 1]:
-            raise InvalidParameterError.twins(repeated[0], repeated[0])
+        if twice := repeated(schema.names):
+            raise InvalidParameterError.twins(twice[0], twice[0])
         _refuse_unknown(paths[0], schema)
         return cls(tuple(paths), schema, rows, size / max(rows, 1))
 
