@@ -43,8 +43,8 @@ def add_blocks():
     """Register a method without an algorithm."""
     import numpy as np
 
-    from polars_microagg.partition import Partition
-    from polars_microagg.registry import method
+    from polars_microagg.core.partition import Partition
+    from polars_microagg.core.registry import method
 
     @method(cite="none")
     def blocks(x, /, *, k: int) -> Partition:

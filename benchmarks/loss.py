@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from polars_microagg.kernels.blocks import equal_blocks, mdav_in_blocks
-from polars_microagg.kernels.bound import lagrangian_bound, neighbour_bound
-from polars_microagg.kernels.lowest import block_start
-from polars_microagg.kernels.refine import refined, squares_within
+from polars_microagg.kernels.local.annealing_search import block_start
+from polars_microagg.kernels.local.local_search import refined, squares_within
+from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
+from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
 from polars_microagg.methods.lowloss import lowloss
 from polars_microagg.methods.mdav import mdav
 

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 import polars_microagg as mg
-from polars_microagg.registry import methods
+from polars_microagg.core.registry import methods
 
 K = 5
 LARGE = ("n", "n log n", "n^2/k")

@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 import polars_microagg as mg
-from polars_microagg.kernels.linkage import attributes, expected_hits
+from polars_microagg.kernels.risk.record_linkage import attributes, expected_hits
 
 LARGE, WIDE, SMALL = (1_000_000, 5), (65_536, 10), (10_000, 5)
 

@@ -28,10 +28,10 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 
-from polars_microagg.kernels.blocks import equal_blocks, mdav_in_blocks
-from polars_microagg.kernels.front import Front
-from polars_microagg.kernels.lowest import block_start
-from polars_microagg.kernels.peel import Whole, mdav_groups
+from polars_microagg.kernels.local.annealing_search import block_start
+from polars_microagg.kernels.mdav.frontier import Frontier
+from polars_microagg.kernels.mdav.rounds import Whole, mdav_groups
+from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
 from polars_microagg.methods.mdav import mdav
 
 K = 5
@@ -47,7 +47,7 @@ DATA = {
 WAYS = {
     "mdav": lambda x: mdav(x, k=K),
     "whole": lambda x: list(mdav_groups(x, K, search=Whole)),
-    "front": lambda x: list(mdav_groups(x, K, search=Front)),
+    "front": lambda x: list(mdav_groups(x, K, search=Frontier)),
     "blocks": lambda x: block_start(x, K, lambda tail: mdav(tail, k=K).labels),
 }
 EXACT = [

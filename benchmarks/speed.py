@@ -21,9 +21,9 @@ import numpy as np
 import polars as pl
 
 import polars_microagg  # noqa: F401
+from polars_microagg.core.partition import Partition
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.methods.mdav import mdav
-from polars_microagg.partition import Partition
 
 
 def plain_mdav(x, k):

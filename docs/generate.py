@@ -16,13 +16,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import papers
 
-from polars_microagg import registry
-from polars_microagg.frames import functions, signatures
-from polars_microagg.frames.namespace import MicroaggExpr, MicroaggFrame
+from polars_microagg import functions
+from polars_microagg.core import registry
+from polars_microagg.frames import signatures
 from polars_microagg.frames.signatures import Argument, Spec
+from polars_microagg.namespace import MicroaggExpr, MicroaggFrame
 
 ROOT = Path(__file__).resolve().parents[1]
-STUBS = "polars_microagg/frames"
+STUBS = "polars_microagg"
 START, END = "<!-- methods -->\n", "<!-- /methods -->\n"
 
 HEAD = '''"""{title}
@@ -35,7 +36,7 @@ from typing import Any, {typing}
 
 import polars as pl
 
-from polars_microagg.frames.known import Known
+from polars_microagg.analysis.attacker import Known
 {plot}from polars_microagg.frames.selection import Columns, F, Names
 '''
 FRAMES = "Frame: TypeAlias = pl.DataFrame | pl.LazyFrame\n"
@@ -162,7 +163,7 @@ def namespace_stub() -> str:
         title="Types of the namespaces.",
         collections="Sequence",
         typing="Generic, Literal, TypeAlias",
-        plot="from polars_microagg.frames.plot import MicroaggPlot\n",
+        plot="from polars_microagg.charts.plot import MicroaggPlot\n",
     )
     return _together(
         [

@@ -3,7 +3,7 @@
 `release_is_sound` needs nothing of Dagster; the check below it is there where Dagster is installed.
 """
 
-from polars_microagg.release.check import check
+from polars_microagg.publishing.manifest.check import check
 
 RELEASE = "patients_masked.parquet"
 

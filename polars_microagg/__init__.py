@@ -1,6 +1,12 @@
 """Microaggregation for Polars and DuckDB: k-anonymous tables whose numbers stay usable."""
 
+from polars_microagg import functions as _functions
 from polars_microagg._version import __version__
+from polars_microagg.analysis.anonymity import anonymity, methods, verify
+from polars_microagg.analysis.assess import assess
+from polars_microagg.analysis.compare import compare
+from polars_microagg.analysis.lower_bound import lower_bound
+from polars_microagg.analysis.recommend import recommend
 from polars_microagg.errors import (
     BrokenPromiseError,
     InvalidDataError,
@@ -16,17 +22,12 @@ from polars_microagg.errors import (
     TooFewRecordsError,
     UnknownMethodError,
 )
-from polars_microagg.frames import functions as _functions
-from polars_microagg.frames.assess import assess
-from polars_microagg.frames.bound import lower_bound
-from polars_microagg.frames.compare import compare
-from polars_microagg.frames.functions import *  # noqa: F403
-from polars_microagg.frames.measures import anonymity, methods, verify
-from polars_microagg.frames.namespace import MicroaggExpr, MicroaggFrame
-from polars_microagg.frames.recommend import recommend
-from polars_microagg.leaves import Leaves, fit_leaves, protect_parquet
+from polars_microagg.functions import *  # noqa: F403
+from polars_microagg.leaves import Leaves, fit_leaves
+from polars_microagg.namespace import MicroaggExpr, MicroaggFrame
+from polars_microagg.out_of_core import protect_parquet
 from polars_microagg.progress import progress
-from polars_microagg.publish import publish
+from polars_microagg.publishing.publish import publish
 
 __all__ = [
     "BrokenPromiseError",

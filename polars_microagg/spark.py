@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_microagg.analysis.anonymity import selected
+from polars_microagg.core.options import group_size
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotAnonymousError
-from polars_microagg.frames.measures import selected
-from polars_microagg.frames.reading import quietly
-from polars_microagg.leaves.batches import LEAF, Counting, Marking, Sampling, masking
-from polars_microagg.leaves.call import leaf_plan, leaf_size
+from polars_microagg.frames.safe_collect import quietly
 from polars_microagg.leaves.fit import (
     accept,
     fit_leaves,
@@ -22,8 +21,9 @@ from polars_microagg.leaves.fit import (
     sample_size,
 )
 from polars_microagg.leaves.leaves import Leaves
+from polars_microagg.leaves.options import leaf_plan, leaf_size
 from polars_microagg.leaves.refusals import refuse_few, refuse_missing
-from polars_microagg.parameters import group_size
+from polars_microagg.leaves.spark_batches import LEAF, Counting, Marking, Sampling, masking
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -172,14 +172,14 @@ def released(original, method, k):
 def documents(original, masked, k, folder, kept=None, require=()):
     """What leaves with a release: its manifest, its report and its last line, without the times."""
     from polars_microagg.cli.protect import _last_line
-    from polars_microagg.release.files import Place
+    from polars_microagg.publishing.formats.files import Location
     from polars_microagg.report import report_html
 
     names, keep = masked.columns, None
     if kept is not None:
         original, masked = original.with_columns(kept), masked.with_columns(kept)
         keep = kept.name
-    place = Place.of(folder / "o.parquet")
+    place = Location.of(folder / "o.parquet")
     options = {"original": original, "method": None, "keep": keep, "require": require}
     mg.publish(masked, place.path, names, k, **options)
     told = json.loads(place.record.read_bytes())

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, settings
 
-from polars_microagg import registry
+from polars_microagg.core import registry
 
 GENERATIONS = 30
 """The laws hold after any number of generations, and are tried thousands of times."""

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import polars_microagg as mg
-from polars_microagg import registry
+from polars_microagg.core import registry
 
 METHODS = list(registry.methods().values())
 CELLWISE = [m for m in METHODS if m.unit == "value" and not m.columnwise]

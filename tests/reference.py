@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_microagg.partition import Labels, Matrix
+from polars_microagg.core.partition import Labels, Matrix
 
 EIA = [
     "utilityid",

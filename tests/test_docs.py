@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg import registry
-from polars_microagg.frames import functions
+from polars_microagg import functions
+from polars_microagg.core import registry
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -125,11 +125,11 @@ def test_a_stale_file_is_found(tmp_path):
     for name in ("docs", "polars_microagg"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "README.md", tmp_path)
-    stub = tmp_path / "polars_microagg" / "frames" / "functions.pyi"
+    stub = tmp_path / "polars_microagg" / "functions.pyi"
     stub.write_text(stub.read_text(encoding="utf-8").replace("mdav", "vadm"), encoding="utf-8")
     done = run(tmp_path / "docs" / "generate.py", "--check")
     assert done.returncode == 1
-    assert done.stdout == "stale: polars_microagg/frames/functions.pyi\n"
+    assert done.stdout == "stale: polars_microagg/functions.pyi\n"
 
 
 WRITTEN = {

@@ -11,7 +11,7 @@ import pytest
 
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
-from polars_microagg import registry
+from polars_microagg.core import registry
 
 K = 3
 N = 72

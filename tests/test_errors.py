@@ -5,8 +5,9 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg import errors, registry
-from polars_microagg.partition import Partition
+from polars_microagg import errors
+from polars_microagg.core import registry
+from polars_microagg.core.partition import Partition
 from tests.refusals import DATA, PEOPLE, Case, every_door, lazily, on_a_frame, refused
 
 TREE = {

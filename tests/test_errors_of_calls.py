@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg import registry
+from polars_microagg.core import registry
 from polars_microagg.wording import listed
 from tests.refusals import BLOCKS, PEOPLE, Case, K, every_door, given, lazily, on_a_frame, refused
 

@@ -5,7 +5,7 @@ import polars.selectors as cs
 import pytest
 
 import polars_microagg as mg
-from polars_microagg import registry
+from polars_microagg.core import registry
 from polars_microagg.wording import listed
 from tests.refusals import DATA, PEOPLE, K, given, refused
 

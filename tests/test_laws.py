@@ -14,7 +14,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import polars_microagg as mg
-from polars_microagg.partition import Partition
+from polars_microagg.core.partition import Partition
 from tests.laws import (
     EXACT_SHAPES,
     GROUPING,

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import polars_microagg as mg
-from polars_microagg.partition import Partition
+from polars_microagg.core.partition import Partition
 from tests.laws import (
     CELLWISE,
     NOW,

@@ -9,7 +9,7 @@ CODE = """
 import sys, tempfile
 import duckdb, polars as pl, polars_microagg as mg, polars_microagg.duckdb as mgd
 from polars_microagg.cli.main import COMMANDS, main, parsers
-from polars_microagg.registry import methods, metrics
+from polars_microagg.core.registry import methods, metrics
 
 table = pl.DataFrame({"a": [1, 2, 3, 4, 5, 6], "b": [3.5, 1, 2, 9, 8, 7]})
 print(mg.methods().select("name", "summary").rows())

@@ -24,11 +24,11 @@ from pathlib import Path
 
 import polars as pl
 import polars_microagg as mg
-from polars_microagg.duckdb.sql import sql_text
+from polars_microagg.duckdb.macros import sql_text
 
 assert Path(mg.__file__).is_relative_to(sys.argv[1]), mg.__file__
 package = resources.files("polars_microagg")
-for name in ("py.typed", "frames/functions.pyi", "frames/namespace.pyi", "report/style.css"):
+for name in ("py.typed", "functions.pyi", "namespace.pyi", "report/style.css"):
     assert package.joinpath(name).is_file(), name
 assert "k_min(x)" in sql_text()["metrics"]
 assert resources.files("polars_microagg.sql").joinpath("metrics.sql").is_file()

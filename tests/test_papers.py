@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_microagg.registry import methods
+from polars_microagg.core.registry import methods
 from tests import papers
 from tests.papers import CELLS, Cell
 

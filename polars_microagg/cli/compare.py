@@ -9,16 +9,16 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.analysis.compare import TYPES, compare
+from polars_microagg.analysis.recommend import recommend
+from polars_microagg.cli.input_table import add_separator, raw, source_of, typed_columns
 from polars_microagg.cli.options import add_choices, add_roles, names_in, number, split
+from polars_microagg.cli.output import as_flags, show, show_json, table, tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import as_flags, show, show_json, table, tell
 from polars_microagg.cli.settings import roles, settings
-from polars_microagg.cli.source import add_separator, raw, source_of, typed_columns
+from polars_microagg.core.options import COMMON, group_size
+from polars_microagg.core.registry import methods
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, UnknownMethodError
-from polars_microagg.frames.compare import TYPES, compare
-from polars_microagg.frames.recommend import recommend
-from polars_microagg.parameters import COMMON, group_size
-from polars_microagg.registry import methods
 
 __all__ = ["EXAMPLES", "add", "run"]
 

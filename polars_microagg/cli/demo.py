@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.cli import protect
+from polars_microagg.cli.output import sent, show, table
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import sent, show, table
 from polars_microagg.errors import OutputError
-from polars_microagg.release.files import Place
-from polars_microagg.release.swap import checked, free, put
+from polars_microagg.publishing.atomic import checked, free, put
+from polars_microagg.publishing.formats.files import Location
 
 __all__ = ["EXAMPLES", "add", "patients", "run"]
 
@@ -84,7 +84,7 @@ def run(given: Namespace) -> int:
 def _shown(folder: Path, before: Path, after: Path, found: dict[str, Any]) -> None:
     """Show both tables, and what was found."""
     for what, path in (("Before", before), ("After", after)):
-        frame = Place.of(path).read().head(6)
+        frame = Location.of(path).read().head(6)
         show(f"{what}:\n{table(frame.rows(), head=frame.columns)}\n")
     show(
         f"Every record is shared by at least {found['k_min']} patients of its region. "

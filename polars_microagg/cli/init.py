@@ -10,16 +10,16 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_microagg.cli.guess import GROUPS, guess
+from polars_microagg.cli.input_table import add_separator, raw, source_of
 from polars_microagg.cli.options import number
+from polars_microagg.cli.output import plain, show, tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import plain, show, tell
+from polars_microagg.cli.role_guess import GROUPS, guess
 from polars_microagg.cli.settings import apart
-from polars_microagg.cli.source import add_separator, raw, source_of
-from polars_microagg.parameters import group_size
-from polars_microagg.release.csv import typed
-from polars_microagg.release.files import Place
-from polars_microagg.release.swap import free, put
+from polars_microagg.core.options import group_size
+from polars_microagg.publishing.atomic import free, put
+from polars_microagg.publishing.formats.csv import typed
+from polars_microagg.publishing.formats.files import Location
 
 __all__ = ["EXAMPLES", "add", "configuration", "guess", "quoted", "run"]
 
@@ -48,7 +48,7 @@ def run(given: Namespace) -> int:
         show(text, None)
         return 0
     path = Path(given.output)
-    apart({"IN": place, "-o": Place(path, "")})
+    apart({"IN": place, "-o": Location(path, "")})
     free(given.overwrite, path)
     put(path, text.encode())
     found = tomllib.loads(text)

@@ -14,7 +14,7 @@ from typing import NoReturn
 from polars_microagg._version import __version__
 from polars_microagg.cli import (
     compare,
-    complete,
+    completion,
     demo,
     init,
     methods,
@@ -23,10 +23,10 @@ from polars_microagg.cli import (
     risk,
     verify,
 )
-from polars_microagg.cli.exits import BUG, INTERRUPTED, PUBLISHED, UNREAD, code_of
+from polars_microagg.cli.exit_codes import BUG, INTERRUPTED, PUBLISHED, UNREAD, code_of
+from polars_microagg.cli.output import as_flags, sent, show_json, tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import as_flags, sent, show_json, tell
-from polars_microagg.cli.streams import prepare, unheard
+from polars_microagg.cli.stdio import prepare, unheard
 from polars_microagg.errors import MicroaggError, OutputError
 
 __all__ = ["COMMANDS", "main", "parsers", "run"]
@@ -44,9 +44,9 @@ COMMANDS: dict[str, Command] = {
     "init": ("write a configuration", init.EXAMPLES, init.add, init.run),
     "completion": (
         "complete commands with the tab key",
-        complete.EXAMPLES,
-        complete.add,
-        lambda given: complete.run(given, dict(parsers())),
+        completion.EXAMPLES,
+        completion.add,
+        lambda given: completion.run(given, dict(parsers())),
     ),
 }
 

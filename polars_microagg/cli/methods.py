@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from argparse import Namespace
 
+from polars_microagg.analysis.anonymity import methods as listed
 from polars_microagg.cli.options import own_options
+from polars_microagg.cli.output import show, show_json, table
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import show, show_json, table
+from polars_microagg.core.registry import methods
 from polars_microagg.errors import UnknownMethodError
-from polars_microagg.frames.measures import methods as listed
-from polars_microagg.registry import methods
 
 __all__ = ["EXAMPLES", "add", "run"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from polars_microagg.core.options import CHOICES, COMMON, repeated
+from polars_microagg.core.registry import Option, methods
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
-from polars_microagg.parameters import CHOICES, COMMON, repeated
-from polars_microagg.registry import Option, methods
 
 __all__ = [
     "Flag",

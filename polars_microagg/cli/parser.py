@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from polars_microagg.cli.say import show
+from polars_microagg.cli.output import show
 from polars_microagg.errors import InvalidParameterError
 
 __all__ = ["Parser", "example", "options_of"]

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from polars_microagg.cli.say import plain
-from polars_microagg.frames.drawing import INSTALL
-from polars_microagg.registry import assessed
+from polars_microagg.charts.style import INSTALL
+from polars_microagg.cli.output import plain
+from polars_microagg.core.registry import assessed
 
 __all__ = ["plain_page"]
 

@@ -11,24 +11,24 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.cli import dry
-from polars_microagg.cli.bar import Bar
-from polars_microagg.cli.exits import PUBLISHED, code_of
+from polars_microagg.analysis.anonymity import classes
+from polars_microagg.cli import dry_run
+from polars_microagg.cli.exit_codes import PUBLISHED, code_of
+from polars_microagg.cli.input_table import add_separator, raw, source_of, typed_columns
 from polars_microagg.cli.options import add_choices, add_roles, names_in, own_options, typed_as
-from polars_microagg.cli.page import WITHOUT, draws, page
+from polars_microagg.cli.output import as_flags, sent, show, show_json, tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import as_flags, sent, show, show_json, tell
+from polars_microagg.cli.progress_bar import Bar
+from polars_microagg.cli.report_page import WITHOUT, draws, page
 from polars_microagg.cli.settings import Roles, apart, hash_key, roles, settings
-from polars_microagg.cli.source import add_separator, raw, source_of, typed_columns
+from polars_microagg.core.options import COMMON
+from polars_microagg.core.registry import methods
 from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError
-from polars_microagg.frames.measures import classes
-from polars_microagg.parameters import COMMON
-from polars_microagg.precision import FEWEST
 from polars_microagg.progress import progress
-from polars_microagg.publish import Job, release
-from polars_microagg.registry import methods
-from polars_microagg.release.files import Place
-from polars_microagg.release.swap import checked, free, said, waiting, writable
+from polars_microagg.publishing.atomic import checked, free, said, waiting, writable
+from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.manifest.precision import FEWEST
+from polars_microagg.publishing.publish import ReleaseRequest, release
 
 __all__ = ["EXAMPLES", "add", "job", "protect", "publish", "run"]
 
@@ -102,7 +102,7 @@ def protect(given: Namespace) -> dict[str, Any]:
         if not asked.get(name) and not (name == "output" and given.dry_run):
             raise InvalidParameterError(f"protect needs {place}, and none was given.")
     source = source_of(asked["input"], asked.get("separator"))
-    target = Place.to(asked.get("output", "-"))
+    target = Location.to(asked.get("output", "-"))
     if given.json and target.piped and not given.dry_run:
         raise InvalidParameterError(
             "--json and -o - both write to standard output. Give -o a file, or name the manifest."
@@ -122,14 +122,14 @@ def protect(given: Namespace) -> dict[str, Any]:
     made = job(asked, role, key)
     if given.dry_run:
         manifest = Path(asked["manifest"]) if asked.get("manifest") else None
-        found = dry.preview(made, frame, role, target, manifest, bool(asked.get("overwrite")))
+        found = dry_run.preview(made, frame, role, target, manifest, bool(asked.get("overwrite")))
         if not given.json:
             _show(found, sys.stderr if asked.get("output") == "-" else None)
         return found
     return publish(made, frame, role, source, target, asked)
 
 
-def job(asked: dict[str, Any], role: Roles, key: bytes | None = None) -> Job:
+def job(asked: dict[str, Any], role: Roles, key: bytes | None = None) -> ReleaseRequest:
     """Check all that can be checked before the table is read."""
     known = set().union(*(entry.options for entry in methods().values())) | set(COMMON)
     options = {name: value for name, value in asked.items() if name in known}
@@ -141,7 +141,7 @@ def job(asked: dict[str, Any], role: Roles, key: bytes | None = None) -> Job:
         raise InvalidParameterError.missing_k("protect")
     blocks = role.blocks if len(role.blocks) > 1 else role.mask
     _refuse_foreign(asked.get("method", "mdav"), options)
-    return Job.of(
+    return ReleaseRequest.of(
         blocks,
         asked["k"],
         asked.get("method", "mdav"),
@@ -164,20 +164,20 @@ def _refuse_foreign(method: str, options: Iterable[str]) -> None:
         )
 
 
-def _apart(source: Place, target: Place, asked: dict[str, Any]) -> None:
+def _apart(source: Location, target: Location, asked: dict[str, Any]) -> None:
     """Refuse a call in which one file would take the place of another."""
     files = {"IN": source, "OUT": target}
     named = {"--manifest": "manifest", "--report": "report", "--hash-key-file": "hash_key_file"}
-    files |= {flag: Place(Path(asked[key]), "") for flag, key in named.items() if asked.get(key)}
+    files |= {flag: Location(Path(asked[key]), "") for flag, key in named.items() if asked.get(key)}
     if target.record is not None:
-        files.setdefault("--manifest", Place(target.record, ""))
+        files.setdefault("--manifest", Location(target.record, ""))
     if asked.get("config"):
-        files["--config"] = Place(Path(asked["config"]), "")
+        files["--config"] = Location(Path(asked["config"]), "")
     apart(files)
 
 
 def _show(found: dict[str, Any], file: Any) -> None:
-    show(dry.said(found), file)
+    show(dry_run.said(found), file)
     for sentence in found["warnings"]:
         tell(f"Warning: {as_flags(sentence)}")
     for problem in found["problems"]:
@@ -185,11 +185,11 @@ def _show(found: dict[str, Any], file: Any) -> None:
 
 
 def publish(
-    made: Job,
+    made: ReleaseRequest,
     frame: pl.DataFrame,
     role: Roles,
-    source: Place,
-    target: Place,
+    source: Location,
+    target: Location,
     asked: dict[str, Any],
 ) -> dict[str, Any]:
     """Mask and publish, with a bar, a report and a last line."""
@@ -227,7 +227,7 @@ def publish(
 
 def _finish(
     told: dict[str, Any],
-    target: Place,
+    target: Location,
     finish: list[Any],
     warned: list[str],
     asked: dict[str, Any],
@@ -263,7 +263,7 @@ def _suppressed(rows: dict[str, Any]) -> list[str]:
     ]
 
 
-def _last_line(told: dict[str, Any], target: Place, manifest: Path | None) -> str:
+def _last_line(told: dict[str, Any], target: Location, manifest: Path | None) -> str:
     found, k = told["measures"], told["k"]
     parts = [f"{told['rows']['out']:,} records", f"k={k['found']}", *_suppressed(told["rows"])]
     cells = told["cells"]

@@ -8,18 +8,18 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.analysis.compare import compare
+from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.options import names_in, number
-from polars_microagg.cli.page import WITHOUT, draws, page
+from polars_microagg.cli.output import as_flags, tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import as_flags, tell
+from polars_microagg.cli.report_page import WITHOUT, draws, page
 from polars_microagg.cli.settings import apart, table_of
-from polars_microagg.cli.source import add_separator, source_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
-from polars_microagg.frames.compare import compare
-from polars_microagg.release.check import check
-from polars_microagg.release.files import Place
-from polars_microagg.release.manifest import read_manifest
-from polars_microagg.release.swap import free, put
+from polars_microagg.publishing.atomic import free, put
+from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.manifest.check import check
+from polars_microagg.publishing.manifest.record import read_manifest
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -70,7 +70,7 @@ def _map(before: pl.DataFrame, told: dict[str, Any], seconds: Any) -> pl.DataFra
 
 def run(given: Namespace) -> int:
     """Check the release against its manifest, and write the page."""
-    place = Place.of(given.input)
+    place = Location.of(given.input)
     if not given.original:
         raise InvalidParameterError(
             "report needs --original, the table before: it is compared with the release, and none "
@@ -80,7 +80,7 @@ def run(given: Namespace) -> int:
     if record is None:
         raise InvalidParameterError("A stream has no manifest beside it. Name it with --manifest.")
     path = Path(given.output or f"{place.path}.report.html")
-    files = {"the release": place, "the manifest": Place(record, ""), "-o": Place(path, "")}
+    files = {"the release": place, "the manifest": Location(record, ""), "-o": Location(path, "")}
     source = source_of(given.original, given.separator)
     apart(files | {"--original": source})
     free(given.overwrite, path)

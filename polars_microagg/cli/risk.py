@@ -8,19 +8,19 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.analysis.anonymity import anonymity, emptied
+from polars_microagg.analysis.assess import assess, matched
+from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.options import names_in
+from polars_microagg.cli.output import show, show_json, table
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import show, show_json, table
 from polars_microagg.cli.settings import table_of
-from polars_microagg.cli.source import add_separator, source_of
+from polars_microagg.core.registry import assessed
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
-from polars_microagg.frames.assess import assess, matched
-from polars_microagg.frames.measures import anonymity, emptied
-from polars_microagg.precision import published, step
-from polars_microagg.registry import assessed
-from polars_microagg.release.beside import aligned, exchanged, uncentred
-from polars_microagg.release.digits import agree
-from polars_microagg.release.manifest import read_manifest
+from polars_microagg.publishing.manifest.compare_original import aligned, exchanged, uncentred
+from polars_microagg.publishing.manifest.precision import published, step
+from polars_microagg.publishing.manifest.record import read_manifest
+from polars_microagg.publishing.manifest.rounding import agree
 from polars_microagg.wording import listed
 
 __all__ = ["EXAMPLES", "add", "run"]

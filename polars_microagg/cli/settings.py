@@ -14,10 +14,10 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.cli.options import names_in, number, own_options, value_of
+from polars_microagg.core.options import COMMON, repeated
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
-from polars_microagg.parameters import COMMON, repeated
-from polars_microagg.release.csv import typed
-from polars_microagg.release.files import Place
+from polars_microagg.publishing.formats.csv import typed
+from polars_microagg.publishing.formats.files import Location
 from polars_microagg.wording import listed
 
 __all__ = ["KEYS", "Roles", "apart", "hash_key", "roles", "settings", "table_of"]
@@ -211,7 +211,7 @@ def hash_key(path: str | None) -> bytes | None:
         raise InvalidDataError.unreadable(path, why) from None
 
 
-def apart(files: Mapping[str, Place]) -> None:
+def apart(files: Mapping[str, Location]) -> None:
     """Refuse a call in which one file would take the place of another.
 
     Parameters
@@ -232,7 +232,7 @@ def apart(files: Mapping[str, Place]) -> None:
             )
 
 
-def _same(one: Place, other: Place) -> bool:
+def _same(one: Location, other: Location) -> bool:
     if one.piped or other.piped:
         return False
     # DuckDB does not tell the case of names apart.

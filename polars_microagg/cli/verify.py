@@ -5,15 +5,15 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from polars_microagg.analysis.anonymity import emptied, verify
+from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.options import names_in, number
+from polars_microagg.cli.output import plain, show, show_json, table
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.say import plain, show, show_json, table
 from polars_microagg.cli.settings import hash_key
-from polars_microagg.cli.source import add_separator, source_of
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.measures import emptied, verify
-from polars_microagg.release.check import check
-from polars_microagg.release.files import Place
+from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.manifest.check import check
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -40,7 +40,7 @@ def add(parser: Parser) -> None:
 
 def run(given: Namespace) -> int:
     """Check it; 4 if something does not hold."""
-    place = Place.of(given.input)
+    place = Location.of(given.input)
     if given.separator is not None and given.original is None:
         raise InvalidParameterError("--separator is of the original. Add --original.")
     if given.columns is not None or given.k is not None:
@@ -66,7 +66,7 @@ def run(given: Namespace) -> int:
     return 0 if holds else 4
 
 
-def _without(given: Namespace, place: Place) -> int:
+def _without(given: Namespace, place: Location) -> int:
     if given.columns is None or given.k is None or given.manifest:
         raise InvalidParameterError(
             "verify needs --columns and --k together, or the manifest that has both."

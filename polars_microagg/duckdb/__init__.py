@@ -1,6 +1,6 @@
 """The DuckDB door: `register` adds the SQL macros; the others are the Arrow path."""
 
-from polars_microagg.duckdb.measure import assess, compare
+from polars_microagg.duckdb.assess import assess, compare
 from polars_microagg.duckdb.register import register
 from polars_microagg.duckdb.relation import mask
 

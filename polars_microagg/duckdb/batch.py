@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from polars_microagg.core.partition import Labels, Masked, Partition, Strata
+from polars_microagg.core.plan import Plan
+from polars_microagg.core.suppression import suppressed
+from polars_microagg.duckdb.arrow_lists import arrow_of
 from polars_microagg.duckdb.columns import Column, Emitted, Mask, emit
-from polars_microagg.duckdb.lists import arrow_of
-from polars_microagg.duckdb.names import copies_of, refuse_copy
-from polars_microagg.duckdb.request import Masking
+from polars_microagg.duckdb.identifiers import copies_of, refuse_copy
+from polars_microagg.duckdb.macro_call import MaskCall
 from polars_microagg.errors import BrokenPromiseError
-from polars_microagg.frames.batch import Kernel
+from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.selection import as_frame
-from polars_microagg.partition import Labels, Masked, Partition, Strata
-from polars_microagg.plan import Plan
-from polars_microagg.suppression import suppressed
 
 __all__ = ["group_rows", "in_order", "mask_columns", "strata_of"]
 
@@ -50,7 +50,7 @@ def strata_of(first_rows: Labels) -> Strata:
     return Strata(order.astype(np.intp), sizes.astype(np.intp) if len(order) else sizes[:0])
 
 
-def _bound(request: Masking, columns: Sequence[Column]) -> tuple[Plan, list[Column]]:
+def _bound(request: MaskCall, columns: Sequence[Column]) -> tuple[Plan, list[Column]]:
     """The plan, and its columns in the order they were asked for."""
     by_name = {column.name: column for column in columns}
     plan = request.bind(list(by_name))
@@ -82,7 +82,7 @@ def _masked(
 
 
 def mask_columns(
-    request: Masking, columns: Sequence[Column], rows: Labels, first_rows: Labels
+    request: MaskCall, columns: Sequence[Column], rows: Labels, first_rows: Labels
 ) -> tuple[list[Emitted], Mask]:
     """Mask all records.
 
@@ -114,7 +114,7 @@ def mask_columns(
     plan, chosen, strata = _prepared(request, columns, rows, first_rows)
     released: dict[str, Emitted] = {}
     hidden, strata, found = _masked(plan, chosen, strata)
-    kernel = Kernel(plan)
+    kernel = BatchMasker(plan)
     for masked in found:
         here = chosen[len(released) : len(released) + len(masked.columns)]
         block = [emit(column, masked, j, plan.dtype) for j, column in enumerate(here)]
@@ -126,7 +126,7 @@ def mask_columns(
 
 
 def group_rows(
-    request: Masking, columns: Sequence[Column], rows: Labels, first_rows: Labels
+    request: MaskCall, columns: Sequence[Column], rows: Labels, first_rows: Labels
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_] | None]:
     """Number the groups by their first record; parameters as for `mask_columns`.
 
@@ -145,7 +145,7 @@ def group_rows(
 
 
 def _prepared(
-    request: Masking, columns: Sequence[Column], rows: Labels, first_rows: Labels
+    request: MaskCall, columns: Sequence[Column], rows: Labels, first_rows: Labels
 ) -> tuple[Plan, list[Column], Strata]:
     plan, chosen = _bound(request, columns)
     order = in_order(rows)

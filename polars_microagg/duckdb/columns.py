@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from polars_microagg.core.partition import Cells, Centres, Labels, Masked, Strata, Vector
 from polars_microagg.errors import MissingValuesError, NotNumericError
-from polars_microagg.kernels.cells import real_cells, whole_cells
+from polars_microagg.kernels.cell_masking import real_cells, whole_cells
 from polars_microagg.kernels.centre import real_centres, whole_centres
 from polars_microagg.kernels.exact_mean import Real
-from polars_microagg.partition import Cells, Centres, Labels, Masked, Strata, Vector
 
 __all__ = [
     "ENDLESS",
@@ -251,7 +251,7 @@ def emit(column: Column, masked: Masked, j: int, dtype: str) -> Emitted:
 
     Examples
     --------
-    >>> from polars_microagg.partition import Members
+    >>> from polars_microagg.core.partition import Members
     >>> members = Members(np.array([0, 1]), np.array([2]))
     >>> centre = Centres(np.array([0, 0]), members, "mean")
     >>> masked = Masked(("a",), np.array([0, 0]), (centre,))

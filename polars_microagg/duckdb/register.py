@@ -7,8 +7,8 @@ import threading
 import duckdb
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from polars_microagg.duckdb.functions import FUNCTIONS
-from polars_microagg.duckdb.sql import identifier, macros
+from polars_microagg.duckdb.macros import identifier, macros
+from polars_microagg.duckdb.udfs import FUNCTIONS
 from polars_microagg.errors import InvalidParameterError
 
 __all__ = ["register"]

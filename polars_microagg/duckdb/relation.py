@@ -7,12 +7,19 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from polars_microagg.duckdb.names import axes, blocks_of, find, names_of, refuse_ours, refuse_twins
-from polars_microagg.duckdb.reading import connection, read, relation_of
-from polars_microagg.duckdb.source import Source
+from polars_microagg.core.plan import Plan
+from polars_microagg.duckdb.identifiers import (
+    axes,
+    blocks_of,
+    find,
+    names_of,
+    refuse_ours,
+    refuse_twins,
+)
+from polars_microagg.duckdb.safe_read import connection, read, relation_of
+from polars_microagg.duckdb.source_table import SourceTable
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.door import Request
-from polars_microagg.plan import Plan
+from polars_microagg.frames.mask import MaskRequest
 
 __all__ = ["mask"]
 
@@ -93,9 +100,9 @@ def mask(
     order = find("order_by", names_of("order_by", order_by), table)
     if both := [name for name in masked if name in keys]:
         raise InvalidParameterError.overlap("strata", both)
-    table_ = Source(con, relation, masked, keys, order)
+    table_ = SourceTable(con, relation, masked, keys, order)
     named = {"strata": table_.keys, "order_by": table_.order}
-    request = Request.of(method, [list(block) for block in blocks], k, {**options, **named})
+    request = MaskRequest.of(method, [list(block) for block in blocks], k, {**options, **named})
     frame = table_.frame()
     kernel = request.kernel(frame.schema)
     released = kernel.mask(frame.select(request.inputs(kernel)))

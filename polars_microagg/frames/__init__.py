@@ -1,1 +1,1 @@
-"""The polars door; nothing further in imports polars."""
+"""The Polars door: masks and groups of frames, lazy plans and expressions, as one plan node."""

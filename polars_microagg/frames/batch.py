@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_microagg.core.partition import Labels, Masked, Matrix, Partition, Strata
+from polars_microagg.core.plan import Plan
+from polars_microagg.core.suppression import suppressed
 from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.frames.columns import emit, numbers, require, unit
-from polars_microagg.partition import Labels, Masked, Matrix, Partition, Strata
-from polars_microagg.plan import Plan
-from polars_microagg.suppression import suppressed
 
-__all__ = ["Kernel", "Released"]
+__all__ = ["BatchMasker", "Released"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Released:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class BatchMasker:
     """What is called once, with all records of a batch.
 
     The columns of the batch are, in this order, those masked (the plan has their names),

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_microagg.core.partition import Cells, Centres, Labels, Masked, Strata, Vector
 from polars_microagg.errors import MissingValuesError, NotNumericError
-from polars_microagg.kernels.cells import real_cells, whole_cells
+from polars_microagg.kernels.cell_masking import real_cells, whole_cells
 from polars_microagg.kernels.centre import real_centres, whole_centres
 from polars_microagg.kernels.exact_mean import Real
-from polars_microagg.partition import Cells, Centres, Labels, Masked, Strata, Vector
 
 __all__ = ["can_mask", "emit", "numbers", "refuse", "require", "type_name", "unit", "values"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.batch import Kernel
+from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import refuse, type_name
-from polars_microagg.frames.door import Grouping, Masking, node, one_grouping
-from polars_microagg.plan import Plan
+from polars_microagg.frames.mask import GroupNode, MaskNode, node, one_grouping
 
 __all__ = ["group_expression", "mask_expression"]
 
@@ -36,7 +36,7 @@ def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> P
     )
 
 
-def _expression_kernel(plan: Plan, dtype: pl.DataType) -> Kernel:
+def _expression_kernel(plan: Plan, dtype: pl.DataType) -> BatchMasker:
     """Bind a plan to the fields of a struct, or to a plain column."""
     if isinstance(dtype, pl.Struct):
         fields = {field.name: field.dtype for field in dtype.fields}
@@ -50,14 +50,14 @@ def _expression_kernel(plan: Plan, dtype: pl.DataType) -> Kernel:
         )
     for name, kind in fields.items():
         refuse(name, kind)  # type: ignore[arg-type]
-    return Kernel(plan.bind([list(fields)]))
+    return BatchMasker(plan.bind([list(fields)]))
 
 
 @dataclass(frozen=True)
 class _MaskingColumn:
     """The function of a plan node that masks a plain column."""
 
-    kernel: Kernel
+    kernel: BatchMasker
 
     def __call__(self, batch: pl.Series) -> pl.Series:
         named = replace(self.kernel.plan, blocks=((batch.name,),))
@@ -68,7 +68,7 @@ class _MaskingColumn:
 class _GroupingColumn:
     """The function of a plan node that numbers the groups of a plain column."""
 
-    kernel: Kernel
+    kernel: BatchMasker
 
     def __call__(self, batch: pl.Series) -> pl.Series:
         return self.kernel.groups(batch.to_frame()).alias(batch.name)
@@ -85,7 +85,7 @@ def mask_expression(
         if not isinstance(dtype, pl.Struct):
             return node(inputs, _MaskingColumn(kernel), kernel.output(dtype))
         types = {f.name: kernel.output(f.dtype) for f in dtype.fields}  # type: ignore[arg-type]
-        return node(inputs, Masking(kernel), pl.Struct(types))
+        return node(inputs, MaskNode(kernel), pl.Struct(types))
 
     return expression.pipe_with_dtype(build)
 
@@ -98,7 +98,7 @@ def group_expression(
 
     def build(inputs: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         kernel = one_grouping(_expression_kernel(plan, dtype))
-        column = Grouping if isinstance(dtype, pl.Struct) else _GroupingColumn
+        column = GroupNode if isinstance(dtype, pl.Struct) else _GroupingColumn
         return node(inputs, column(kernel), pl.UInt32())
 
     return expression.pipe_with_dtype(build)

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias, TypeVar
 import polars as pl
 import polars.selectors as cs
 
+from polars_microagg.core.options import repeated
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.reading import quietly
-from polars_microagg.parameters import repeated
+from polars_microagg.frames.safe_collect import quietly
 
 __all__ = [
     "Columns",

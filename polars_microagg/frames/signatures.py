@@ -7,8 +7,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from polars_microagg.parameters import CHOICES, COMMON
-from polars_microagg.registry import Method, Metric, Option, docstring
+from polars_microagg.core.options import CHOICES, COMMON
+from polars_microagg.core.registry import Method, Metric, Option, docstring
 
 __all__ = ["Argument", "Spec", "expression_spec", "frame_spec", "metric_spec"]
 

@@ -1,1 +1,1 @@
-"""Arithmetic on matrices; numpy only."""
+"""Arithmetic on matrices that several rooms share; numpy only."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.distance import rounding_slack, squared_distances
-from polars_microagg.partition import Labels, Matrix, Vector
 
 __all__ = ["candidates"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polars_microagg.core.partition import Centres, Labels, Matrix, Members, Strata, Vector
 from polars_microagg.kernels.exact_mean import Real, float_means
-from polars_microagg.partition import Centres, Labels, Matrix, Members, Strata, Vector
 
 __all__ = ["CENTRES", "centres", "real_centres", "whole_centres"]
 

@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from polars_microagg.kernels.whole import step_of
-from polars_microagg.partition import Matrix, Vector
+from polars_microagg.core.partition import Matrix, Vector
+from polars_microagg.kernels.whole_numbers import step_of
 
 __all__ = [
     "Mean",

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.partition import Labels, Members, Vector
+from polars_microagg.core.partition import Labels, Members, Vector
 
 __all__ = ["float_means"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.partition import Labels, Matrix, Vector
+from polars_microagg.core.partition import Labels, Matrix, Vector
 
 __all__ = ["completed"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.kernels.distance import rounding_slack, squared_distances
-from polars_microagg.kernels.search import with_norms
-from polars_microagg.partition import Labels, Matrix
+from polars_microagg.kernels.point_search import with_norms
 
 __all__ = ["Neighbours"]
 

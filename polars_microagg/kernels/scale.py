@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.partition import Labels, Matrix, Vector
+from polars_microagg.core.partition import Labels, Matrix, Vector
 
 __all__ = ["SCALES", "Segments", "scaled", "standardised"]
 

@@ -2,6 +2,5 @@
 
 from polars_microagg.leaves.fit import fit_leaves
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.parquet import protect_parquet
 
-__all__ = ["Leaves", "fit_leaves", "protect_parquet"]
+__all__ = ["Leaves", "fit_leaves"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.kernels.refine import squares_within
+from polars_microagg.core.partition import Matrix, Vector
+from polars_microagg.core.registry import methods
+from polars_microagg.kernels.local.local_search import squares_within
 from polars_microagg.leaves.merge import merge_small
 from polars_microagg.leaves.tree import Cut, Tree, grow
-from polars_microagg.partition import Matrix, Vector
 from polars_microagg.progress import progress
-from polars_microagg.registry import methods
 
 __all__ = ["CUTS", "grown", "loss_of", "with_distance"]
 

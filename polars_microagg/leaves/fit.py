@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from polars_microagg.analysis.anonymity import selected
+from polars_microagg.core.options import whole_number
+from polars_microagg.core.partition import Matrix, Vector
+from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.columns import unit
-from polars_microagg.frames.measures import selected
-from polars_microagg.frames.reading import collected, schema_of
+from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
 from polars_microagg.kernels.scale import scaled
-from polars_microagg.leaves.call import leaf_columns, leaf_plan, leaf_size
 from polars_microagg.leaves.cuts import CUTS, grown, loss_of, with_distance
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import fingerprints, matrix_of
+from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_size
 from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
 from polars_microagg.leaves.tree import Tree
-from polars_microagg.parameters import whole_number
-from polars_microagg.partition import Matrix, Vector
-from polars_microagg.plan import Plan
 
 __all__ = [
     "accept",

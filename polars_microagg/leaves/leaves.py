@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_microagg.core.partition import Labels
+from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.reading import collected
+from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import as_frame, by_name, resolve
-from polars_microagg.leaves.bare import without_notes
-from polars_microagg.leaves.budget import parts_of
 from polars_microagg.leaves.cuts import with_distance
+from polars_microagg.leaves.leaves_json import fields_of, text_of
 from polars_microagg.leaves.masking import LeafPlan, arrow_of, fingerprints, mask_leaves, matrix_of
+from polars_microagg.leaves.memory_budget import parts_of
 from polars_microagg.leaves.merge import merge_small, targets
+from polars_microagg.leaves.metadata_scrub import without_notes
 from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
-from polars_microagg.leaves.stored import fields_of, text_of
 from polars_microagg.leaves.tree import Tree
-from polars_microagg.partition import Labels
-from polars_microagg.plan import Plan
 
 __all__ = ["Leaves"]
 

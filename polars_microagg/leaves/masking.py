@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.frames.batch import Kernel
+from polars_microagg.core.partition import Labels, Matrix, Strata, Vector
+from polars_microagg.core.plan import Plan
+from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import numbers
 from polars_microagg.frames.selection import by_name
 from polars_microagg.leaves.tree import blocks_by_rank
-from polars_microagg.partition import Labels, Matrix, Strata, Vector
-from polars_microagg.plan import Plan
 
 __all__ = ["LARGE", "LeafPlan", "arrow_of", "fingerprints", "mask_leaves", "matrix_of"]
 
@@ -141,7 +141,7 @@ def mask_leaves(
     records = keys.select(list(named))[order]
     strata = _blocks(plan, records, leaves[order.to_numpy()], size)
     batch = records.with_columns(pl.Series("leaf", strata))
-    masked = Kernel(plan, strata=1).mask(batch).columns
+    masked = BatchMasker(plan, strata=1).mask(batch).columns
     back = order.arg_sort()
     return [
         column.gather(back).alias(name) for column, name in zip(masked, frame.columns, strict=True)

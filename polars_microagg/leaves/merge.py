@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from polars_microagg.core.partition import Labels
 from polars_microagg.leaves.tree import Tree
-from polars_microagg.partition import Labels
 
 __all__ = ["merge_small", "targets"]
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from polars_microagg.partition import Labels, Matrix
+from polars_microagg.core.partition import Labels, Matrix
 
 __all__ = ["Cut", "Tree", "blocks_by_rank", "grow"]
 

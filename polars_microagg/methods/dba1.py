@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.kernels.density import densest_first
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.leftover import join_leftover
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import method
+from polars_microagg.kernels.leftover_records import join_leftover
+from polars_microagg.methods._density import densest_first
 
 __all__ = ["dba1"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.kernels.decompose import decompose
-from polars_microagg.kernels.density import densest_first
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.leftover import join_leftover
-from polars_microagg.kernels.split import split_from
+from polars_microagg.kernels.group_dissolving import decompose
+from polars_microagg.kernels.group_splitting import split_from
+from polars_microagg.kernels.leftover_records import join_leftover
+from polars_microagg.methods._density import densest_first
 from polars_microagg.methods.mdav1 import mdav1
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import method
 
 __all__ = ["dba2"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
 from polars_microagg.methods.md import md
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import method
 
 __all__ = ["diameter"]
 

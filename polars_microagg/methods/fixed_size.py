@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from polars_microagg.kernels.ordered import blocks, labels_along, stable_order
-from polars_microagg.kernels.project import first_component, sum_of_z
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import Axis, method
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import Axis, method
+from polars_microagg.kernels.order.projection import first_component, sum_of_z
+from polars_microagg.kernels.order.runs import blocks, labels_along, stable_order
 
 __all__ = ["fixed_size"]
 

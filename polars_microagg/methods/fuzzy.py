@@ -6,13 +6,13 @@ from typing import Annotated
 
 import numpy as np
 
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.registry import Range, method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.fuzzy_means import fuzzy_means
-from polars_microagg.kernels.recursion import divided
+from polars_microagg.kernels.recursive_division import divided
+from polars_microagg.methods._fuzzy_means import fuzzy_means
 from polars_microagg.methods.mdav import mdav
-from polars_microagg.partition import Labels, Matrix, Partition
 from polars_microagg.progress import steps_of, ticker
-from polars_microagg.registry import Range, method
 
 __all__ = ["fuzzy"]
 

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.registry import Range, method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.evolution import Evolution, evolved
-from polars_microagg.kernels.within import Centroids, commensurable, group_sse
+from polars_microagg.kernels.sum_of_squares import Centroids, commensurable, group_sse
+from polars_microagg.methods._evolution import Evolution, evolved
 from polars_microagg.methods.mdav import mdav
-from polars_microagg.partition import Labels, Matrix, Partition
 from polars_microagg.progress import steps_of, ticker
-from polars_microagg.registry import Range, method
 
 __all__ = ["genetic"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.kernels.ordered import blocks, labels_along, stable_order
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import method
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
+from polars_microagg.kernels.order.runs import blocks, labels_along, stable_order
 
 __all__ = ["individual_ranking"]
 

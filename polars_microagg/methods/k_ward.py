@@ -6,16 +6,16 @@ from typing import Literal
 
 import numpy as np
 
+from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
+from polars_microagg.core.registry import Axis, method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.farthest_pair import farthest_pair
-from polars_microagg.kernels.grow import grow
-from polars_microagg.kernels.ordered import labels_along, stable_order
-from polars_microagg.kernels.project import first_component, sum_of_z
-from polars_microagg.kernels.recursion import divided
-from polars_microagg.kernels.remaining import Remaining
-from polars_microagg.kernels.ward import ward, ward_on_a_line
-from polars_microagg.partition import Labels, Matrix, Partition, Vector
-from polars_microagg.registry import Axis, method
+from polars_microagg.kernels.greedy import grow
+from polars_microagg.kernels.order.projection import first_component, sum_of_z
+from polars_microagg.kernels.order.runs import labels_along, stable_order
+from polars_microagg.kernels.recursive_division import divided
+from polars_microagg.kernels.remaining_records import RemainingRecords
+from polars_microagg.methods._farthest_pair import farthest_pair
+from polars_microagg.methods._ward import ward, ward_on_a_line
 
 __all__ = ["k_ward"]
 
@@ -116,7 +116,7 @@ def _key(x: Matrix, columns: Matrix, sort: Literal["sz", "fpc", "md"] | Axis) ->
 def _from_extremes(columns: Matrix, k: int) -> tuple[Matrix, Labels]:
     """Form the first and the last group from the two records most distant from each other."""
     first, last = farthest_pair(columns)
-    remaining = Remaining(columns.T)
+    remaining = RemainingRecords(columns.T)
     labels = np.arange(columns.shape[1])
     group = grow(remaining, first, k)
     labels[group] = group.min()

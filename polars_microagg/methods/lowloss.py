@@ -6,15 +6,15 @@ from typing import Annotated
 
 import numpy as np
 
-from polars_microagg.kernels.lowest import Search, block_start, cuts_for, steps_for
-from polars_microagg.kernels.ordered import cut, labels_along, stable_order
-from polars_microagg.kernels.path import nearest_point_next
-from polars_microagg.kernels.refine import WHOLE
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.registry import Range, method
+from polars_microagg.kernels.local.annealing_search import Search, block_start, cuts_for, steps_for
+from polars_microagg.kernels.local.local_search import WHOLE
+from polars_microagg.kernels.order.runs import cut, labels_along, stable_order
+from polars_microagg.kernels.order.tour import nearest_point_next
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.vmdav import vmdav
-from polars_microagg.partition import Labels, Matrix, Partition
 from polars_microagg.progress import progress, ticker
-from polars_microagg.registry import Range, method
 
 __all__ = ["lowloss"]
 

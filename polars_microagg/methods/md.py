@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import squared_distances
-from polars_microagg.kernels.grow import grow as grown
-from polars_microagg.kernels.leftover import join_last, join_leftover
-from polars_microagg.kernels.most_distant import MostDistant
-from polars_microagg.kernels.remaining import Remaining
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import method
+from polars_microagg.kernels.greedy import grow as grown
+from polars_microagg.kernels.leftover_records import join_last, join_leftover
+from polars_microagg.kernels.remaining_records import RemainingRecords
+from polars_microagg.methods._most_distant import MostDistant
 
 __all__ = ["md"]
 
@@ -74,7 +74,7 @@ def md(
     """
     if len(x) < 2 * k:
         return Partition.from_labels(np.zeros(len(x), dtype=np.intp))
-    remaining = Remaining(x)
+    remaining = RemainingRecords(x)
     most_distant = MostDistant(remaining.columns)
     groups = []
     while len(remaining) >= 2 * k:

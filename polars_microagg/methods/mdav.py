@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.kernels.lockstep import mdav_of_each
-from polars_microagg.kernels.peel import mdav_groups
-from polars_microagg.partition import Matrix, Partition
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
+from polars_microagg.kernels.mdav.many_strata import mdav_of_each
+from polars_microagg.kernels.mdav.rounds import mdav_groups
 from polars_microagg.progress import ticker
-from polars_microagg.registry import method
 
 __all__ = ["mdav"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.kernels.leftover import join_leftover
-from polars_microagg.kernels.remaining import Remaining
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import method
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
+from polars_microagg.kernels.leftover_records import join_leftover
+from polars_microagg.kernels.remaining_records import RemainingRecords
 
 __all__ = ["mdav1"]
 
@@ -52,7 +52,7 @@ def mdav1(x: Matrix, /, *, k: int) -> Partition:
     """
     if len(x) < 2 * k:
         return Partition.from_labels(np.zeros(len(x), dtype=np.intp))
-    remaining = Remaining(x)
+    remaining = RemainingRecords(x)
     groups = []
     while len(remaining) >= 2 * k:
         r = remaining.farthest_from_mean()

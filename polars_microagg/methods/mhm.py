@@ -6,15 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.ordered import cut, labels_along
-from polars_microagg.kernels.path import nearest_point_next, through_groups
+from polars_microagg.kernels.order.runs import cut, labels_along
+from polars_microagg.kernels.order.tour import nearest_point_next, through_groups
 from polars_microagg.methods.cbfs import cbfs
 from polars_microagg.methods.md import md
 from polars_microagg.methods.mdav import mdav
-from polars_microagg.partition import Matrix, Partition
 from polars_microagg.progress import steps_of, ticker
-from polars_microagg.registry import method
 
 __all__ = ["mhm"]
 

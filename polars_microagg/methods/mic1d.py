@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from polars_microagg.kernels.ordered import blocks, stable_order
-from polars_microagg.partition import Labels, Matrix, ValueMasking, Vector
-from polars_microagg.registry import method
+from polars_microagg.core.partition import Labels, Matrix, ValueMasking, Vector
+from polars_microagg.core.registry import method
+from polars_microagg.kernels.order.runs import blocks, stable_order
 
 __all__ = ["mic1d"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.forest import cut_trees, forest
-from polars_microagg.kernels.remaining import Remaining
-from polars_microagg.kernels.split import split_from
-from polars_microagg.partition import Labels, Matrix, Partition
-from polars_microagg.registry import method
+from polars_microagg.kernels.group_splitting import split_from
+from polars_microagg.kernels.remaining_records import RemainingRecords
+from polars_microagg.methods._forest import cut_trees, forest
 
 __all__ = ["mu_approx"]
 
@@ -60,7 +60,7 @@ def mu_approx(x: Matrix, /, *, k: int) -> Partition:
     labels = cut_trees(n, forest(centred(x), k), k)
 
     def split(rows: Labels) -> Labels:
-        remaining = Remaining(x[rows])
+        remaining = RemainingRecords(x[rows])
         parts = np.zeros(len(rows), dtype=np.intp)
         parts[remaining.take(remaining.farthest_from_mean(), k)] = 1
         return parts

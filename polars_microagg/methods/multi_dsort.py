@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.kernels.grow import grow
-from polars_microagg.kernels.ordered import stable_order
-from polars_microagg.kernels.remaining import Remaining
-from polars_microagg.partition import Labels, Matrix, Partition
-from polars_microagg.registry import method
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.registry import method
+from polars_microagg.kernels.greedy import grow
+from polars_microagg.kernels.order.runs import stable_order
+from polars_microagg.kernels.remaining_records import RemainingRecords
 
 __all__ = ["multi_dsort"]
 
@@ -67,7 +67,7 @@ def multi_dsort(x: Matrix, /, *, k: int, resort: bool = True, constant: bool = F
     if n < 2 * k:
         return Partition.from_labels(labels)
     order = _Order(x if constant else x[:, x.max(axis=0) > x.min(axis=0)])
-    remaining = Remaining(x)
+    remaining = RemainingRecords(x)
     groups: list[Labels] = []
     while len(remaining) >= 2 * k:
         first, last = order.ends()

@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from polars_microagg.kernels.project import sugeno_integral
-from polars_microagg.kernels.projected import cut_projected
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import method
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
+from polars_microagg.kernels.order.projected_partition import cut_projected
+from polars_microagg.kernels.order.projection import sugeno_integral
 
 __all__ = ["sugeno"]
 

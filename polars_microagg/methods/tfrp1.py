@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import squared_distances
-from polars_microagg.kernels.far_first import FarFirst
-from polars_microagg.kernels.leftover import join_leftover
-from polars_microagg.kernels.remaining import Remaining
-from polars_microagg.partition import Labels, Matrix, Partition
-from polars_microagg.registry import method
+from polars_microagg.kernels.farthest_first import FarthestFirst
+from polars_microagg.kernels.leftover_records import join_leftover
+from polars_microagg.kernels.remaining_records import RemainingRecords
 
 __all__ = ["tfrp1"]
 
@@ -63,9 +63,9 @@ def tfrp1(x: Matrix, /, *, k: int) -> Partition:
     """
     if len(x) < 2 * k:
         return Partition.from_labels(np.zeros(len(x), dtype=np.intp))
-    remaining = Remaining(x)
+    remaining = RemainingRecords(x)
     points = [np.full(x.shape[1], extreme) for extreme in (x.min(), x.max())]
-    references = [FarFirst(remaining, squared_distances(x.T, point)) for point in points]
+    references = [FarthestFirst(remaining, squared_distances(x.T, point)) for point in points]
     groups: list[Labels] = []
     while len(remaining) >= k:
         reference = references[len(groups) % 2]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from polars_microagg.kernels.decompose import decompose
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.split import split_from
-from polars_microagg.kernels.within import worst_first
+from polars_microagg.kernels.group_dissolving import decompose
+from polars_microagg.kernels.group_splitting import split_from
+from polars_microagg.kernels.sum_of_squares import worst_first
 from polars_microagg.methods.tfrp1 import tfrp1
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import method
 
 __all__ = ["tfrp2"]
 

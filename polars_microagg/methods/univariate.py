@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from polars_microagg.kernels.ordered import cut, labels_along, stable_order
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import method
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
+from polars_microagg.kernels.order.runs import cut, labels_along, stable_order
 
 __all__ = ["univariate"]
 

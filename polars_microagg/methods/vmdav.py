@@ -6,14 +6,14 @@ from typing import Annotated
 
 import numpy as np
 
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.registry import Range, method
 from polars_microagg.kernels.distance import squared_distances
-from polars_microagg.kernels.far_first import FarFirst
-from polars_microagg.kernels.leftover import join_leftover
-from polars_microagg.kernels.remaining import Remaining
-from polars_microagg.kernels.split import split_from
+from polars_microagg.kernels.farthest_first import FarthestFirst
+from polars_microagg.kernels.group_splitting import split_from
+from polars_microagg.kernels.leftover_records import join_leftover
+from polars_microagg.kernels.remaining_records import RemainingRecords
 from polars_microagg.methods.mdav1 import mdav1
-from polars_microagg.partition import Labels, Matrix, Partition
-from polars_microagg.registry import Range, method
 
 __all__ = ["vmdav"]
 
@@ -67,8 +67,8 @@ def vmdav(x: Matrix, /, *, k: int, gamma: Annotated[float, Range(0)] = 0.2) -> P
     """
     if len(x) < 2 * k:
         return Partition.from_labels(np.zeros(len(x), dtype=np.intp))
-    remaining = Remaining(x)
-    far_first = FarFirst(remaining, squared_distances(remaining.columns, remaining.mean()))
+    remaining = RemainingRecords(x)
+    far_first = FarthestFirst(remaining, squared_distances(remaining.columns, remaining.mean()))
     groups = []
     while len(remaining) >= k:
         rows = remaining.take(far_first.row(), k)
@@ -77,7 +77,7 @@ def vmdav(x: Matrix, /, *, k: int, gamma: Annotated[float, Range(0)] = 0.2) -> P
     return Partition.from_labels(split_from(labels, 2 * k, lambda rows: mdav1(x[rows], k=k).labels))
 
 
-def _extended(remaining: Remaining, rows: Labels, gamma: float, most: int) -> Labels:
+def _extended(remaining: RemainingRecords, rows: Labels, gamma: float, most: int) -> Labels:
     """Add the nearest records to a group while they are near enough."""
     columns = remaining.columns
     nearest = np.full(most, -1)

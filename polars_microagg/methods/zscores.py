@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from polars_microagg.kernels.ordered import stable_order
-from polars_microagg.kernels.project import sum_of_z
-from polars_microagg.kernels.projected import cut_projected
-from polars_microagg.partition import Matrix, Partition
-from polars_microagg.registry import method
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
+from polars_microagg.kernels.order.projected_partition import cut_projected
+from polars_microagg.kernels.order.projection import sum_of_z
+from polars_microagg.kernels.order.runs import stable_order
 
 __all__ = ["zscores"]
 

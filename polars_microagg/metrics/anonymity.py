@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from polars_microagg.partition import Labels
-from polars_microagg.registry import metric
+from polars_microagg.core.partition import Labels
+from polars_microagg.core.registry import metric
 
 __all__ = ["k_min", "k_prime"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.kernels.moments import Moments, moments, present
-from polars_microagg.partition import Matrix, Vector
-from polars_microagg.registry import metric
+from polars_microagg.core.partition import Matrix, Vector
+from polars_microagg.core.registry import metric
+from polars_microagg.kernels.risk.moments import Moments, moments, present
 
 __all__ = [
     "delta_corr",

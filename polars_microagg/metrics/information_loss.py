@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from polars_microagg.core.partition import Matrix
+from polars_microagg.core.registry import metric
 from polars_microagg.kernels.scale import standardised
-from polars_microagg.partition import Matrix
-from polars_microagg.registry import metric
 
 __all__ = ["cells", "loss", "sse", "sst"]
 

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from polars_microagg.kernels.distinct import grouped
-from polars_microagg.kernels.moments import present
+from polars_microagg.core.partition import Labels, Matrix, Vector
+from polars_microagg.core.registry import Range, metric
+from polars_microagg.kernels.equal_records import grouped
+from polars_microagg.kernels.risk.moments import present
 from polars_microagg.kernels.scale import standardised
-from polars_microagg.partition import Labels, Matrix, Vector
-from polars_microagg.registry import Range, metric
 
 __all__ = ["drisk", "il1s", "interval_disclosure"]
 

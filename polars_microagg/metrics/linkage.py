@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from polars_microagg.kernels.agreement import fit, pattern_counts, pattern_hits
-from polars_microagg.kernels.distinct import distinct
-from polars_microagg.kernels.linkage import attributes, subset_hits
+from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.core.registry import Range, metric
+from polars_microagg.kernels.equal_records import distinct
+from polars_microagg.kernels.risk.agreement_patterns import fit, pattern_counts, pattern_hits
+from polars_microagg.kernels.risk.record_linkage import attributes, subset_hits
 from polars_microagg.kernels.scale import standardised
-from polars_microagg.partition import Labels, Matrix
-from polars_microagg.registry import Range, metric
 
 __all__ = ["dld", "pld"]
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from polars_microagg.kernels.bound import lagrangian_bound, neighbour_bound
+from polars_microagg.core.partition import Matrix
+from polars_microagg.core.registry import Range, metric
+from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
 from polars_microagg.kernels.scale import standardised
-from polars_microagg.partition import Matrix
-from polars_microagg.registry import Range, metric
 
 __all__ = ["above_optimum"]
 

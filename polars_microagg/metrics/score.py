@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Annotated, Literal
 
-from polars_microagg.registry import Range, metric
+from polars_microagg.core.registry import Range, metric
 
 __all__ = ["dr", "score"]
 

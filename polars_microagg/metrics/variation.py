@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from polars_microagg.kernels.moments import moments, present
-from polars_microagg.partition import Matrix
-from polars_microagg.registry import metric
+from polars_microagg.core.partition import Matrix
+from polars_microagg.core.registry import metric
+from polars_microagg.kernels.risk.moments import moments, present
 
 __all__ = ["il", "il1", "il1_zero_cells", "il2", "il3", "il4", "il5"]
 

@@ -9,29 +9,29 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
-from polars_microagg.frames.aggregates import (
+from polars_microagg.analysis.anonymity import classes, emptied, fewest_records, keys_of, selected
+from polars_microagg.analysis.assess import assess, matrices
+from polars_microagg.charts.aggregates import (
     STEPS,
     class_table,
     correlation_table,
     linkage_table,
     loss_table,
 )
-from polars_microagg.frames.assess import assess, matrices
-from polars_microagg.frames.bins import histogram
+from polars_microagg.charts.histograms import histogram
+from polars_microagg.core.options import group_size
+from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.frames.columns import refuse
-from polars_microagg.frames.measures import (
-    classes,
-    emptied,
-    fewest_records,
-    keys_of,
-    selected,
-)
-from polars_microagg.frames.reading import collected
+from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import as_frame
-from polars_microagg.kernels.moments import moments, present
-from polars_microagg.parameters import group_size
-from polars_microagg.precision import CHARTS, coarse, digits_of, drawable, published
+from polars_microagg.kernels.risk.moments import moments, present
+from polars_microagg.publishing.manifest.precision import (
+    CHARTS,
+    coarse,
+    digits_of,
+    drawable,
+    published,
+)
 from polars_microagg.report.markup import unlike
 
 __all__ = ["Block", "Facts"]

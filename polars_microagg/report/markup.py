@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from polars_microagg.frames.drawing import printable
+from polars_microagg.charts.style import printable
 
 __all__ = [
     "counted",

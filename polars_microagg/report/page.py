@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg import registry
 from polars_microagg._version import __version__
+from polars_microagg.core import registry
 from polars_microagg.frames.selection import Columns, Names
 from polars_microagg.report import sections
 from polars_microagg.report.facts import Facts

@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.analysis.recommend import recommend
+from polars_microagg.charts import altair_charts, risk_map
 from polars_microagg.errors import MicroaggError
-from polars_microagg.frames import charts, risk_map
-from polars_microagg.frames.recommend import recommend
 from polars_microagg.report.facts import Block, Facts
 from polars_microagg.report.markup import counted, escaped, listed, number, percent, section, table
-from polars_microagg.report.picture import beside, figure, svg
+from polars_microagg.report.svg import beside, figure, svg
 
 __all__ = ["changes", "choices", "distributions", "groups", "intruders", "settings_rows"]
 
@@ -90,7 +90,7 @@ def distributions(facts: Facts) -> str:
             for row in bins.to_dicts()
         ]
         numbers = table(f"Records by {shown}", ["Values", "Before", "After"], lines)
-        drawn = svg(charts.distribution(bins, facts.shown[name]), words)
+        drawn = svg(altair_charts.distribution(bins, facts.shown[name]), words)
         figures.append(figure(drawn, "", numbers, title).replace("<figcaption></figcaption>", ""))
     key = (
         '<p><span class="key before"></span> before <span class="key after"></span> after. '
@@ -133,7 +133,7 @@ def _sizes(facts: Facts, block: Block, *, many: bool) -> str:
         for row in block.sizes.to_dicts()
     ]
     numbers = table("Groups by size", ["Records alike", "Groups", "Records"], lines)
-    drawn = svg(charts.class_sizes(block.sizes, facts.k), words)
+    drawn = svg(altair_charts.class_size_chart(block.sizes, facts.k), words)
     if not many:
         return beside(drawn, caption, numbers)
     return figure(drawn, caption, numbers, f"<code>{names}</code>")
@@ -161,7 +161,7 @@ def intruders(facts: Facts) -> str:
         f"picks one of those that are alike.{limit} A blind guess is right in {percent(guess)} of "
         "cases. What else an intruder knows, such as kept columns, is not in these numbers."
     )
-    drawn = svg(charts.linkage(known, facts.k if together else None), words)
+    drawn = svg(altair_charts.linkage(known, facts.k if together else None), words)
     return section("intruders", "Can a known person be found?", beside(drawn, caption, numbers))
 
 
@@ -184,7 +184,7 @@ def changes(facts: Facts) -> str:
             "How much of the differences between records is gone. Spread is the standard "
             "deviation after, as a share of that before."
         )
-        drawn = svg(charts.loss(some), words)
+        drawn = svg(altair_charts.loss_chart(some), words)
         figures.append(figure(drawn, caption, numbers, "Variation lost in each column"))
     if len(facts.correlations):
         figures.append(_correlations(facts.correlations))
@@ -208,11 +208,15 @@ def _correlations(pairs: pl.DataFrame) -> str:
     numbers = table("Correlations", ["Columns", "Before", "After", "Change"], lines)
     keys = " ".join(
         f'<span class="pair"><span class="key shade{i}"></span> {text}</span>'
-        for i, text in enumerate(charts.CHANGES)
+        for i, text in enumerate(altair_charts.CHANGES)
     )
-    drawn = svg(charts.correlations(pairs), words)
+    drawn = svg(altair_charts.correlations(pairs), words)
     names = {*pairs["first"], *pairs["second"]}
-    some = f" The {charts.MOST} that change most are drawn." if len(names) > charts.MOST else ""
+    some = (
+        f" The {altair_charts.MOST} that change most are drawn."
+        if len(names) > altair_charts.MOST
+        else ""
+    )
     caption = f"How the columns move together: after minus before.{some} {keys}"
     return figure(drawn, caption, numbers, "Change of each correlation")
 

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.cli import dry
-from polars_microagg.cli.dry import estimate
+from polars_microagg.cli import dry_run
+from polars_microagg.cli.dry_run import estimate
 from polars_microagg.cli.main import main
 from polars_microagg.cli.settings import Roles
-from polars_microagg.publish import Job
-from polars_microagg.release.files import Place
+from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.publish import ReleaseRequest
 
 from .conftest import ROLES, SECRET
 
@@ -56,7 +56,7 @@ def test_every_format_into_every_format(form, into, people, tmp_path, microagg):
     assert done.code == 0, done.err
     assert not done.out
     assert "60 records, k=5, no loss told" in done.err
-    found = Place.of(target).read()
+    found = Location.of(target).read()
     assert found.columns == ["region", "age", "income"]
     assert [float(v) for v in found["income"]] == expected(people)["income"].to_list()
     assert microagg("verify", target, "--original", source).code == 0
@@ -191,10 +191,10 @@ def test_a_dry_run_tells_all_and_writes_nothing(source, people, tmp_path, microa
 @pytest.mark.parametrize(("method", "power"), [("mdav", 2.0), ("pcp", 1.0)])
 def test_an_estimate_grows_as_the_method_does(method, power, people, monkeypatch):
     ticks = itertools.count()
-    monkeypatch.setattr(dry.time, "process_time", lambda: 0.2 * next(ticks))
+    monkeypatch.setattr(dry_run.time, "process_time", lambda: 0.2 * next(ticks))
     table = people.drop("name")
     job, roles = (
-        Job.of(["age", "income"], 5, method, {}),
+        ReleaseRequest.of(["age", "income"], 5, method, {}),
         Roles([["age", "income"]], [], ["region"], []),
     )
     one, ten = (estimate(job, table, roles, [n])["masking_seconds"] for n in (10**6, 10**7))

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from polars_microagg.cli.complete import SHELLS, script
+from polars_microagg.cli.completion import SHELLS, script
 from polars_microagg.cli.main import COMMANDS, parsers
-from polars_microagg.registry import methods
+from polars_microagg.core.registry import methods
 
 CASES = [
     ("microagg pro", "protect"),

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.release import lines
-from polars_microagg.release.csv import typed
-from polars_microagg.release.lines import refuse_encoding
+from polars_microagg.publishing.formats import csv_errors
+from polars_microagg.publishing.formats.csv import typed
+from polars_microagg.publishing.formats.csv_errors import refuse_encoding
 
 from .conftest import process
 
@@ -109,7 +109,7 @@ def test_the_separator_is_a_key_of_the_configuration_that_init_writes(tmp_path):
 
 @pytest.mark.parametrize("piece", [1, 2, 3, 5, 11, 64])
 def test_the_line_does_not_depend_on_how_much_is_read_at_a_time(piece, monkeypatch):
-    monkeypatch.setattr(lines, "PIECE", piece)
+    monkeypatch.setattr(csv_errors, "PIECE", piece)
     refuse_encoding(io.BytesIO("é\n\nüü\n€\n".encode()))
     with pytest.raises(mg.InvalidDataError, match="^line 4 has bytes that are not UTF-8"):
         refuse_encoding(io.BytesIO("é\n\nüü\n€".encode() + b"\xff\n\n"))

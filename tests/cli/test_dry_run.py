@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from polars_microagg.cli import dry
+from polars_microagg.cli import dry_run
 
 from .conftest import ROLES
 
@@ -188,26 +188,26 @@ def both(case, folder, people, microagg, monkeypatch):
     before = state(folder)
     call = ["protect", "in.parquet", *([] if "-o" in arguments else ["-o", "out.parquet"])]
     call += [*ROLES, *arguments]
-    dry = microagg(*call, "--dry-run")
+    dry_run = microagg(*call, "--dry-run")
     assert state(folder) == before
-    return dry, microagg(*call), before
+    return dry_run, microagg(*call), before
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_dry_run_fails_as_the_real_one_does(case, people, tmp_path, microagg, monkeypatch):
-    dry, real, before = both(BAD[case], tmp_path, people, microagg, monkeypatch)
-    assert (dry.code, real.code) == (BAD[case][2],) * 2, (dry.err, real.err)
+    dry_run, real, before = both(BAD[case], tmp_path, people, microagg, monkeypatch)
+    assert (dry_run.code, real.code) == (BAD[case][2],) * 2, (dry_run.err, real.err)
     assert real.err.count("\n") == 1
-    said = [line for line in dry.err.splitlines() if not line.startswith("Warning")]
+    said = [line for line in dry_run.err.splitlines() if not line.startswith("Warning")]
     assert said[0] == real.err.strip()
     assert state(tmp_path) == before
 
 
 @pytest.mark.parametrize("case", GOOD)
 def test_a_dry_run_passes_where_the_real_one_does(case, people, tmp_path, microagg, monkeypatch):
-    dry, real, before = both(GOOD[case], tmp_path, people, microagg, monkeypatch)
-    assert (dry.code, real.code) == (0, 0), (dry.err, real.err)
-    assert "Nothing was written." in dry.out
+    dry_run, real, before = both(GOOD[case], tmp_path, people, microagg, monkeypatch)
+    assert (dry_run.code, real.code) == (0, 0), (dry_run.err, real.err)
+    assert "Nothing was written." in dry_run.out
     target = arguments[1] if "-o" in (arguments := GOOD[case][1]) else "out.parquet"
     for given in ([], ["--original", "in.parquet"]):
         assert microagg("verify", target, *given).code == 0
@@ -233,9 +233,9 @@ def test_a_folder_that_is_read_only_is_foreseen(people, tmp_path, microagg, monk
             pytest.skip("no file system can be mounted here")
     try:
         for call in calls:
-            dry, real = microagg(*call, "--dry-run"), microagg(*call)
-            assert dry.code == real.code == 5, (dry.err, real.err)
-            assert "Nothing was published" in dry.err
+            dry_run, real = microagg(*call, "--dry-run"), microagg(*call)
+            assert dry_run.code == real.code == 5, (dry_run.err, real.err)
+            assert "Nothing was published" in dry_run.err
     finally:
         if not os.geteuid():
             subprocess.run(["umount", str(folder)], check=True)
@@ -248,7 +248,7 @@ def test_a_trial_takes_as_many_rows_as_its_groups_need(people, tmp_path, microag
     many.write_parquet("in.parquet")
     call = ["protect", "in.parquet", "-o", "o.parquet", *MASK, "--method", "fixed_size"]
     with monkeypatch.context() as slow:  # the first trial is long enough
-        slow.setattr(dry.time, "process_time", map(float, itertools.count()).__next__)
+        slow.setattr(dry_run.time, "process_time", map(float, itertools.count()).__next__)
         done = microagg(*call, "--k", "600", "--dry-run", "--json")
     assert json.loads(done.out)["estimate"]["trial_rows"] >= 1200
     many.with_columns(

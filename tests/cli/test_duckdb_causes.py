@@ -81,7 +81,7 @@ def register(people, tmp_path):
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     """Wait for a file in use only a moment."""
-    monkeypatch.setattr("polars_microagg.release.located.WAIT", 0.3)
+    monkeypatch.setattr("polars_microagg.publishing.formats.duckdb_read.WAIT", 0.3)
 
 
 @pytest.mark.parametrize("case", SOURCES)
@@ -153,7 +153,7 @@ def test_a_target_that_is_in_use(register, source, microagg):
 
 def test_memory_that_duckdb_lacks_is_memory(register, source, microagg, monkeypatch):
     """Whatever DuckDB cannot do for want of memory is no fault of the file."""
-    from polars_microagg.release import located, tables
+    from polars_microagg.publishing.formats import duckdb_read, duckdb_write
 
     def failing(*_):
         raise duckdb.OutOfMemoryException(f"could not hold {SECRET}")
@@ -162,8 +162,8 @@ def test_memory_that_duckdb_lacks_is_memory(register, source, microagg, monkeypa
         ["risk", f"{register}::t", "--columns", "age"],
         ["protect", source, "-o", f"{register}::new", *ROLES],
     ):
-        monkeypatch.setattr(located, "rows", failing)
-        monkeypatch.setattr(tables, "rows", failing)
+        monkeypatch.setattr(duckdb_read, "rows", failing)
+        monkeypatch.setattr(duckdb_write, "rows", failing)
         done = microagg(*command)
         assert (done.code, done.err.count("\n")) == (1, 1), done.err
         assert "There is not enough memory" in done.err

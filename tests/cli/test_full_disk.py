@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.release.check import check
+from polars_microagg.publishing.manifest.check import check
 
 from .conftest import ROLES, sound, state
 

@@ -9,14 +9,14 @@ import sys
 import polars as pl
 import pytest
 
-from polars_microagg.release import stage as stages
+from polars_microagg.publishing import staging as stages
 
 from .conftest import ROLES, SECRET
 from .test_failures import state
 
-PUBLISH = sys.modules["polars_microagg.publish"]
+PUBLISH = sys.modules["polars_microagg.publishing.publish"]
 PROTECT = sys.modules["polars_microagg.cli.protect"]
-FILES = sys.modules["polars_microagg.release.files"]
+FILES = sys.modules["polars_microagg.publishing.formats.files"]
 
 
 def lacking(*_, **__):
@@ -66,7 +66,7 @@ ABORTED = """
 import os, sys
 import polars_microagg.cli.main as program
 from polars_microagg.release import stage
-publish = sys.modules["polars_microagg.publish"]
+publish = sys.modules["polars_microagg.publishing.publish"]
 place, name, *rest = sys.argv[1:]
 inner = getattr({"publish": publish, "stage": stage}[place], name)
 def fail(*args, **options):

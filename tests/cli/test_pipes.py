@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polars_microagg.errors import OutputError
-from polars_microagg.release.swap import checked
+from polars_microagg.publishing.atomic import checked
 
 from .conftest import ROLES
 

@@ -8,9 +8,9 @@ import time
 import polars as pl
 import pytest
 
-from polars_microagg.cli import bar as bars
-from polars_microagg.cli.bar import Bar
+from polars_microagg.cli import progress_bar as bars
 from polars_microagg.cli.main import main
+from polars_microagg.cli.progress_bar import Bar
 
 from .conftest import ROLES
 

@@ -5,7 +5,7 @@ import re
 import polars as pl
 import pytest
 
-from polars_microagg.cli.page import draws
+from polars_microagg.cli.report_page import draws
 
 from .conftest import ROLES, SECRET
 
@@ -61,7 +61,7 @@ def test_a_report_goes_with_the_release_or_with_nothing(source, tmp_path, microa
 
 
 def test_without_what_draws_the_page_is_plain_and_says_so(source, tmp_path, microagg, monkeypatch):
-    monkeypatch.setattr("polars_microagg.cli.page.DRAWERS", ("no_such_module",))
+    monkeypatch.setattr("polars_microagg.cli.report_page.DRAWERS", ("no_such_module",))
     html = tmp_path / "r.html"
     done = microagg(
         "protect",
@@ -103,7 +103,7 @@ def test_a_report_that_fails_at_the_end_does_not_deny_the_release(
     def failing(part, path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("polars_microagg.release.swap._take", failing)
+    monkeypatch.setattr("polars_microagg.publishing.atomic._take", failing)
     arguments = [
         "protect",
         source,

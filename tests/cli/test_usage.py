@@ -10,7 +10,7 @@ import pytest
 
 from polars_microagg.cli.main import COMMANDS, parsers
 from polars_microagg.cli.options import flags, own_options
-from polars_microagg.registry import methods
+from polars_microagg.core.registry import methods
 
 from .conftest import ROLES
 

@@ -6,9 +6,9 @@ import shlex
 import pytest
 
 from polars_microagg.cli.options import own_options
-from polars_microagg.cli.say import as_flags
-from polars_microagg.parameters import CHOICES
-from polars_microagg.registry import methods
+from polars_microagg.cli.output import as_flags
+from polars_microagg.core.options import CHOICES
+from polars_microagg.core.registry import methods
 
 from .conftest import ROLES
 

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.duckdb.sql import sql_text
+from polars_microagg.duckdb.macros import sql_text
 
 ROWS = """
     (1, 'n', 30, 100.0), (2, 'n', 30, 100.0), (3, 'n', 41, 200.0),

@@ -12,10 +12,10 @@ import pytest
 
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
-from polars_microagg import registry
-from polars_microagg.duckdb.functions import FUNCTIONS
-from polars_microagg.duckdb.sql import sql_text
-from polars_microagg.partition import Partition
+from polars_microagg.core import registry
+from polars_microagg.core.partition import Partition
+from polars_microagg.duckdb.macros import sql_text
+from polars_microagg.duckdb.udfs import FUNCTIONS
 
 AGES = pl.DataFrame({"age": [23, 25, 47, 51]})
 CALL = "FROM microagg.mdav('people', 'age', 2)"

@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from polars_microagg import registry
-from polars_microagg.duckdb.sql import identifier, literal, sql_text
-from polars_microagg.parameters import CHOICES, COMMON
+from polars_microagg.core import registry
+from polars_microagg.core.options import CHOICES, COMMON
+from polars_microagg.duckdb.macros import identifier, literal, sql_text
 
 README = (Path(__file__).parents[2] / "sql" / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```sql\n(?P<code>.*?)^```\n(?P<shown>(\n([|>][^\n]*\n)+)?)", re.M | re.S)

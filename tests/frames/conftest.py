@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polars_microagg.plan import Plan
+from polars_microagg.core.plan import Plan
 
 from .steps import TABLE
 

@@ -10,7 +10,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 import polars_microagg as mg
-from polars_microagg import registry
+from polars_microagg.core import registry
 
 METHODS = registry.methods()
 COLUMNWISE = [name for name, method in METHODS.items() if method.columnwise]

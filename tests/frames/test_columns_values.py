@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.core.partition import Cells, Centres, Masked, Members, Strata
 from polars_microagg.frames.columns import can_mask, emit, numbers, require, unit, values
-from polars_microagg.partition import Cells, Centres, Masked, Members, Strata
 
 from .typed import NOW, SIGNED, UNSIGNED, series
 

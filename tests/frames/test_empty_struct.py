@@ -5,7 +5,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.errors import InvalidParameterError, NotNumericError
-from polars_microagg.release.visible import visible
+from polars_microagg.publishing.formats.scrub import visible
 
 N = 6
 EMPTY = pl.Series("s", [{}] * N, dtype=pl.Struct([]))

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from polars_microagg.frames.batch import Kernel
-from polars_microagg.frames.door import Masking, Request
+from polars_microagg.frames.batch import BatchMasker
+from polars_microagg.frames.mask import MaskNode, MaskRequest
 
 from .steps import (
     ENGINES,
@@ -26,8 +26,8 @@ from .steps import (
 BELOW = re.compile(r"SELECTION|FILTER|SLICE")
 
 
-def _bound(frame: pl.LazyFrame, strata: list[str] | None) -> tuple[Kernel, list[pl.Expr]]:
-    request = Request.of("mdav", MASKED, K, {"strata": strata})
+def _bound(frame: pl.LazyFrame, strata: list[str] | None) -> tuple[BatchMasker, list[pl.Expr]]:
+    request = MaskRequest.of("mdav", MASKED, K, {"strata": strata})
     kernel = request.kernel(frame.collect_schema())
     return kernel, request.inputs(kernel)
 
@@ -41,7 +41,7 @@ def elementwise(frame: pl.LazyFrame, strata: list[str] | None) -> pl.LazyFrame:
     kernel, inputs = _bound(frame, strata)
     dtype = pl.Struct({"0": pl.Int64, "1": pl.Float64})
     node = pl.struct(inputs).map_batches(
-        Masking(kernel), return_dtype=dtype, is_elementwise=True, returns_scalar=False
+        MaskNode(kernel), return_dtype=dtype, is_elementwise=True, returns_scalar=False
     )
     return _fields(frame, node)
 
@@ -72,7 +72,7 @@ def field_of_the_node(frame: pl.LazyFrame, strata: list[str] | None) -> pl.LazyF
     kernel, inputs = _bound(frame, strata)
     dtype = pl.Struct({"0": pl.Int64, "1": pl.Float64})
     node = pl.struct(inputs).map_batches(
-        Masking(kernel), return_dtype=dtype, is_elementwise=False, returns_scalar=False
+        MaskNode(kernel), return_dtype=dtype, is_elementwise=False, returns_scalar=False
     )
     return frame.with_columns(
         [node.struct.field(str(i)).alias(name) for i, name in enumerate(MASKED)]

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg import registry
-from polars_microagg.frames import door, expressions
+from polars_microagg.core import registry
+from polars_microagg.frames import expressions, mask
 
 from .doors import BOTH, coarse, same
 
@@ -23,7 +23,9 @@ BATCH = coarse().select("a", "b", "region", "id")
 @pytest.mark.parametrize("method", registry.methods())
 def test_the_function_of_a_node_that_masks_survives_pickle(method: str) -> None:
     options = {"strata": "region", "order_by": "id"}
-    function = door.Masking(door.Request.of(method, ["a", "b"], 3, options).kernel(BATCH.schema))
+    function = mask.MaskNode(
+        mask.MaskRequest.of(method, ["a", "b"], 3, options).kernel(BATCH.schema)
+    )
     again = pickle.loads(pickle.dumps(function))
     assert again == function
     assert again(BATCH.to_struct("batch")).equals(function(BATCH.to_struct("batch")))
@@ -43,7 +45,7 @@ PLANS: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
 def test_every_function_that_a_plan_carries_survives_pickle(
     plan: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node, carried = door.node, []
+    node, carried = mask.node, []
 
     def pickled(inputs: pl.Expr, function: Any, dtype: pl.DataType) -> pl.Expr:
         again = pickle.loads(pickle.dumps(function))
@@ -52,7 +54,7 @@ def test_every_function_that_a_plan_carries_survives_pickle(
         return node(inputs, again, dtype)
 
     expected = PLANS[plan](coarse().lazy()).collect()
-    for module in (door, expressions):
+    for module in (mask, expressions):
         monkeypatch.setattr(module, "node", pickled)
     same(PLANS[plan](coarse().lazy()).collect(), expected)
     assert carried

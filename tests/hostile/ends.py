@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_microagg.release.files import Place
+from polars_microagg.publishing.formats.files import Location
 from tests.cli.test_full_disk import mounted
-from tests.publish.interrupted import left, others
+from tests.publishing.interrupted import left, others
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-c", "from polars_microagg.cli.main import run; run()"]
@@ -47,11 +47,11 @@ def prepared(folder: Path, name: str) -> tuple[dict[tuple[str, str | None], str]
         began = time.monotonic()
         assert start(source, good / name).wait() == 0
         seconds = time.monotonic() - began
-        pairs[left(Place.of(good / name))] = what
+        pairs[left(Location.of(good / name))] = what
     return pairs, seconds
 
 
-def judged(place: Place, pairs: dict[tuple[str, str | None], str]) -> str:
+def judged(place: Location, pairs: dict[tuple[str, str | None], str]) -> str:
     """The release that is there, or what is wrong."""
     if not place.path.exists():
         return "lost"
@@ -69,7 +69,7 @@ def kill(seed: int, folder: Path) -> list[str]:
     pairs, seconds = prepared(folder, name)
     trial = folder / f"kill {seed}"
     shutil.copytree(folder / f"good {name.partition('.')[2]}", trial)
-    place, wrong = Place.of(trial / name), []
+    place, wrong = Location.of(trial / name), []
     job = start(folder / "new.parquet", trial / name)
     after = float(rng.uniform(0.3, 1.1)) * seconds
     with suppress(subprocess.TimeoutExpired):
@@ -105,11 +105,11 @@ def full_disk(seed: int, folder: Path) -> list[str] | None:
             for path in good.iterdir():
                 shutil.copy(path, disk)
             ended = start(folder / "new.parquet", disk / name).wait()
-            place = Place.of(disk / name)
+            place = Location.of(disk / name)
             logs = [path.name for path in disk.iterdir() if path.name.endswith(".wal")]
             # What is in a log alone is not in the file that is handed on.
             shutil.copytree(disk, folder / f"moved {seed}", ignore=shutil.ignore_patterns("*.wal"))
-            moved = Place.of(folder / f"moved {seed}" / name)
+            moved = Location.of(folder / f"moved {seed}" / name)
             state = judged(moved, pairs)
             if ended not in (0, 5) or state != ("old" if ended else "new") or logs or others(place):
                 beside = sorted(others(place))

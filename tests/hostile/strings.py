@@ -11,11 +11,11 @@ import polars as pl
 
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
-from polars_microagg.release.check import check
+from polars_microagg.publishing.manifest.check import check
 from tests.duckdb.test_hostile import NAMES as QUERIES
 from tests.hostile.doors import error_of
 from tests.laws import bits
-from tests.publish.test_hostile import NAMES as PLACES
+from tests.publishing.test_hostile import NAMES as PLACES
 
 PIECES = [
     *(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polars_microagg.core.partition import Centres, Members, Strata
 from polars_microagg.kernels.centre import CENTRES, centres, real_centres, whole_centres
-from polars_microagg.partition import Centres, Members, Strata
 
 NAN = np.nan
 MAX = 1.7976931348623157e308

@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from polars_microagg.core.partition import Matrix, Vector
 from polars_microagg.kernels.distance import (
     centred,
     rounding_slack,
     squared_distances,
     total,
 )
-from polars_microagg.partition import Matrix, Vector
 
 
 def one_by_one(columns: Matrix, point: Vector) -> list[float]:

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from polars_microagg.core.partition import Members
 from polars_microagg.kernels.exact_mean import float_means
-from polars_microagg.partition import Members
 
 MAX = 1.7976931348623157e308
 TINY = 5e-324

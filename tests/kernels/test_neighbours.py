@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polars_microagg.kernels import far_first, most_distant, neighbours
+from polars_microagg.core.partition import Labels, Matrix, Vector
+from polars_microagg.kernels import farthest_first, neighbours
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.far_first import FarFirst
-from polars_microagg.kernels.most_distant import MostDistant
+from polars_microagg.kernels.farthest_first import FarthestFirst
 from polars_microagg.kernels.neighbours import Neighbours
-from polars_microagg.kernels.remaining import Remaining
-from polars_microagg.partition import Labels, Matrix, Vector
+from polars_microagg.kernels.remaining_records import RemainingRecords
+from polars_microagg.methods import _most_distant
+from polars_microagg.methods._most_distant import MostDistant
 from tests.methods.test_mdav import DRAWS
 
 SMALL = {"CELLS": 30, "SPARE": 0, "KNOWN": 0, "SHARE": 1, "BATCH": 1, "HEAD": 2}
@@ -19,7 +20,7 @@ SMALL = {"CELLS": 30, "SPARE": 0, "KNOWN": 0, "SHARE": 1, "BATCH": 1, "HEAD": 2}
 
 @pytest.fixture(params=["as it is", "small"])
 def setting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (far_first, most_distant, neighbours):
+    for module in (farthest_first, _most_distant, neighbours):
         for name, value in SMALL.items():
             if request.param == "small" and hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
@@ -90,7 +91,7 @@ def test_few_places_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
         measure(self, places)
 
     monkeypatch.setattr(MostDistant, "_measure", counted)
-    remaining = Remaining(np.random.default_rng(0).standard_normal((1500, 4)))
+    remaining = RemainingRecords(np.random.default_rng(0).standard_normal((1500, 4)))
     found = MostDistant(remaining.columns)
     rounds = 0
     while len(remaining) >= 6:
@@ -111,7 +112,7 @@ def test_few_records_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Neighbours, "_search", counted)
     columns = centred(np.random.default_rng(0).standard_normal((1500, 4)))
     found = Neighbours(columns, 2)
-    remaining = Remaining(columns.T)
+    remaining = RemainingRecords(columns.T)
     while len(remaining) >= 6:
         found.remove(remaining.take(int(remaining.rows[0]), 3))
     assert sum(searched) < 2 * 1500
@@ -123,9 +124,9 @@ def test_the_farthest_comes_first(kind: str) -> None:
     rng = np.random.default_rng(len(kind))
     for _ in range(12):
         n, d = int(rng.integers(1, 200)), int(rng.integers(1, 4))
-        remaining = Remaining(DRAWS[kind](rng, n, d))
+        remaining = RemainingRecords(DRAWS[kind](rng, n, d))
         point = remaining.columns[:, 0] * 1.0 if rng.random() < 0.5 else rng.standard_normal(d)
-        found = FarFirst(remaining, point)
+        found = FarthestFirst(remaining, point)
         while len(remaining):
             left = remaining.rows
             expected = left[distances(remaining.columns, left, point).argmax()]
@@ -134,6 +135,6 @@ def test_the_farthest_comes_first(kind: str) -> None:
 
 
 def test_rows_that_are_still_there() -> None:
-    remaining = Remaining(np.arange(6.0)[:, None])
+    remaining = RemainingRecords(np.arange(6.0)[:, None])
     remaining.remove(np.array([1, 4]))
     assert remaining.among(np.array([5, 4, 0, 1, 3])).tolist() == [5, 0, 3]

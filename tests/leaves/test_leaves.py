@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import polars_microagg as mg
-from polars_microagg import registry
+from polars_microagg.core import registry
 from polars_microagg.leaves import fit
 
 COLUMNS = ["age", "income", "born", "debt"]

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from polars_microagg.partition import Labels, Matrix, Partition, Vector
+from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
 
 SAME = 1e-9
 """Sums of squares this close, relatively, are taken to be equal on paper."""

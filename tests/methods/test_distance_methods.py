@@ -8,16 +8,17 @@ from functools import partial
 import numpy as np
 import pytest
 
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.registry import methods
 from polars_microagg.kernels import (
-    decompose,
-    density,
-    far_first,
-    most_distant,
-    nearest,
+    farthest_first,
+    group_dissolving,
     neighbours,
-    remaining,
-    search,
+    point_search,
+    remaining_records,
+    smallest,
 )
+from polars_microagg.methods import _density, _most_distant
 from polars_microagg.methods.cbfs import cbfs
 from polars_microagg.methods.dba1 import dba1
 from polars_microagg.methods.dba2 import dba2
@@ -28,8 +29,6 @@ from polars_microagg.methods.mdav2 import mdav2
 from polars_microagg.methods.tfrp1 import tfrp1
 from polars_microagg.methods.tfrp2 import tfrp2
 from polars_microagg.methods.vmdav import vmdav
-from polars_microagg.partition import Labels, Matrix, Partition
-from polars_microagg.registry import methods
 from tests.methods import plain
 from tests.methods.test_mdav import DRAWS, Draw
 
@@ -64,7 +63,16 @@ SETTINGS: dict[str, dict[str, int]] = {
     "large": {"DIRECT": 0, "STRIPE": 3, "SORTED": 2, "HEAD": 1, "CELLS": 40, "BATCH": 1},
     "gone": {"DIRECT": 0, "SHARE": 1, "SPARE": 0, "KNOWN": 0, "STRIPE": 2},
 }
-MODULES = (decompose, density, far_first, most_distant, nearest, neighbours, remaining, search)
+MODULES = (
+    group_dissolving,
+    _density,
+    farthest_first,
+    _most_distant,
+    smallest,
+    neighbours,
+    remaining_records,
+    point_search,
+)
 
 
 @pytest.fixture(params=SETTINGS)
@@ -99,7 +107,7 @@ def test_shortcuts_change_nothing(name: str, kind: str, monkeypatch: pytest.Monk
     # The plain versions take too long here: all distances as they stand, one batch, no spares.
     x = DRAWS[kind](np.random.default_rng(1), 1300, 3)
     found = PAIRS[name][0](x, k=4).labels
-    for module in (search, neighbours, density, most_distant):
+    for module in (point_search, neighbours, _density, _most_distant):
         for constant, value in {"DIRECT": 10**9, "CELLS": 10**9, "BATCH": 10**9}.items():
             if hasattr(module, constant):
                 monkeypatch.setattr(module, constant, value)
@@ -230,7 +238,7 @@ def test_dba_by_hand() -> None:
 def test_equal_records_are_the_densest() -> None:
     # Rows 1 and 3 are equal, then rows 2 and 4, then 5 and 6: 1e-9 apart and no more equal.
     x = column(5, 0, 7, 0, 7, 5 + 1e-9, 5 + 2e-9)
-    assert [rows.tolist() for rows in density.densest_first(x.T, 2)] == [[1, 3], [2, 4], [0, 5]]
+    assert [rows.tolist() for rows in _density.densest_first(x.T, 2)] == [[1, 3], [2, 4], [0, 5]]
 
 
 def test_vmdav_by_hand() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polars_microagg.kernels.project import first_component, sum_of_z
+from polars_microagg.core.registry import methods
+from polars_microagg.kernels.order.projection import first_component, sum_of_z
 from polars_microagg.methods.fixed_size import fixed_size
-from polars_microagg.registry import methods
 from tests.reference import loss, reference
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polars_microagg.kernels.fuzzy_means import _degrees, fuzzy_means
+from polars_microagg.core.registry import methods
+from polars_microagg.methods._fuzzy_means import _degrees, fuzzy_means
 from polars_microagg.methods.fuzzy import fuzzy
 from polars_microagg.methods.mdav import mdav
-from polars_microagg.registry import methods
 from tests.methods.test_mdav import DRAWS
 
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polars_microagg.kernels.evolution import Evolution, evolved
-from polars_microagg.kernels.repair import split_large
+from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.core.registry import methods
+from polars_microagg.methods._evolution import Evolution, evolved
+from polars_microagg.methods._repair import split_large
 from polars_microagg.methods.genetic import genetic
 from polars_microagg.methods.mdav import mdav
-from polars_microagg.partition import Labels, Matrix
-from polars_microagg.registry import methods
 from tests.methods.plain import sse
 from tests.methods.test_mdav import DRAWS
 from tests.methods.test_univariate import all_groupings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polars_microagg.core.registry import methods
 from polars_microagg.methods.individual_ranking import individual_ranking
-from polars_microagg.registry import methods
 from tests.reference import reference
 
 

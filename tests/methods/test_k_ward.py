@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from polars_microagg.kernels import farthest_pair, ward
+from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
+from polars_microagg.core.registry import methods
+from polars_microagg.methods import _farthest_pair, _ward
 from polars_microagg.methods.k_ward import k_ward
-from polars_microagg.partition import Labels, Matrix, Partition, Vector
-from polars_microagg.registry import methods
 from tests.methods.plain import Plain, divided, labelled, on_paper
 from tests.methods.test_mdav import DRAWS
 
@@ -98,9 +98,9 @@ def extremes(z: Matrix, rows: list[int], k: int) -> tuple[list[int], list[int]]:
 def setting(request, monkeypatch):
     # Direct arithmetic is what small data meet; large data meet products and rewritten tables.
     if request.param == "large":
-        monkeypatch.setattr(ward, "DIRECT", 0)
-        monkeypatch.setattr(ward, "SHARE", 12)
-        monkeypatch.setattr(farthest_pair, "CELLS", 20)
+        monkeypatch.setattr(_ward, "DIRECT", 0)
+        monkeypatch.setattr(_ward, "SHARE", 12)
+        monkeypatch.setattr(_farthest_pair, "CELLS", 20)
 
 
 @pytest.mark.usefixtures("setting")
@@ -173,7 +173,7 @@ def test_projected_records_join_only_their_neighbours():
 
 def test_the_line_through_the_most_distant_records_sorts_by_it():
     x = np.random.default_rng(1).normal(size=(40, 2))
-    first, last = farthest_pair.farthest_pair((x - x.mean(axis=0)).T)
+    first, last = _farthest_pair.farthest_pair((x - x.mean(axis=0)).T)
     key = (x - x[first]) @ (x[last] - x[first])
     expected = k_ward(key[:, None], k=3, sort=0, projected=True).labels
     assert np.array_equal(k_ward(x, k=3, sort="md", projected=True).labels, expected)
@@ -181,14 +181,14 @@ def test_the_line_through_the_most_distant_records_sorts_by_it():
 
 @pytest.mark.parametrize("cells", [7, 30, 1 << 21])
 def test_the_farthest_pair_is_that_of_all_distances(cells, monkeypatch):
-    monkeypatch.setattr(farthest_pair, "CELLS", cells)
+    monkeypatch.setattr(_farthest_pair, "CELLS", cells)
     for kind, draw in DRAWS.items():
         rng = np.random.default_rng(len(kind))
         for _ in range(15):
             n, d = int(rng.integers(2, 40)), int(rng.integers(1, 4))
             left = Plain(draw(rng, n, d), 1)
             far = [(-left.distance(i, left.z[j]), i, j) for i in range(n) for j in range(i + 1, n)]
-            assert farthest_pair.farthest_pair(left.z.T) == min(far)[1:], kind
+            assert _farthest_pair.farthest_pair(left.z.T) == min(far)[1:], kind
 
 
 def test_registered():

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.registry import Method, methods
+from polars_microagg.core.registry import Method, methods
 
 GENTLE = {"n", "n log n"}
 

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polars_microagg as mg
-from polars_microagg.kernels import lowest, recut
-from polars_microagg.kernels.lowest import block_start, cuts_for, steps_for
-from polars_microagg.kernels.refine import squares_within
+from polars_microagg.kernels.local import annealing_search, patches
+from polars_microagg.kernels.local.annealing_search import block_start, cuts_for, steps_for
+from polars_microagg.kernels.local.local_search import squares_within
 from polars_microagg.methods import lowloss as module
 from polars_microagg.methods.lowloss import lowloss
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.univariate import univariate
 from polars_microagg.progress import progress
-from tests.kernels.test_exchange import optimum, sse
+from tests.kernels.local.test_moves_and_swaps import optimum, sse
 from tests.reference import loss, reference
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -143,8 +143,8 @@ def test_neither_the_process_nor_its_threads_decide(whole):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
 def test_an_interrupt_leaves_nothing_half_done(monkeypatch, whole, error):
     monkeypatch.setattr(module, "WHOLE", whole)
-    monkeypatch.setattr(recut, "PATCH", 400)
-    monkeypatch.setattr(recut, "LEAF", 300)
+    monkeypatch.setattr(patches, "PATCH", 400)
+    monkeypatch.setattr(patches, "LEAF", 300)
     x = np.random.default_rng(4).normal(size=(1200, 3))
     before = x.copy()
     plain = lowloss(x, k=3, effort=0.2).labels
@@ -182,17 +182,17 @@ def test_more_effort_loses_less():
 
 
 def test_steps_grow_with_the_effort_and_hardly_with_the_records():
-    assert steps_for(1000, 1) == steps_for(4000, 1) == lowest.STEPS
-    assert steps_for(1000, 10) == 10 * lowest.STEPS
+    assert steps_for(1000, 1) == steps_for(4000, 1) == annealing_search.STEPS
+    assert steps_for(1000, 10) == 10 * annealing_search.STEPS
     assert steps_for(1000, 0) == 0
-    assert steps_for(20, 1) == lowest.LEAST
-    assert 1 < steps_for(100_000, 1) / lowest.STEPS < 25
+    assert steps_for(20, 1) == annealing_search.LEAST
+    assert 1 < steps_for(100_000, 1) / annealing_search.STEPS < 25
 
 
 def test_borders_are_drawn_more_often_for_more_effort_and_fewer_records():
-    melts = len(lowest.MELTS)
-    assert cuts_for(100_000, 1) == melts + lowest.CUTS
-    assert cuts_for(100_000, 10) == melts + 10 * lowest.CUTS
+    melts = len(annealing_search.MELTS)
+    assert cuts_for(100_000, 1) == melts + annealing_search.CUTS
+    assert cuts_for(100_000, 10) == melts + 10 * annealing_search.CUTS
     assert cuts_for(10_000_000, 1) == melts + 1
     assert cuts_for(100_000, 0) == 1
     assert cuts_for(20_001, 1) > cuts_for(100_000, 1) > cuts_for(1_000_000, 1)
@@ -229,7 +229,7 @@ def test_the_way_for_many_records_holds_for_all(monkeypatch, kind):
     }[kind]
     monkeypatch.setattr(module, "WHOLE", 1000)
     monkeypatch.setattr(module, "EXACT", 1000)
-    monkeypatch.setattr(recut, "PATCH", 1500)
+    monkeypatch.setattr(patches, "PATCH", 1500)
     found = lowloss(x, k=3, effort=0.2)
     assert_grouping(found, 4000, 3)
     assert np.array_equal(found.labels, lowloss(x, k=3, effort=0.2).labels)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polars_microagg.kernels import nearest, remaining, search
+from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
+from polars_microagg.core.registry import methods
+from polars_microagg.kernels import point_search, remaining_records, smallest
 from polars_microagg.methods.mdav import mdav
-from polars_microagg.partition import Labels, Matrix, Partition, Vector
-from polars_microagg.registry import methods
 from tests.methods.plain import divided, on_paper
 from tests.reference import loss, reference
 
@@ -134,7 +134,7 @@ SETTINGS = {
 @pytest.fixture(params=SETTINGS)
 def setting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     for name, value in SETTINGS[request.param].items():
-        module = next(m for m in (nearest, remaining, search) if hasattr(m, name))
+        module = next(m for m in (smallest, remaining_records, point_search) if hasattr(m, name))
         monkeypatch.setattr(module, name, value)
     return str(request.param)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polars_microagg.kernels import boxes, front, peel, places, shell
-from polars_microagg.kernels.front import Front
-from polars_microagg.kernels.peel import Whole, mdav_groups
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.kernels.mdav import box_index, duplicates, frontier, outer_shell, rounds
+from polars_microagg.kernels.mdav.frontier import Frontier
+from polars_microagg.kernels.mdav.rounds import Whole, mdav_groups
 from polars_microagg.methods.mdav import mdav
-from polars_microagg.partition import Labels, Matrix, Partition
 from tests.methods.test_mdav import DRAWS, PlainMdav, small_cases
 
-MODULES = (boxes, front, peel, places, shell)
+MODULES = (box_index, frontier, rounds, duplicates, outer_shell)
 
 # What 1e6 records meet: boxes run empty, the shell is used up, answers are spent, bounds fail.
 SETTINGS = {
@@ -39,7 +39,7 @@ def set_all(monkeypatch: pytest.MonkeyPatch, **values: float) -> None:
 def at_front(x: Matrix, k: int) -> Labels:
     labels = np.zeros(len(x), dtype=np.intp)
     if len(x) >= 2 * k:
-        for number, rows in enumerate(mdav_groups(x, k, search=Front), start=1):
+        for number, rows in enumerate(mdav_groups(x, k, search=Frontier), start=1):
             labels[rows] = number
     return Partition.from_labels(labels).labels
 
@@ -57,8 +57,8 @@ def test_the_front_groups_as_the_plain_version(
 
 @pytest.mark.parametrize("kind", DRAWS)
 def test_places_group_as_the_plain_version(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "SHARE", 1)
-    monkeypatch.setattr(peel, "REPEATS", 0)
+    monkeypatch.setattr(duplicates, "SHARE", 1)
+    monkeypatch.setattr(rounds, "REPEATS", 0)
     for x, k in small_cases(DRAWS[kind], seed=len(kind)):
         expected = PlainMdav(x, k).run()
         np.testing.assert_array_equal(mdav(x, k=k).labels, expected, err_msg=f"{x.shape}, k={k}")
@@ -78,21 +78,21 @@ def test_the_ways_of_searching_hand_over_to_each_other(
 ) -> None:
     x = DRAWS[kind](np.random.default_rng(d), 6000, d)
     whole = list(mdav_groups(x, 3, search=Whole))
-    np.testing.assert_array_equal(list(mdav_groups(x, 3, search=Front)), whole)
+    np.testing.assert_array_equal(list(mdav_groups(x, 3, search=Frontier)), whole)
     set_all(monkeypatch, MANY=100, REPEATS=10**9, TRIAL=3, MOST_TRIED=5)
     np.testing.assert_array_equal(list(mdav_groups(x, 3)), whole)
 
 
-@pytest.mark.parametrize("quicker", [Front, Whole])
+@pytest.mark.parametrize("quicker", [Frontier, Whole])
 def test_the_quicker_way_is_used(quicker: type, monkeypatch: pytest.MonkeyPatch) -> None:
     # A clock that runs only while the slower way is at work.
     clock = 0.0
-    rounds = {Front: 0, Whole: 0}
+    rounds = {Frontier: 0, Whole: 0}
 
-    def counting(kind: type[Front | Whole]) -> None:
+    def counting(kind: type[Frontier | Whole]) -> None:
         plain = kind.round
 
-        def round_(self: Front | Whole) -> tuple[Labels, Labels]:
+        def round_(self: Frontier | Whole) -> tuple[Labels, Labels]:
             nonlocal clock
             clock += 1.0 if kind is quicker else 2.0
             rounds[kind] += 1
@@ -100,13 +100,13 @@ def test_the_quicker_way_is_used(quicker: type, monkeypatch: pytest.MonkeyPatch)
 
         monkeypatch.setattr(kind, "round", round_)
 
-    counting(Front)
+    counting(Frontier)
     counting(Whole)
-    monkeypatch.setattr(peel.time, "thread_time", lambda: clock)
+    monkeypatch.setattr(rounds.time, "thread_time", lambda: clock)
     set_all(monkeypatch, MANY=2000, TRIAL=4, MOST_TRIED=8)
     x = np.random.default_rng(0).standard_normal((5000, 2))
     groups = list(mdav_groups(x, 5))
-    slower = Whole if quicker is Front else Front
+    slower = Whole if quicker is Frontier else Frontier
     # 5000, 2750 and less than 2000 records: two trials; below 2000 the whole is searched.
     assert rounds[slower] <= (4 if slower is Whole else 8) * 2 + (200 if slower is Whole else 0)
     assert rounds[quicker] > 200
@@ -117,7 +117,7 @@ def test_the_quicker_way_is_used(quicker: type, monkeypatch: pytest.MonkeyPatch)
 def test_many_records_are_grouped_as_by_the_search_of_all(kind: str) -> None:
     x = DRAWS[kind](np.random.default_rng(1), 20_000, 3)
     np.testing.assert_array_equal(
-        list(mdav_groups(x, 5, search=Front)), list(mdav_groups(x, 5, search=Whole))
+        list(mdav_groups(x, 5, search=Frontier)), list(mdav_groups(x, 5, search=Whole))
     )
 
 

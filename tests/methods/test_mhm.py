@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.core.registry import methods
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.path import nearest_point_next, through_groups
+from polars_microagg.kernels.order.tour import nearest_point_next, through_groups
 from polars_microagg.methods.cbfs import cbfs
 from polars_microagg.methods.md import md
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.mhm import mhm
-from polars_microagg.partition import Labels, Matrix
-from polars_microagg.registry import methods
 from tests.methods.plain import Plain, sse
 from tests.methods.test_mdav import DRAWS
 from tests.reference import loss, reference

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.core.partition import Matrix
+from polars_microagg.core.registry import methods
 from polars_microagg.methods.mic1d import mic1d
-from polars_microagg.partition import Matrix
-from polars_microagg.registry import methods
 from tests.methods.test_mdav import DRAWS
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polars_microagg.kernels.forest import cut_trees, forest
+from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.core.registry import methods
+from polars_microagg.methods._forest import cut_trees, forest
 from polars_microagg.methods.mu_approx import mu_approx
-from polars_microagg.partition import Labels, Matrix
-from polars_microagg.registry import methods
 from tests.methods.plain import Plain, labelled
 from tests.methods.test_mdav import DRAWS
 

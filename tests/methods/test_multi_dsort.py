@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.core.registry import methods
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.multi_dsort import multi_dsort
-from polars_microagg.partition import Labels, Matrix
-from polars_microagg.registry import methods
 from tests.methods.plain import Plain, labelled
 from tests.methods.test_mdav import DRAWS
 from tests.papers import source

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polars_microagg.kernels.project import first_component, sugeno_integral, sum_of_z
+from polars_microagg.core.partition import Matrix, Vector
+from polars_microagg.core.registry import methods
+from polars_microagg.kernels.order.projection import first_component, sugeno_integral, sum_of_z
 from polars_microagg.methods.pcp import pcp
 from polars_microagg.methods.sugeno import sugeno
 from polars_microagg.methods.zscores import zscores
-from polars_microagg.partition import Matrix, Vector
-from polars_microagg.registry import methods
 from tests.methods.plain import sse
 from tests.methods.test_mdav import DRAWS
 from tests.reference import loss, reference

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from polars_microagg.core.partition import Labels, Partition
+from polars_microagg.core.registry import methods
 from polars_microagg.methods.individual_ranking import individual_ranking
 from polars_microagg.methods.univariate import univariate
-from polars_microagg.partition import Labels, Partition
-from polars_microagg.registry import methods
 from tests.reference import loss, reference, reference_frame
 
 

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.kernels.lanes import Lanes
-from polars_microagg.kernels.ordered import cut
+from polars_microagg.core.partition import Labels
+from polars_microagg.kernels.order.dynamic_programme import Lanes
+from polars_microagg.kernels.order.runs import cut
 from polars_microagg.methods.univariate import univariate
-from polars_microagg.partition import Labels
 from tests.methods.test_univariate import all_groupings
 
 COSTS = ("sse", "sae", "maxdist")

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.kernels.lockstep import mdav_of_each
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.kernels.mdav.many_strata import mdav_of_each
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.methods.k_ward import k_ward
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.mu_approx import mu_approx
 from polars_microagg.methods.multi_dsort import multi_dsort
-from polars_microagg.partition import Labels, Matrix, Partition
 from tests.methods import test_k_ward, test_mu_approx, test_multi_dsort
 from tests.methods.test_distance_methods import PAIRS
 from tests.methods.test_mdav import PlainMdav

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polars_microagg import registry
+from polars_microagg.core import registry
 from polars_microagg.metrics.components import (
     delta_corr,
     delta_corr_sd,

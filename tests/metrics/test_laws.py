@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
-from polars_microagg import registry
-from polars_microagg.evaluate import evaluate
-from polars_microagg.kernels import centroid_tree, linkage
-from polars_microagg.kernels.agreement import fit, pattern_counts
-from polars_microagg.kernels.distinct import class_sizes, codes, distinct, prefixes
-from polars_microagg.kernels.linkage import attributes, expected_hits, subset_hits
+from polars_microagg.core import registry
+from polars_microagg.core.evaluate import evaluate
+from polars_microagg.kernels.equal_records import class_sizes, codes, distinct, prefixes
+from polars_microagg.kernels.risk import centroid_tree, record_linkage
+from polars_microagg.kernels.risk.agreement_patterns import fit, pattern_counts
+from polars_microagg.kernels.risk.record_linkage import attributes, expected_hits, subset_hits
 from polars_microagg.metrics.interval import interval_disclosure
 from polars_microagg.metrics.linkage import dld, pld
 from tests.metrics.worked import sorted_means
@@ -175,7 +175,7 @@ def test_sets_of_attributes_share_their_distances_with_the_same_result(rng):
     for optimistic in (False, True):
         shared = subset_hits(known, subsets, optimistic=optimistic)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(linkage, "SHARED", -1)
+            patch.setattr(record_linkage, "SHARED", -1)
             alone = subset_hits(known, subsets, optimistic=optimistic)
         assert shared == pytest.approx(alone)
         assert 100 * shared[0] == pytest.approx(
@@ -253,7 +253,7 @@ def test_evidence_of_agreement():
     assert pld(x, y, agreement="exact") > 85
     # Blocks of pairs do not matter.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("polars_microagg.kernels.agreement.PAIRS", 700)
+        patch.setattr("polars_microagg.kernels.risk.agreement_patterns.PAIRS", 700)
         assert pattern_counts(x, y, np.ones(len(y)), 0.0).tolist() == counts.tolist()
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import polars_microagg as mg
 from polars_microagg.metrics.optimum import above_optimum
-from tests.kernels.test_exchange import optimum, sse
+from tests.kernels.local.test_moves_and_swaps import optimum, sse
 
 
 def released(x, labels):

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from polars_microagg.report import report_html
-from polars_microagg.report.picture import svg
+from polars_microagg.report.svg import svg
 from tests.report.release import Page, outside
 
 pytest.importorskip("altair", reason="needs altair: pip install '.[test]'")

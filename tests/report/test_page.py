@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.frames.bins import histogram
+from polars_microagg.charts.histograms import histogram
 from polars_microagg.report import report_html
 from tests.report.release import COLUMNS, Page, compared, leaks, outside, tables
 

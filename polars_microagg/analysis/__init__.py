@@ -1,0 +1,1 @@
+"""Questions about tables: how anonymous, how much lost, how risky, which method."""

@@ -1,0 +1,315 @@
+"""Measures of one table: methods, verify and anonymity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.analysis.confidential import distinct_values, farthest
+from polars_microagg.core import registry
+from polars_microagg.core.options import group_size
+from polars_microagg.errors import InvalidParameterError, NotAnonymousError
+from polars_microagg.frames.safe_collect import collected, schema_of
+from polars_microagg.frames.selection import (
+    Columns,
+    Names,
+    as_frame,
+    blocks_of,
+    by_name,
+    names_of,
+    resolve,
+)
+
+__all__ = [
+    "anonymity",
+    "classes",
+    "emptied",
+    "fewest_records",
+    "keys_of",
+    "methods",
+    "selected",
+    "verify",
+]
+
+SIZES = {
+    "size_q25": pl.col("size").quantile(0.25, "linear"),
+    "size_median": pl.col("size").quantile(0.5, "linear"),
+    "size_q75": pl.col("size").quantile(0.75, "linear"),
+    "size_max": pl.col("size").max().cast(pl.Int64),
+}
+PIECE = 1 << 16
+"""Records that are counted in one go."""
+
+HISTOGRAM = pl.List(pl.Struct({"size": pl.Int64, "classes": pl.Int64}))
+
+
+def methods() -> pl.DataFrame:
+    """List the registered methods.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a method: its name, what k counts (`unit`: records or values), the group
+        sizes that come out, how its time grows with the number n of records (`cost`), the most
+        records it takes at a time (`limit`, null if any number), the numbers of the papers, and
+        a summary.
+
+    Examples
+    --------
+    >>> methods().filter(name="mdav").select("name", "unit", "sizes").row(0)
+    ('mdav', 'record', 'k..2k-1')
+    """
+    rows = [
+        {
+            "name": entry.name,
+            "unit": entry.unit,
+            "sizes": entry.sizes,
+            "cost": entry.cost,
+            "limit": entry.limit,
+            "paper": entry.paper,
+            "summary": entry.summary,
+        }
+        for entry in registry.methods().values()
+    ]
+    columns = ["name", "unit", "sizes", "cost", "limit", "paper", "summary"]
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String) | {"limit": pl.Int64})
+
+
+def selected(frame: pl.DataFrame | pl.LazyFrame, columns: object) -> list[list[str]]:
+    """Names of each block of columns."""
+    schema = schema_of(frame)
+    blocks = [[n for item in block for n in resolve(item, schema)] for block in blocks_of(columns)]
+    if not all(blocks):
+        raise InvalidParameterError.no_columns()
+    return blocks
+
+
+def keys_of(frame: pl.DataFrame | pl.LazyFrame, what: str, names: object) -> tuple[str, ...]:
+    """Check a parameter that names columns of a table."""
+    listed, schema = names_of(what, names), schema_of(frame)
+    for name in listed:
+        if name not in schema:
+            raise InvalidParameterError.unknown_column(what, name, schema)
+    return listed
+
+
+def classes(
+    frame: pl.DataFrame | pl.LazyFrame, names: Sequence[str], strata: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Sizes of the classes of records that a reader cannot tell apart; null is a value."""
+    keys, schema = list(dict.fromkeys([*names, *strata])), schema_of(frame)
+    # Polars counts -0.0 and 0.0 as one, and a reader sees two.
+    minus = [(by_name(n) == 0) & (1 / by_name(n) < 0) for n in keys if schema[n].is_float()]
+    by = [part.alias(str(i)) for i, part in enumerate([*map(by_name, keys), *minus])]
+    numbered = frame.lazy().select(by)
+    sizes = numbered.group_by(str(i) for i in range(len(by))).agg(pl.len().alias("size"))
+    return collected(sizes.select("size"))
+
+
+def emptied(frame: pl.DataFrame, names: Sequence[str], strata: Sequence[str] = ()) -> int:
+    """Count the records without any value in these columns."""
+    blank = pl.all_horizontal(by_name(name).is_null() for name in (*names, *strata))
+    return int(frame.select(blank.sum()).item())
+
+
+def fewest_records(names: Sequence[str], *tables: pl.DataFrame) -> int:
+    """Count the records that any two of these columns have in common, where they are fewest.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns.
+    *tables : polars.DataFrame
+        A record counts for a column with a value of it in each table.
+
+    Returns
+    -------
+    int
+        The records behind the least of the measures of one column or of two.
+
+    Examples
+    --------
+    >>> fewest_records(["a", "b"], pl.DataFrame({"a": [1, None, 3], "b": [4, 5, 6]}))
+    2
+    """
+    there = [
+        np.logical_and.reduce(
+            [t.get_column(name).alias("0").is_not_null().to_numpy() for t in tables]
+        )
+        for name in names
+    ]
+    fewest = min(int(column.sum()) for column in there)
+    gaps = [column for column in there if not column.all()]
+    if len(gaps) > 1:
+        table, both = np.column_stack(gaps), np.zeros((len(gaps), len(gaps)))
+        for start in range(0, len(table), PIECE):
+            piece = table[start : start + PIECE].astype(np.float32)
+            both += piece.T @ piece
+        fewest = min(fewest, int(both.min()))
+    return fewest
+
+
+def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> None:
+    """Check that at least k records share each record, and raise if not.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame or polars.LazyFrame
+        A masked table; a LazyFrame is collected.
+    columns : str, selector, list, or list of lists
+        The columns that were masked; each block of a list of lists is checked on its own.
+    k : int
+        Smallest class allowed, at least 2.
+    strata : str or list of str, optional
+        Columns that were kept as strata: classes are counted within each.
+
+    Raises
+    ------
+    NotAnonymousError
+        Some class is smaller than k.
+
+    Notes
+    -----
+    Null is a value like any other: records that were emptied, whose masked columns and strata are
+    all null, are a class, which has to have k records as well. 0.0 and -0.0 are two values, since a
+    reader can tell them apart; every NaN is the same one.
+
+    Examples
+    --------
+    >>> verify(pl.DataFrame({"age": [30, 30, 41]}), ["age"], k=2)
+    Traceback (most recent call last):
+        ...
+    polars_microagg.errors.NotAnonymousError: The table is not 2-anonymous on 'age': ...
+    """
+    k = group_size(k)
+    frame = as_frame(frame)
+    keys = keys_of(frame, "strata", strata)
+    for names in selected(frame, columns):
+        sizes = classes(frame, names, keys)["size"]
+        small = sizes.filter(sizes < k)
+        if len(small):
+            smallest = int(small.min())  # type: ignore[arg-type]
+            counts = len(small), int(small.sum()), smallest
+            raise NotAnonymousError.of(names, k, counts, keys)
+
+
+def anonymity(
+    frame: Any,
+    columns: Columns,
+    *,
+    strata: Names = None,
+    k: int | None = None,
+    confidential: Names = None,
+) -> pl.DataFrame:
+    """Count the classes of equal records, and what they tell about confidential columns.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame or polars.LazyFrame
+        A table; a LazyFrame is collected.
+    columns : str, selector, list, or list of lists
+        What an intruder is thought to know; each block of a list of lists is counted on its own.
+    strata : str or list of str, optional
+        More such columns: classes are counted within each stratum.
+    k : int, optional
+        Adds the sizes of the classes and the records in classes of fewer than k.
+    confidential : str or list of str, optional
+        Columns that an intruder wants to learn: adds the sizes of the classes, `l_diversity` and
+        `t_closeness`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row: records, classes, k_min (the smallest class), k_prime (records divided by
+        classes), uniques (records alone in their class). Null counts as a value. With `k` or
+        `confidential` also size_q25, size_median, size_q75, size_max (of the classes, linear
+        between ranks) and histogram (a list of sizes and the number of classes of each); then
+        at_risk with `k`; and l_diversity and t_closeness with `confidential`, of several columns
+        the worst. Of several blocks one row each, that begins with the `columns` of the block.
+
+    Notes
+    -----
+    l_diversity is the least number of distinct confidential values in a class (Machanavajjhala et
+    al., 2007). A null is not counted, as it hides nobody among those whose values can be read; a
+    class of nulls has 1. t_closeness is the greatest earth mover's distance, from 0 to 1, between the values
+    of a class and those of all records (Li, Li and Venkatasubramanian, 2007): of numbers, decimals,
+    dates and times by their order, of other types with all values equally far apart. Null is a
+    value there, since a class may also tell that nothing is known of its records; it comes before
+    all others in order.
+
+    Examples
+    --------
+    >>> anonymity(pl.DataFrame({"age": [30, 30, 41]}), ["age"]).row(0)
+    (3, 2, 1, 1.5, 1)
+    >>> sick = pl.DataFrame({"age": [30, 30, 41, 41], "sick": ["no", "yes", "no", "no"]})
+    >>> anonymity(sick, "age", confidential="sick").select("l_diversity", "t_closeness").row(0)
+    (1, 0.25)
+    """
+    frame = as_frame(frame)
+    blocks = selected(frame, columns)
+    divided = keys_of(frame, "strata", strata)
+    hidden = keys_of(frame, "confidential", confidential)
+    if k is not None:
+        k = group_size(k)
+    rows = [_counted(frame, names, divided, k, hidden) for names in blocks]
+    if len(rows) == 1:
+        return rows[0]
+    return pl.concat(rows).insert_column(0, pl.Series("columns", blocks))
+
+
+def _counted(
+    frame: pl.DataFrame | pl.LazyFrame,
+    names: Sequence[str],
+    divided: Sequence[str],
+    k: int | None,
+    hidden: Sequence[str],
+) -> pl.DataFrame:
+    """Count the classes on one block of columns."""
+    sizes = classes(frame, names, divided)
+    size = pl.col("size")
+    row = [
+        sizes.select(
+            records=size.sum().cast(pl.Int64),
+            classes=pl.len().cast(pl.Int64),
+            k_min=size.min().cast(pl.Int64),
+            k_prime=size.sum() / pl.when(pl.len() > 0).then(pl.len()),
+            uniques=(size == 1).sum().cast(pl.Int64),
+        )
+    ]
+    if k is not None or hidden:
+        row += [sizes.select(**SIZES), _histogram(sizes)]
+    if k is not None:
+        row.append(sizes.select(at_risk=size.filter(size < k).sum().cast(pl.Int64)))
+    if hidden:
+        row.append(_learned(frame, list(dict.fromkeys([*names, *divided])), hidden))
+    return pl.concat(row, how="horizontal")
+
+
+def _histogram(sizes: pl.DataFrame) -> pl.DataFrame:
+    counted = sizes.group_by("size").len("classes").sort("size").cast(pl.Int64)
+    return pl.DataFrame([pl.Series("histogram", [counted.to_struct()], dtype=HISTOGRAM)])
+
+
+def _learned(
+    frame: pl.DataFrame | pl.LazyFrame, keys: Sequence[str], hidden: Sequence[str]
+) -> pl.DataFrame:
+    """What is learned of some columns from others, at worst."""
+    columns = [by_name(name).alias(f"c{i}") for i, name in enumerate(hidden)]
+    numbered = [by_name(name).alias(str(i)) for i, name in enumerate(keys)]
+    table = collected(frame.lazy().select(*numbered, *columns))
+    # Classes are numbered from 0 by the first row of each.
+    first = table.with_row_index("row").select(
+        pl.col("row").min().over(str(i) for i in range(len(keys)))
+    )
+    of = (first.to_series().rank("dense").cast(pl.Int64) - 1).rename("class")
+    values = [table[f"c{i}"] for i in range(len(hidden))]
+    kinds = [kinds for value in values if (kinds := distinct_values(of, value)) is not None]
+    distances = [far for value in values if (far := farthest(of, value)) is not None]
+    worst = {
+        "l_diversity": [min(kinds, default=None)],
+        "t_closeness": [max(distances, default=None)],
+    }
+    return pl.DataFrame(worst, schema={"l_diversity": pl.Int64, "t_closeness": pl.Float64})

@@ -1,0 +1,344 @@
+"""Measures of a table before and after: assess and the single metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.analysis.anonymity import classes, keys_of, selected
+from polars_microagg.analysis.attacker import Attack, Known, attacker
+from polars_microagg.core import registry
+from polars_microagg.core.evaluate import evaluate, inputs
+from polars_microagg.core.options import check_option
+from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
+from polars_microagg.frames.columns import can_mask, refuse, require, type_name, values
+from polars_microagg.frames.safe_collect import collected
+from polars_microagg.frames.selection import Columns, Names, as_frame, by_name, names_of
+from polars_microagg.kernels.equal_records import class_sizes
+
+__all__ = ["assess", "matched", "matrices", "measure"]
+
+
+def matched(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
+    """Bring the masked rows into the order of the original ones."""
+    if not key:
+        if original.height != masked.height:
+            raise InvalidDataError.rows(original.height, masked.height)
+        return masked
+    _refuse_types(original, masked, key)
+    for frame, what in ((original, "original"), (masked, "masked")):
+        repeated = frame.height - frame.select(by_name(name) for name in key).n_unique()
+        if repeated:
+            raise InvalidDataError.key(key, f"{repeated} row(s) of {what} repeat a key")
+    matched = original.select(by_name(name) for name in key).join(
+        masked,
+        on=[by_name(name) for name in key],
+        how="inner",
+        maintain_order="left",
+        nulls_equal=True,
+    )
+    if not matched.height == original.height == masked.height:
+        counts = f"{matched.height} of {original.height} and {masked.height} rows match"
+        raise InvalidDataError.key(key, counts)
+    return matched
+
+
+def _refuse_types(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) -> None:
+    """Refuse keys whose types cannot be compared."""
+    for name in key:
+        tables = [table.clear().select(by_name(name)) for table in (original, masked)]
+        try:
+            tables[0].join(tables[1], on=by_name(name)).n_unique()
+        except pl.exceptions.PolarsError:
+            kinds = " and ".join(str(table.schema[name]) for table in tables)
+            found = f"{name!r} is of type {kinds}, which cannot be compared"
+            raise InvalidDataError.key(key, found) from None
+
+
+def _shared(
+    original: pl.DataFrame, masked: pl.DataFrame, columns: object, key: tuple[str, ...]
+) -> list[str]:
+    """Columns to measure: those named, or all that both tables have and that can be masked."""
+    if columns is None:
+        can = [n for n, d in original.schema.items() if can_mask(d) and n in masked.schema]
+        names = [name for name in can if name not in key]
+    else:
+        names = [name for block in selected(original, columns) for name in block]
+    for name in names:
+        if name not in masked.schema:
+            raise InvalidParameterError.unknown_column("columns", name, masked.schema)
+        refuse(name, original.schema[name])
+        refuse(name, masked.schema[name])
+    if not names:
+        raise InvalidParameterError.no_columns()
+    return names
+
+
+def matrices(
+    original: pl.DataFrame, masked: pl.DataFrame, names: list[str]
+) -> tuple[Matrix, Matrix]:
+    """Bring both tables into matrices in the same units.
+
+    Parameters
+    ----------
+    original, masked : polars.DataFrame
+        The table before and after, in the same order.
+    names : list of str
+        Columns, of types that can be masked.
+
+    Returns
+    -------
+    tuple of array of shape (n, p)
+        Both, NaN where null.
+
+    Examples
+    --------
+    >>> before, after = matrices(pl.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1.5, 1.5]}), ["a"])
+    >>> before.tolist(), after.tolist()
+    ([[1.0], [2.0]], [[1.5], [1.5]])
+    """
+    x, y = (np.empty((original.height, len(names)), order="F") for _ in range(2))
+    for j, name in enumerate(names):
+        # Methods of a Series look it up by its name, where "^a$" would be a pattern.
+        before, after = (table[name].alias("0") for table in (original, masked))
+        for column in (before, after):
+            require(column, name, "keep")
+        x[:, j], y[:, j] = values(before, after)
+    return x, y
+
+
+class _Pair:
+    """Two tables with their rows matched, and what metrics take of them."""
+
+    def __init__(
+        self, original: pl.DataFrame, masked: pl.DataFrame, names: list[str], known: Attack
+    ) -> None:
+        self._before, self._after = original, masked
+        self._names, (self._known, self.subsets) = names, known
+
+    def given(self, name: str) -> Any:
+        """One input of a metric."""
+        return getattr(self, name)
+
+    @cached_property
+    def _matrices(self) -> tuple[Matrix, Matrix]:
+        return matrices(self._before, self._after, self._names)
+
+    @property
+    def original(self) -> Matrix:
+        """The matrix before."""
+        return self._matrices[0]
+
+    @property
+    def masked(self) -> Matrix:
+        """The matrix after."""
+        return self._matrices[1]
+
+    @cached_property
+    def unmeasurable(self) -> str | None:
+        """First column that an intruder knows and that has no distances."""
+        tables = self._before.schema, self._after.schema
+        for name in self._known:
+            if not all(name in schema and can_mask(schema[name]) for schema in tables):
+                return name
+        return None
+
+    @cached_property
+    def known(self) -> tuple[Matrix, Matrix]:
+        """Both matrices of what an intruder knows, which has distances."""
+        if self._known == self._names:
+            return self._matrices
+        return matrices(self._before, self._after, self._known)
+
+    @cached_property
+    def classes(self) -> list[Labels]:
+        """Sizes of the classes of equal masked records, one array a set of known columns."""
+        if len(self.subsets) == 1:
+            names = [self._known[i] for i in self.subsets[0]]
+            return [classes(self._after, names)["size"].to_numpy()]
+        plain = self._after.select(by_name(n).alias(str(i)) for i, n in enumerate(self._known))
+        columns = plain.columns
+        distinct = plain.group_by(columns).len("size").with_row_index("row")
+        # Equal values have the same number: the first row that has them.
+        numbered = distinct.select(pl.col("row").min().over(name).alias(name) for name in columns)
+        coded = numbered.to_numpy().astype(np.int64)
+        return class_sizes(coded, distinct["size"].to_numpy(), self.subsets)
+
+
+def assess(
+    original: Any,
+    masked: Any,
+    columns: Columns | None = None,
+    *,
+    metrics: str | Sequence[str] | None = None,
+    known: Known = None,
+    known_sample: int | None = None,
+    by: Names = None,
+    key: Names = None,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Measure the loss and the risk of a release.
+
+    Parameters
+    ----------
+    original, masked : polars.DataFrame or polars.LazyFrame
+        The table before and after; LazyFrames are collected.
+    columns : str, selector or list, optional
+        Columns to measure; all numeric and temporal ones that both tables have by default.
+    metrics : str or list of str, optional
+        Names of metrics; by default those of the papers, see Notes.
+    known : str, int or list, optional
+        What an intruder knows, for `dld`, `pld`, `dr`, `score`, `k_min` and `k_prime`: a list of
+        columns; "all" of `columns` (the default); a whole number m, for all sets of m columns;
+        "subsets", for all sets; or a list of lists of columns. A metric is then the average over
+        the sets, `k_min` the least.
+    known_sample : int, optional
+        How many of the sets to draw at random without repetition; all by default.
+    by : str or list of str, optional
+        Columns of `original` whose values divide the rows: one row of the result for each.
+    key : str or list of str, optional
+        Columns that identify a row; rows are matched by position by default.
+    seed : int, default 0
+        Seed of `known_sample`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row, or one for each value of `by` in order of appearance; one column a metric. Null
+        where a metric is not defined: for `pld` above 20,000 records, or where no column varies.
+
+    Raises
+    ------
+    InvalidDataError
+        The rows cannot be matched, or an intruder knows a column without distances, such as one of
+        strings, and a metric is not among `k_min` and `k_prime`, which only count.
+
+    Notes
+    -----
+    By default: sse sst loss il1 il2 il3 il4 il5 il dld pld interval_disclosure dr score k_min
+    k_prime mean_sd delta_r delta_w fpc_share delta_corr delta_corr_sd. The others have to be asked
+    for. Each is also a function of its own, with options and with its conventions in its help.
+
+    Examples
+    --------
+    >>> before = pl.DataFrame({"age": [30, 32, 41, 43]})
+    >>> after = pl.DataFrame({"age": [31, 31, 42, 42]})
+    >>> assess(before, after, metrics=["loss", "dld", "k_min"])
+    shape: (1, 3)
+    ┌──────┬──────┬───────┐
+    │ loss ┆ dld  ┆ k_min │
+    │ ---  ┆ ---  ┆ ---   │
+    │ f64  ┆ f64  ┆ i64   │
+    ╞══════╪══════╪═══════╡
+    │ 3.2  ┆ 50.0 ┆ 2     │
+    └──────┴──────┴───────┘
+    """
+    entries = _entries(metrics)
+    before = collected(as_frame(original), "original")
+    after = collected(as_frame(masked), "masked")
+    keys, parts = keys_of(before, "key", key), keys_of(before, "by", by)
+    names = _shared(before, after, columns, (*keys, *parts))
+    what = attacker(known, known_sample, seed, names, after)
+    after = matched(before, after, keys_of(after, "key", key))
+    if clash := {entry.name for entry in entries} & set(parts):
+        raise InvalidParameterError.kind("by", sorted(clash), "no name of a metric")
+    rows = []
+    divided, pieces = _parts(before, after, parts)
+    for x, y in pieces:
+        pair, found = _Pair(x, y, names, what), dict[str, Any]()
+        for entry in entries:
+            _require_known(entry, {}, pair)
+        rows.append({e.name: evaluate(e, pair.given, found) for e in entries})
+    schema = {e.name: pl.Int64() if e.whole else pl.Float64() for e in entries}
+    result = pl.DataFrame(rows, schema=schema)
+    return pl.concat([divided, result], how="horizontal") if parts else result
+
+
+def _parts(
+    before: pl.DataFrame, after: pl.DataFrame, by: tuple[str, ...]
+) -> tuple[pl.DataFrame, list[tuple[pl.DataFrame, pl.DataFrame]]]:
+    """Values of some columns, and the rows of both tables for each."""
+    if not by:
+        return before.clear(), [(before, after)]
+    numbered = before.select(by_name(n).alias(str(i)) for i, n in enumerate(by))
+    keys = numbered.columns
+    rows = numbered.with_row_index("row").group_by(keys, maintain_order=True).agg("row")
+    divided = rows.select(pl.col(str(i)).alias(name) for i, name in enumerate(by))
+    return divided, [(before[part], after[part]) for part in rows["row"]]
+
+
+def _require_known(entry: registry.Metric, options: Mapping[str, Any], pair: _Pair) -> None:
+    """Refuse a measure of linkage that is asked for where a known column has no distances."""
+    name = pair.unmeasurable
+    if name is not None and "subsets" in inputs(entry, options):
+        for table in (pair._before, pair._after):
+            if name not in table.schema:
+                raise InvalidParameterError.unknown_column("known", name, table.schema)
+            if not can_mask(table.schema[name]):
+                raise NotNumericError.known(name, type_name(table.schema[name]))
+
+
+def _entries(metrics: object) -> list[registry.Metric]:
+    known = registry.metrics()
+    listed = tuple(registry.assessed()) if metrics is None else names_of("metrics", metrics)
+    if not listed:
+        raise InvalidParameterError.kind("metrics", metrics, "at least one name of a metric")
+    for name in listed:
+        if name not in known:
+            raise InvalidParameterError.choice("metrics", name, known)
+    return [known[name] for name in listed]
+
+
+def measure(
+    name: str,
+    original: Any,
+    masked: Any,
+    columns: Columns | None,
+    shared: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> float | int | None:
+    """One metric as a number.
+
+    Parameters
+    ----------
+    name : str
+        Name of the metric.
+    original, masked, columns
+        As for `assess`.
+    shared : mapping
+        `known`, `known_sample`, `key` and `seed`, as for `assess`.
+    options : mapping
+        Options of the metric.
+
+    Returns
+    -------
+    float, int or None
+        The value.
+
+    Examples
+    --------
+    >>> before, after = pl.DataFrame({"a": [1, 2, 9]}), pl.DataFrame({"a": [1.5, 1.5, 9.0]})
+    >>> measure("dld", before, after, None, {}, {"optimistic": True})
+    100.0
+    """
+    entry = registry.metrics()[name]
+    for option, value in options.items():
+        if option not in entry.options:
+            listed = [*entry.options, "known", "known_sample", "key", "seed"]
+            raise InvalidParameterError.option(name, option, listed)
+        check_option(entry.options[option], value)
+    before = collected(as_frame(original), "original")
+    after = collected(as_frame(masked), "masked")
+    key = shared.get("key")
+    names = _shared(before, after, columns, keys_of(before, "key", key))
+    sample, seed = shared.get("known_sample"), shared.get("seed", 0)
+    what = attacker(shared.get("known"), sample, seed, names, after)
+    after = matched(before, after, keys_of(after, "key", key))
+    pair = _Pair(before, after, names, what)
+    _require_known(entry, options, pair)
+    return evaluate(entry, pair.given, {}, options)

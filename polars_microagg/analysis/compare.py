@@ -1,0 +1,178 @@
+"""Methods side by side: what each loses and what it risks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.analysis.anonymity import classes, keys_of, selected
+from polars_microagg.analysis.assess import assess
+from polars_microagg.analysis.attacker import Known
+from polars_microagg.analysis.time_budget import TimeBudget
+from polars_microagg.core import registry
+from polars_microagg.core.options import group_size
+from polars_microagg.errors import InvalidDataError, InvalidParameterError, UnknownMethodError
+from polars_microagg.frames.mask import MaskRequest, mask_frame, mask_table
+from polars_microagg.frames.safe_collect import collected
+from polars_microagg.frames.selection import Columns, Names, as_frame, names_of
+
+__all__ = ["TYPES", "compare"]
+
+MEASURES = ("loss", "il", "dld", "pld", "interval_disclosure", "dr", "score", "k_prime", "k_min")
+TYPES = {
+    "method": pl.String(),
+    "k": pl.Int64(),
+    **dict.fromkeys(MEASURES, pl.Float64()),
+    "k_min": pl.Int64(),
+    "suppressed": pl.Float64(),
+    "seconds": pl.Float64(),
+    "pareto": pl.Boolean(),
+    "note": pl.String(),
+}
+"""Columns of the table."""
+
+
+def compare(
+    frame: Any,
+    columns: Columns,
+    *,
+    methods: str | Sequence[str] | None = None,
+    ks: int | Sequence[int] = (3, 5, 10),
+    strata: Names = None,
+    known: Known = None,
+    known_sample: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> pl.DataFrame:
+    """Mask a table by several methods and measure what each loses and risks.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame or polars.LazyFrame
+        The table; a LazyFrame is collected.
+    columns : str, selector, list, or list of lists
+        What to mask and measure.
+    methods : str or list of str, optional
+        Names of methods; by default all that group records.
+    ks : int or list of int, default (3, 5, 10)
+        Smallest group sizes.
+    strata : str or list of str, optional
+        Columns whose values keep records apart.
+    known, known_sample
+        What an intruder knows, as for `assess`.
+    seconds : float, optional
+        How long it may take in all: MDAV and the method of this library go first, then the quickest,
+        and none is begun that is expected to take longer than what is left, to go by its time for
+        up to a thousand of the records.
+    seed : int, default 0
+        Seed of methods that draw at random, and of `known_sample`.
+    **options : Any
+        Options that all methods share, as for `mask`: scale, nulls and so on.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a k and method, in the order given: method, k, loss, il, dld, pld,
+        interval_disclosure, dr, score, k_prime, k_min (the smallest class that came out, below k
+        where values or blocks are masked), suppressed (per cent of the records that were emptied or
+        dropped, as `small_strata` says; the measures are of the others), seconds (of masking, on
+        the clock), pareto (whether no other row has both `loss` and `dr` at most as high and one
+        of them lower) and
+        note. Where a method cannot run, for too many records, an option it does not have or want
+        of time, its note says why and all numbers are null; elsewhere the note is null.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidDataError
+        No method can run: what keeps the first from it, or how many seconds would do.
+
+    Examples
+    --------
+    >>> people = pl.DataFrame({"age": [23, 25, 31, 47, 52, 58], "pay": [21, 24, 30, 52, 61, 55]})
+    >>> table = compare(people, ["age", "pay"], methods=["mdav", "fixed_size"], ks=3)
+    >>> table.select("method", "k", "k_prime", "note").rows()
+    [('mdav', 3, 3.0, None), ('fixed_size', 3, 3.0, None)]
+    """
+    if seconds is not None:
+        if not isinstance(seconds, Real) or isinstance(seconds, bool) or not seconds > 0:
+            raise InvalidParameterError.kind("seconds", seconds, "a number above 0")
+        seconds = min(seconds, 1e9)
+    frame = collected(as_frame(frame))
+    names = [name for block in selected(frame, columns) for name in block]
+    listed = _methods(methods)
+    asked = ks if isinstance(ks, Iterable) and not isinstance(ks, str) else [ks]
+    sizes = list(dict.fromkeys(group_size(k) for k in asked))
+    if not sizes:
+        raise InvalidParameterError.kind("ks", ks, "at least one smallest group size, as in (3, 5)")
+    shared = dict(options) | {"strata": strata, "seed": seed}
+    known_by: dict[str, Any] = {"known": known, "known_sample": known_sample, "seed": seed}
+
+    def measured(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Any]:
+        return assess(before, after, names, metrics=MEASURES, **known_by).row(0, named=True)
+
+    # What is wrong with the measures is found before anything is masked.
+    measured(frame.clear(), frame.clear())
+    divided = keys_of(frame, "strata", strata)
+    counts = classes(frame, divided)["size"].to_list() if divided else [frame.height]
+    whole = shared | {"strata": None}
+    budget = TimeBudget(
+        seconds, frame, counts, lambda some, m: mask_frame(some, m, columns, min(sizes), whole)
+    )
+    cells = [(method, k) for k in sizes for method in listed]
+    rows, failed, last = dict[tuple[str, int], dict[str, Any]](), list[Exception](), 0.0
+    turns = budget.order(listed)
+    for method, k in sorted(cells, key=lambda cell: turns.index(cell[0])):
+        rows[method, k] = row = dict.fromkeys(TYPES) | {"method": method, "k": k}
+        row["note"] = budget.refusal(method, last)
+        if row["note"]:
+            continue
+        begun = time.perf_counter()
+        try:
+            masked, gone = mask_table(frame, MaskRequest.of(method, columns, k, shared))
+        except (InvalidParameterError, InvalidDataError) as error:
+            row["note"] = str(error)
+            failed.append(error)
+            continue
+        row["seconds"] = spent = time.perf_counter() - begun
+        budget.took(method, spent)
+        row |= measured(frame if frame.height == masked.height else frame.filter(~gone), masked)
+        row["suppressed"] = 100.0 * int(gone.sum()) / max(frame.height, 1)
+        last = time.perf_counter() - begun - spent
+    if not any(row["seconds"] for row in rows.values()):
+        if failed:
+            raise failed[0]
+        need = f"at least {budget.enough(listed)}, in which one method can be expected to be done"
+        raise InvalidParameterError.kind("seconds", seconds, need)
+    ordered = [rows[cell] for cell in cells]
+    return pl.DataFrame(ordered, schema=TYPES).with_columns(pareto=_pareto(ordered))
+
+
+def _methods(methods: object) -> list[str]:
+    known = registry.methods()
+    listed = names_of("methods", methods)
+    for name in listed:
+        if name not in known:
+            raise UnknownMethodError.of(name, known)
+    if methods is not None and not listed:
+        raise InvalidParameterError.kind("methods", methods, "at least one name of a method")
+    return list(listed) or [
+        name for name, m in known.items() if m.unit == "record" and not m.columnwise
+    ]
+
+
+def _pareto(rows: Sequence[Mapping[str, Any]]) -> pl.Series:
+    """Tell for each row whether no other is better in loss or risk and worse in neither."""
+    points = [(row["loss"], row["dr"]) for row in rows]
+    there = [point for point in points if None not in point]
+    best = [
+        None
+        if None in point
+        else not any(a <= point[0] and b <= point[1] and (a, b) != point for a, b in there)
+        for point in points
+    ]
+    return pl.Series("pareto", best, dtype=pl.Boolean)

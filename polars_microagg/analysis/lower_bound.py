@@ -1,0 +1,104 @@
+"""How little any grouping can lose: a proven floor of `loss`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polars_microagg.analysis.anonymity import selected
+from polars_microagg.core import registry
+from polars_microagg.core.options import group_size
+from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
+from polars_microagg.frames.columns import refuse, require, values
+from polars_microagg.frames.safe_collect import collected
+from polars_microagg.frames.selection import Columns, as_frame, by_name
+from polars_microagg.kernels.local.local_search import refined, squares_within
+from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
+from polars_microagg.kernels.scale import standardised
+
+__all__ = ["lower_bound"]
+
+MANY = 100_000
+"""With more records the tighter bound starts from a grouping that takes less time than MDAV."""
+
+STEPS = 200
+"""Steps of the tighter bound for an effort of 1."""
+
+
+def lower_bound(frame: Any, columns: Columns, k: int, *, effort: float = 0.0) -> float:
+    """Find a floor of `loss` that no grouping of at least k records can go under.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame or polars.LazyFrame
+        The table before masking; a LazyFrame is collected.
+    columns : str, selector or list
+        Columns that would be masked together, without nulls.
+    k : int
+        Smallest group size, at least 2.
+    effort : float, default 0
+        How hard to try for a higher floor: 1 is a few seconds for a thousand records. With 0 it
+        is found from the nearest neighbours of each record.
+
+    Returns
+    -------
+    float
+        Percentage, to compare with ``loss``; a release with a loss of L is at most
+        ``100 * (L / floor - 1)`` percent above the least possible one.
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter or a column is wrong.
+    InvalidDataError
+        Nulls, NaN or infinities, or fewer than k records.
+
+    Notes
+    -----
+    The sum of squares of a group of m records is the sum of all its squared distances, over 2m.
+    So each record costs at least those to its k - 1 nearest others over 2k. With `effort` the
+    choices of records are made to agree, by multipliers for pairs of records: i is in the group
+    of j if and only if j is in that of i. It holds for groups made by any method, within strata
+    or not, since strata only leave fewer groupings.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_microagg as mg
+    >>> people = pl.DataFrame({"age": [23, 25, 47, 51]})
+    >>> floor = mg.lower_bound(people, "age", k=2)
+    >>> loss = mg.loss(people, mg.mdav(people, "age", k=2))
+    >>> round(floor, 3), round(loss, 3)
+    (1.575, 1.575)
+    """
+    k = group_size(k)
+    number = isinstance(effort, int | float | np.integer | np.floating)
+    if not number or isinstance(effort, bool) or not 0 <= effort < np.inf:
+        raise InvalidParameterError.kind("effort", effort, "a number at least 0")
+    table = as_frame(frame)
+    blocks = selected(table, columns)
+    if len(blocks) > 1:
+        what, instead = "several blocks of columns", "Ask for the floor of one block at a time."
+        raise InvalidParameterError.cannot("lower_bound", what, instead)
+    names = list(blocks[0])
+    table = collected(table.lazy().select(by_name(name) for name in names))
+    x = np.empty((table.height, len(names)), order="F")
+    for j, name in enumerate(names):
+        # Methods of a Series look it up by its name, where "^a$" would be a pattern.
+        column = table[name].alias("0")
+        refuse(name, column.dtype)
+        require(column, name, "raise")
+        x[:, j] = values(column, column)[0]
+    if len(x) < k:
+        raise TooFewRecordsError.of(len(x), k)
+    x = np.ascontiguousarray(standardised(x, x)[0])
+    if not x.size:
+        return 0.0
+    floor, steps = neighbour_bound(x, k), round(STEPS * effort)
+    if steps:
+        name = "mdav" if len(x) <= MANY else "fixed_size"
+        labels = registry.methods()[name].function(x, k=k).labels
+        found, _ = refined(x, labels, np.array([len(x)]), k)
+        target = float(squares_within(x, found).sum())
+        floor = max(floor, lagrangian_bound(x, k, target, steps))
+    return 100.0 * floor / float(np.square(x).sum())

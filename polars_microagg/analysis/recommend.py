@@ -1,0 +1,155 @@
+"""One line of the table of compare, and why this one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.core.options import group_size
+from polars_microagg.core.requirements import Requirement, read
+from polars_microagg.errors import InvalidDataError, InvalidParameterError
+
+__all__ = ["recommend"]
+
+PER_CENT = {"loss", "il", "dld", "pld", "interval_disclosure", "dr", "suppressed"}
+NEEDED = {"method", "k", "loss"}
+
+
+def recommend(
+    compared: pl.DataFrame, *, require: str | Sequence[str] = "dld<=10", k: int = 2
+) -> pl.DataFrame:
+    """Pick the line of `compare` that loses least and meets a requirement.
+
+    Parameters
+    ----------
+    compared : polars.DataFrame
+        What `compare` returned.
+    require : str or list of str, default "dld<=10"
+        What the release must meet: a measure of the table, one of <= < >= > =, and a number. k is
+        the smallest class that came out (``k_min``), and with = at least that number is meant.
+    k : int, default 2
+        Smallest group size that may be recommended, whatever a smaller one would reach.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row: that of `compared`, with `met` (whether it meets every requirement) and
+        `reason`, a sentence. If no line meets them all, the row is the one that misses them by
+        the least share of the limits, and the reason says so; a bound on k is given up last.
+
+    Raises
+    ------
+    InvalidParameterError
+        A requirement cannot be read, or names what is not in the table.
+    InvalidDataError
+        No line of the table with such a k was measured.
+
+    Notes
+    -----
+    Among equal losses the larger k is taken, then the lower `dr`, then the first line. A measure
+    that is null meets nothing.
+
+    Examples
+    --------
+    >>> compared = pl.DataFrame(
+    ...     {"method": ["mdav", "mdav"], "k": [3, 5], "loss": [9.1, 12.5], "dld": [14.2, 8.8]}
+    ... )
+    >>> recommend(compared)["reason"].item()
+    'Lowest loss with dld <= 10 %: mdav, k=5 (loss 12.5 %, dld 8.8 %). 1 of 2 lines meets this.'
+    >>> recommend(compared, require=["dld<=5", "loss<=15"])["met"].item()
+    False
+    """
+    if not isinstance(compared, pl.DataFrame) or NEEDED.difference(compared.columns):
+        need = "the table that compare returned, with columns method, k and loss"
+        raise InvalidParameterError.kind("compared", type(compared).__name__, need)
+    needs = _needs(require, compared)
+    rows = _measured(compared, group_size(k))
+    good = [row for row in rows if _meets(row, needs)]
+    large = [row for row in rows if _meets(row, [need for need in needs if need.name == "k"])]
+    chosen = (
+        min(good, key=_least) if good else min(large or rows, key=lambda row: _nearest(row, needs))
+    )
+    reason = _reason(chosen, needs, len(good), len(rows)) if good else _missed(chosen, needs, rows)
+    table = pl.DataFrame([chosen], schema=compared.schema)
+    return table.with_columns(met=pl.lit(bool(good)), reason=pl.lit(reason))
+
+
+def _measured(compared: pl.DataFrame, k: int) -> list[dict[str, Any]]:
+    """Lines with numbers, of k and more."""
+    rows = [row for row in compared.to_dicts() if row["loss"] is not None and row["k"] >= k]
+    if not rows:
+        raise InvalidDataError(
+            f"None of the {compared.height} line(s) of compared with a k of at least {k} was "
+            "measured, so none can be recommended. Read their notes, and allow larger ks, other "
+            "methods or more seconds."
+        )
+    return rows
+
+
+def _meets(row: dict[str, Any], needs: list[Requirement]) -> bool:
+    return all(need.met(_found(need, row)) for need in needs)
+
+
+def _needs(require: object, compared: pl.DataFrame) -> list[Requirement]:
+    measures = [name for name, dtype in compared.schema.items() if dtype.is_numeric()]
+    if not (needs := read(require, measures)):
+        need = 'a text such as "dld<=10", or a list with one'
+        raise InvalidParameterError.kind("require", require, need)
+    return needs
+
+
+def _found(need: Requirement, row: dict[str, Any]) -> float | None:
+    """What a line has; of k not what was asked for, but what came out."""
+    value: float | None = row[need.name]
+    return row.get("k_min", value) if need.name == "k" else value
+
+
+def _short(need: Requirement, row: dict[str, Any]) -> float:
+    """How far a line is from meeting a requirement, as a share of the bound."""
+    value = _found(need, row)
+    if value is None:
+        return float("inf")
+    return 0.0 if need.met(value) else abs(value - need.bound) / (abs(need.bound) or 1.0)
+
+
+def _least(row: dict[str, Any]) -> tuple[float, ...]:
+    risk = row.get("dr")
+    return row["loss"], -row["k"], float("inf") if risk is None else risk
+
+
+def _nearest(row: dict[str, Any], needs: list[Requirement]) -> tuple[float, ...]:
+    return sum(_short(need, row) for need in needs), *_least(row)
+
+
+def _written(measure: str, value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:.3g} %" if measure in PER_CENT else f"{value:.6g}"
+
+
+def _asked(needs: list[Requirement]) -> str:
+    return " and ".join(f"{n.name} {n.sign} {_written(n.name, n.bound)}" for n in needs)
+
+
+def _line(row: dict[str, Any], needs: list[Requirement]) -> str:
+    shown = dict.fromkeys(["loss", *(need.name for need in needs)])
+    if "k" in shown and row.get("k_min", row["k"]) != row["k"]:
+        shown |= {"k_min": None}
+    values = ", ".join(f"{name} {_written(name, row[name])}" for name in shown if name != "k")
+    return f"{row['method']}, k={row['k']} ({values})"
+
+
+def _reason(row: dict[str, Any], needs: list[Requirement], good: int, measured: int) -> str:
+    asked = _asked(needs)
+    count = f"{good} of {measured} lines {'meets' if good == 1 else 'meet'} this."
+    return f"Lowest loss with {asked}: {_line(row, needs)}. {count}"
+
+
+def _missed(row: dict[str, Any], needs: list[Requirement], rows: list[dict[str, Any]]) -> str:
+    asked = _asked(needs)
+    return (
+        f"None of {len(rows)} lines has {asked}. Nearest: {_line(row, needs)}. Compare larger ks "
+        "or other columns, or relax what is required; do not release this as if it were met."
+    )

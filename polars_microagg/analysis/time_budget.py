@@ -1,0 +1,149 @@
+"""How long a method will take, and whether there is time for it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+import polars as pl
+
+from polars_microagg.core import registry
+from polars_microagg.errors import InvalidDataError, InvalidParameterError
+
+__all__ = ["TimeBudget"]
+
+FEW, MORE = 100, 1_000
+"""Records on which a method is timed: on few, and if that takes no time, on more."""
+
+FIRST = ("mdav", "lowloss")
+"""What others are measured by, and what loses least: these are not left out for others."""
+
+TRIAL, LONGEST = 0.01, 0.25
+"""Share of the time left, and seconds, for the trial of a method; a longer one is guessed."""
+
+
+def _weight(method: str) -> float:
+    """How long a trial on few records takes, roughly, next to one that only sorts them."""
+    cost = registry.methods()[method].cost
+    if "+" in cost:
+        return 5000.0
+    return 4.0 if cost.startswith("n^2") else 60.0 if cost == "n" else 1.0
+
+
+class TimeBudget:
+    """Seconds for several methods, on the clock from now on.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        How long all may take; without it nothing is timed and nothing refused.
+    frame : polars.DataFrame
+        The table.
+    strata : sequence of int
+        Number of records of each stratum.
+    run : callable
+        Masks some records by a method, given by name.
+    """
+
+    def __init__(
+        self,
+        seconds: float | None,
+        frame: pl.DataFrame,
+        strata: Sequence[int],
+        run: Callable[[pl.DataFrame, str], object],
+    ) -> None:
+        self._start = time.monotonic()
+        self._seconds, self._frame, self._strata, self._run = seconds, frame, strata, run
+        self._expected: dict[str, float] = {}
+        self._unit = 0.0
+
+    def order(self, methods: Iterable[str]) -> list[str]:
+        """Put methods in the order of their turns: the two of most use, then the quickest."""
+        listed = sorted(dict.fromkeys(methods), key=lambda method: (_rank(method), _weight(method)))
+        return sorted(listed, key=lambda method: (_rank(method), self.expected(method)))
+
+    def expected(self, method: str) -> float:
+        """Seconds that a method is expected to take, by its time for few records."""
+        if self._seconds is None or not self._frame.height:
+            return 0.0
+        if method not in self._expected:
+            guess = _weight(method) * self._unit
+            if guess > self._allowed() or self._left() <= 0:
+                return self._scaled(guess, method, min(FEW, self._frame.height))
+            self._expected[method] = self._timed(method, FEW)
+        return self._expected[method]
+
+    def took(self, method: str, seconds: float) -> None:
+        """Learn how long a method has taken on all records."""
+        self._expected[method] = seconds
+
+    def enough(self, methods: Sequence[str]) -> int:
+        """Whole seconds in which at least one method can be expected to be done."""
+        lightest = min(methods, key=_weight)
+        quickest = self._expected.get(lightest) or self._timed(lightest, MORE)
+        return math.ceil(2 * (time.monotonic() - self._start + quickest))
+
+    def refusal(self, method: str, also: float) -> str | None:
+        """Say why a method is not begun, if it is not.
+
+        Parameters
+        ----------
+        method : str
+            Its name.
+        also : float
+            Seconds that are needed after it.
+
+        Returns
+        -------
+        str or None
+            A sentence.
+        """
+        if self._seconds is None:
+            return None
+        expected, left = self.expected(method), self._left()
+        if expected + also < left:
+            return None
+        return (
+            f"{method} was not begun: it is expected to take {expected:.3g} seconds, and of "
+            f"seconds={self._seconds:g} there were {max(left, 0):.3g} left. Allow more, or name "
+            "fewer methods."
+        )
+
+    def _left(self) -> float:
+        return (self._seconds or 0.0) - (time.monotonic() - self._start)
+
+    def _allowed(self) -> float:
+        return TRIAL * max(self._left(), 0.0)
+
+    def _timed(self, method: str, records: int) -> float:
+        """Time it on some records, and on more as long as that takes next to no time."""
+        if not self._unit and _weight(method) <= _weight(FIRST[0]):
+            self._once(method, FEW)  # the first call of all loads what later ones find ready
+        while True:
+            records = min(records, self._frame.height)
+            taken = self._once(method, records)
+            self._unit = self._unit or taken / _weight(method)
+            enough = 4 * taken > min(self._allowed(), LONGEST)
+            if enough or records in (MORE, self._frame.height):
+                return self._scaled(taken, method, records)
+            records = min(2 * records, MORE)
+
+    def _once(self, method: str, records: int) -> float:
+        records = min(records, self._frame.height)
+        sample = self._frame.gather_every(self._frame.height // records).head(records)
+        start = time.perf_counter()
+        with suppress(InvalidParameterError, InvalidDataError):
+            # The call for all records will say what is wrong.
+            self._run(sample, method)
+        return time.perf_counter() - start
+
+    def _scaled(self, taken: float, method: str, records: int) -> float:
+        cost = registry.methods()[method].cost
+        power = 2 if cost.startswith("n^2") and "+" not in cost else 1
+        return float(taken * sum((size / records) ** power for size in self._strata))
+
+
+def _rank(method: str) -> int:
+    return FIRST.index(method) if method in FIRST else len(FIRST)

@@ -1,0 +1,1 @@
+"""Pictures from tables of aggregates."""

@@ -1,0 +1,188 @@
+"""What charts and reports show of a release: counts and measures, never a record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.analysis.anonymity import classes
+from polars_microagg.analysis.assess import assess, matrices
+from polars_microagg.kernels.risk.moments import moments, present
+
+__all__ = ["class_table", "correlation_table", "linkage_table", "loss_table"]
+
+BARS = 28
+"""Bars of class sizes, at most."""
+SETS = 30
+"""Sets of columns an intruder knows that are tried for each number of columns, at most."""
+STEPS = 10
+"""Numbers of columns an intruder knows, at most."""
+RECORDS = 600_000
+"""Records that are looked for with each number of columns."""
+
+
+def class_table(
+    masked: pl.DataFrame, names: Sequence[str], k: int, strata: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Count the groups of equal masked records by their size.
+
+    Parameters
+    ----------
+    masked : polars.DataFrame
+        The masked table.
+    names, strata : sequence of str
+        Columns that were masked together, and those whose values divide records.
+    k : int
+        Smallest size promised: sizes above and below it are never counted together.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a range of sizes that occurs: low, high, label, groups, records.
+
+    Examples
+    --------
+    >>> table = class_table(pl.DataFrame({"age": [30, 30, 41, 41, 41]}), ["age"], 2)
+    >>> table.select("label", "groups", "records").rows()
+    [('2', 1, 2), ('3', 1, 3)]
+    """
+    sizes = classes(masked, names, strata)["size"].to_numpy()
+    sizes = sizes.astype(np.int64)
+    top = min(int(sizes.max(initial=k)), 4 * k)
+    wide = max(1, math.ceil(top / BARS))
+    low = k + (np.minimum(sizes, top) - k) // wide * wide
+    starts, where = np.unique(low, return_inverse=True)
+    groups = np.bincount(where, minlength=len(starts))
+    records = np.bincount(where, weights=sizes, minlength=len(starts)).astype(np.int64)
+    last = bool(len(sizes)) and int(sizes.max()) > starts[-1] + wide - 1
+    ends = [(max(a, 1), a + wide - 1) for a in starts.tolist()]
+    labels = [f"{a}" if a == b else f"{a}-{b}" for a, b in ends]
+    if last:
+        labels[-1] = f"{starts[-1]} or more"
+    return pl.DataFrame(
+        {
+            "low": pl.Series(starts, dtype=pl.Int64),
+            "high": pl.Series(starts + wide, dtype=pl.Int64),
+            "label": pl.Series(labels, dtype=pl.String),
+            "groups": pl.Series(groups, dtype=pl.Int64),
+            "records": pl.Series(records, dtype=pl.Int64),
+        }
+    )
+
+
+def loss_table(original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Measure what each column loses.
+
+    Parameters
+    ----------
+    original, masked : polars.DataFrame
+        The table before and after, in the same order.
+    names : sequence of str
+        Columns.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a column: column, loss (per cent of its variation), spread (standard deviation
+        after in per cent of that before); null where a column does not vary.
+
+    Examples
+    --------
+    >>> before = pl.DataFrame({"age": [30, 32, 41, 43]})
+    >>> loss_table(before, pl.DataFrame({"age": [31, 31, 42, 42]}), ["age"])["loss"].round(3).item()
+    3.2
+    """
+    rows = []
+    for name in names:
+        found = assess(original, masked, [name], metrics=["loss", "mean_sd"]).row(0, named=True)
+        spread = found["mean_sd"]
+        loss = found["loss"] if spread is not None else None
+        rows.append((name, loss, None if spread is None else 100.0 * spread))
+    types = {"column": pl.String, "loss": pl.Float64, "spread": pl.Float64}
+    return pl.DataFrame(rows, schema=types, orient="row")
+
+
+def correlation_table(
+    original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]
+) -> pl.DataFrame:
+    """Measure what each correlation becomes.
+
+    Parameters
+    ----------
+    original, masked : polars.DataFrame
+        The table before and after, in the same order.
+    names : sequence of str
+        Columns.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a pair of columns: first, second (their names), i, j (their positions), before,
+        after, change.
+
+    Examples
+    --------
+    >>> before = pl.DataFrame({"a": [1, 2, 3, 4], "b": [1, 2, 4, 3]})
+    >>> after = pl.DataFrame({"a": [1.5, 1.5, 3.5, 3.5], "b": [1.5, 1.5, 3.5, 3.5]})
+    >>> table = correlation_table(before, after, ["a", "b"])
+    >>> table.select("first", "second", pl.col("change").round(3)).row(0)
+    ('b', 'a', 0.2)
+    """
+    before, after = (
+        moments(np.asarray(table)).correlations
+        for table in present(*matrices(original, masked, list(names)))
+    )
+    j, i = np.triu_indices(len(names), 1)
+    return pl.DataFrame(
+        {
+            "first": pl.Series([names[a] for a in i.tolist()], dtype=pl.String),
+            "second": pl.Series([names[a] for a in j.tolist()], dtype=pl.String),
+            "i": pl.Series(i, dtype=pl.Int64),
+            "j": pl.Series(j, dtype=pl.Int64),
+            "before": pl.Series(before[i, j], dtype=pl.Float64),
+            "after": pl.Series(after[i, j], dtype=pl.Float64),
+            "change": pl.Series(after[i, j] - before[i, j], dtype=pl.Float64),
+        }
+    )
+
+
+def linkage_table(
+    original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]
+) -> pl.DataFrame:
+    """Measure how often an intruder finds the right record, by how many columns they know.
+
+    Parameters
+    ----------
+    original, masked : polars.DataFrame
+        The table before and after, in the same order.
+    names : sequence of str
+        Columns, of which the intruder knows the original values of some.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a number of columns, at most 10: known, sets (how many choices of them were tried:
+        all, or up to 30 at random), dld (per cent of the records linked, the mean over the sets).
+
+    Examples
+    --------
+    >>> before = pl.DataFrame({"a": [1, 2, 8, 9], "b": [1, 2, 8, 9]})
+    >>> after = pl.DataFrame({"a": [1, 1, 9, 9], "b": [1, 1, 9, 9]})
+    >>> linkage_table(before, after, ["a", "b"]).rows()
+    [(1, 2, 50.0), (2, 1, 50.0)]
+    """
+    rows = []
+    # Of many columns some numbers of them, and of many records fewer sets, so that it ends soon.
+    numbers = np.unique(np.linspace(1, len(names), min(len(names), STEPS)).round()).astype(int)
+    most = max(3, min(SETS, RECORDS // max(len(original), 1)))
+    for known in numbers.tolist():
+        sets = min(most, math.comb(len(names), known))
+        shared: dict[str, Any] = {"known": known, "known_sample": sets}
+        found = assess(original, masked, list(names), metrics=["dld"], **shared)
+        rows.append((known, sets, found["dld"].item()))
+    types = {"known": pl.Int64, "sets": pl.Int64, "dld": pl.Float64}
+    return pl.DataFrame(rows, schema=types, orient="row")

@@ -1,0 +1,187 @@
+"""Charts in a notebook: ``frame.microagg.plot``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.analysis.anonymity import keys_of, selected
+from polars_microagg.analysis.assess import assess
+from polars_microagg.charts import altair_charts, risk_map
+from polars_microagg.charts.aggregates import (
+    class_table,
+    correlation_table,
+    linkage_table,
+    loss_table,
+)
+from polars_microagg.charts.histograms import histogram
+from polars_microagg.charts.style import altair, printable
+from polars_microagg.core.options import group_size
+from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.frames.columns import can_mask, refuse
+from polars_microagg.frames.safe_collect import collected
+from polars_microagg.frames.selection import Columns, Names, as_frame
+
+__all__ = ["MicroaggPlot"]
+
+
+class MicroaggPlot:
+    """Altair charts of a table before and after masking; only aggregates are drawn.
+
+    Every method returns an Altair chart, which a notebook shows and ``chart.save("a.svg")``
+    writes. They need ``pip install '.[report]'``.
+
+    Examples
+    --------
+    >>> before = pl.DataFrame({"age": [23, 25, 31, 47, 52, 58]})
+    >>> after = before.microagg.mdav("age", k=3)
+    >>> after.microagg.plot.class_sizes("age", k=3).description
+    'Records by the size of their group; the smallest size allowed is 3.'
+    """
+
+    def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
+        self._frame = collected(frame)
+
+    def _pair(self, masked: Any, columns: Any) -> tuple[pl.DataFrame, list[str]]:
+        """Bring the masked table and the names of columns that both tables have."""
+        after = collected(as_frame(masked), "masked")
+        if after.height != self._frame.height:
+            raise InvalidDataError.rows(self._frame.height, after.height)
+        if columns is None:
+            both = [n for n, d in self._frame.schema.items() if can_mask(d) and n in after.schema]
+            columns = [name for name in both if can_mask(after.schema[name])]
+        names = [name for block in selected(self._frame, columns) for name in block]
+        for name in names:
+            if name not in after.schema:
+                raise InvalidParameterError.unknown_column("columns", name, after.schema)
+            refuse(name, self._frame.schema[name])
+            refuse(name, after.schema[name])
+        return after, names
+
+    def distributions(self, masked: Any, columns: Columns | None = None, *, k: int = 5) -> Any:
+        """Draw each column before (filled) and after (line).
+
+        Parameters
+        ----------
+        masked : polars.DataFrame or polars.LazyFrame
+            The table after masking, in the same order.
+        columns : str, selector or list, optional
+            Columns; all numeric and temporal ones that both tables have by default.
+        k : int, default 5
+            Fewest original records of a bin; smaller bins are merged with a neighbour.
+
+        Returns
+        -------
+        altair.VConcatChart
+            One chart a column.
+        """
+        after, names = self._pair(masked, columns)
+        parts, config = [], None
+        for name in names:
+            table = histogram(self._frame[name].alias("0"), after[name].alias("0"), group_size(k))
+            chart = altair_charts.distribution(table, name)
+            config, chart.config = chart.config, altair().Undefined
+            parts.append(chart.properties(title=printable(name)))
+        found = altair().vconcat(*parts)
+        found.config = config
+        return found
+
+    def class_sizes(self, columns: Columns, *, k: int, strata: Names = None) -> Any:
+        """Draw how many records of this, the masked, table are in groups of each size.
+
+        Parameters
+        ----------
+        columns : str, selector or list
+            Columns that were masked together.
+        k : int
+            Smallest size allowed, which is marked.
+        strata : str or list of str, optional
+            Columns that were kept as strata: groups are counted within each.
+
+        Returns
+        -------
+        altair.LayerChart
+            The chart.
+        """
+        names = [name for block in selected(self._frame, columns) for name in block]
+        keys = keys_of(self._frame, "strata", strata)
+        return altair_charts.class_size_chart(
+            class_table(self._frame, names, group_size(k), keys), k
+        )
+
+    def loss(self, masked: Any, columns: Columns | None = None) -> Any:
+        """Draw what each column loses, in per cent of its variation.
+
+        Parameters
+        ----------
+        masked, columns
+            As for `distributions`.
+
+        Returns
+        -------
+        altair.LayerChart
+            The chart, the greatest loss first.
+        """
+        return altair_charts.loss_chart(loss_table(self._frame, *self._pair(masked, columns)))
+
+    def correlations(self, masked: Any, columns: Columns | None = None) -> Any:
+        """Draw the change of each correlation.
+
+        Parameters
+        ----------
+        masked, columns
+            As for `distributions`.
+
+        Returns
+        -------
+        altair.LayerChart
+            The chart, of at most 12 columns.
+        """
+        return altair_charts.correlations(
+            correlation_table(self._frame, *self._pair(masked, columns))
+        )
+
+    def linkage(self, masked: Any, columns: Columns | None = None, *, k: int = 5) -> Any:
+        """Draw how often an intruder finds the right record, by how many columns they know.
+
+        Parameters
+        ----------
+        masked, columns
+            As for `distributions`.
+        k : int, default 5
+            Smallest group size, which is marked as 1 in k.
+
+        Returns
+        -------
+        altair.LayerChart
+            The chart.
+        """
+        table = linkage_table(self._frame, *self._pair(masked, columns))
+        return altair_charts.linkage(table, group_size(k))
+
+    def risk_utility(
+        self, compared: pl.DataFrame, *, masked: Any = None, columns: Columns | None = None
+    ) -> Any:
+        """Draw the loss and risk of each line of `compare`, and the Pareto line.
+
+        Parameters
+        ----------
+        compared : polars.DataFrame
+            What `compare` returned.
+        masked : polars.DataFrame or polars.LazyFrame, optional
+            A release of this table, to be marked on the map.
+        columns : str, selector or list, optional
+            Its columns, as for `distributions`.
+
+        Returns
+        -------
+        altair.LayerChart
+            The chart.
+        """
+        chosen = None
+        if masked is not None:
+            after, names = self._pair(masked, columns)
+            found = assess(self._frame, after, names, metrics=["loss", "dr"]).row(0)
+            chosen = None if None in found else found
+        return risk_map.risk_utility(compared, chosen=chosen)

@@ -1,0 +1,78 @@
+"""The raw table of a command: where it is, what separates its cells, and what it must not be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from polars_microagg.cli.parser import Parser
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.publishing.formats.csv import typed
+from polars_microagg.publishing.formats.csv_suspicions import refuse_doubtful, refuse_text
+from polars_microagg.publishing.formats.files import Location
+
+__all__ = ["add_separator", "raw", "source_of", "typed_columns"]
+
+WORDS = {"tab": "\t", "\\t": "\t", "space": " "}
+
+
+def add_separator(parser: Parser, of: str = "IN") -> None:
+    """Describe the option, which every command has that reads a raw table."""
+    parser.add_argument("--separator", metavar="';'", help=f"of {of}, if a CSV; comma by default")
+
+
+def source_of(text: str, separator: str | None) -> Location:
+    r"""Find the raw table, and check what is to separate its cells.
+
+    Parameters
+    ----------
+    text : str
+        The place as typed.
+    separator : str or None
+        A character, or the word tab or space; None if nothing was said.
+
+    Returns
+    -------
+    Place
+        Not opened yet.
+
+    Raises
+    ------
+    InvalidParameterError
+        It is no separator, or the table is none of CSV.
+
+    Examples
+    --------
+    >>> source_of("people.csv", "tab").separator
+    '\t'
+    """
+    if separator is None:
+        return Location.of(text)
+    mark = WORDS.get(separator, separator)
+    if len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in "\"'\r\n\0.-":
+        need = "one character such as ; or |, or the word tab or space"
+        raise InvalidParameterError.kind("separator", separator, need)
+    place = Location.of(text, mark)
+    if place.format not in ("csv", "folder"):
+        raise InvalidParameterError(
+            f"--separator is for CSV, and {str(place)!r} is none. Leave it out."
+        )
+    return place
+
+
+def raw(place: Location) -> pl.DataFrame:
+    """Read a raw table; a CSV file that is not what it seems is refused."""
+    frame = place.read()
+    if place.format == "csv":
+        refuse_doubtful(place.path, frame, place.separator)
+    return frame
+
+
+def typed_columns(place: Location, frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Read numbers, dates and times from the text of a CSV file, or say which cell is none."""
+    if place.format != "csv":
+        return frame
+    read = typed(frame, names)
+    refuse_text(place.path, read, names, place.separator or ",")
+    return read

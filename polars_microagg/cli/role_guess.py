@@ -1,0 +1,205 @@
+"""The role of a column, guessed from its name, its type and counts; a question where in doubt."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from polars_microagg.cli.name_words import (
+    is_amount,
+    is_code,
+    is_confidential,
+    is_contact,
+    is_id,
+    is_place,
+)
+from polars_microagg.frames.columns import can_mask
+
+__all__ = ["GROUPS", "guess"]
+
+MANY = 0.9
+"""Share of distinct values from which a column tells nearly every record apart."""
+
+FEW = 20
+"""Distinct values up to which a column looks like a class."""
+
+FEWEST = 5
+"""Distinct numbers up to which they look like a class."""
+
+GROUPS = 5
+"""Groups that every stratum should have room for."""
+
+SOME = 200
+"""Distinct values from which a column may be an id that nothing but its values tells of."""
+
+TAKEN = 500
+"""Values that are held against a pattern."""
+
+ENOUGH = 50_000
+"""Rows in which equal values are compared."""
+
+CLASSES = (pl.String, pl.Boolean, pl.Categorical, pl.Enum)
+"""Types of columns that may be the same in all rows of a person."""
+
+PATTERNS = {
+    "a UUID": r"^\{?[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}\}?$",
+    "an email address": r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
+    "a telephone number": r"^\+?\(?\d[\d\s()/.-]{6,}\d$",
+}
+"""What values look like that tell who somebody is."""
+
+EITHER = "an id or a quantity"
+"""Whole numbers that differ nearly everywhere, and of which the name tells nothing."""
+
+OUT = "Drop it, or keep it?"
+"""What is asked of a column that cannot be masked."""
+
+
+def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
+    """Guess the role of a column.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table, with numbers and dates read from text.
+    name : str
+        The column.
+    k : int
+        Smallest group size.
+
+    Returns
+    -------
+    tuple of str
+        A role and why; or ``"ask"`` and a question.
+
+    Notes
+    -----
+    Wrong guesses must not release anything: a column is masked, or dropped, or a stratum of few
+    large classes whose name tells of nothing confidential. Nothing is kept by a guess.
+
+    Examples
+    --------
+    >>> people = pl.DataFrame({"name": ["Ann", "Ben", "Cem"], "age": [31, 47, 31]})
+    >>> guess(people, "name", 2)[0], guess(people, "age", 2)[0]
+    ('drop', 'columns')
+    """
+    column = frame.get_column(name).alias("0")
+    if column.null_count() == len(column):
+        return "drop", "it holds nothing"
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        return "ask", f"holds several values in each cell, or bytes. {OUT}"
+    sizes = column.drop_nulls().value_counts()["count"]
+    counted = f"{len(sizes):,} distinct in {len(column):,} rows"
+    if is_place(name) and len(sizes) > FEWEST:
+        return "ask", f"looks like the code of a place ({counted}). Drop it, or make it a stratum?"
+    masked = is_amount(name) or not _whole(column)
+    if is_confidential(name) and not (masked and _quantity(column, len(sizes))):
+        return "ask", f"looks like a confidential attribute ({counted}). {OUT}"
+    unique = len(sizes) > MANY * len(column)
+    if (unique or len(sizes) > FEW) and (who := _who(frame, name, column, len(sizes))):
+        if who == EITHER:
+            return "ask", f"looks like {who} ({counted}). Drop it, or mask it?"
+        if unique:
+            return "drop", f"{counted}: it looks like {who}"
+        return "ask", f"looks like {who} ({counted}). {OUT}"
+    return _plain(column, sizes, counted, k, coded=is_code(name))
+
+
+def _plain(
+    column: pl.Series, sizes: pl.Series, counted: str, k: int, *, coded: bool
+) -> tuple[str, str]:
+    """Guess the role of a column that tells of no person and nothing confidential."""
+    smallest = min(sizes.to_list())
+    if _quantity(column, len(sizes)) and not coded:
+        return "columns", f"{counted}: it can be masked"
+    if len(sizes) <= FEW and smallest >= GROUPS * k and not column.null_count():
+        return "strata", f"{counted}, the rarest in {smallest:,}: few classes, all large enough"
+    if len(sizes) <= FEW and (coded or not can_mask(column.dtype)):
+        why = f"has few values ({counted}), of which the rarest has {smallest:,} records or some are null"
+        return "ask", f"{why}. Drop it, merge its classes to strata, or keep it?"
+    if can_mask(column.dtype) and not coded:
+        return "columns", f"{counted}: it can be masked"
+    if can_mask(column.dtype):
+        return "ask", f"looks like a code ({counted}). Drop it, or mask it as a number?"
+    return "drop", f"{counted}: too many to keep, and it has no centre"
+
+
+def _quantity(column: pl.Series, distinct: int) -> bool:
+    """Return whether a column looks like a quantity and not like the numbers of some classes."""
+    if not can_mask(column.dtype):
+        return False
+    return distinct > (FEWEST if _whole(column) else 2)
+
+
+def _whole(column: pl.Series) -> bool:
+    """Return whether a column holds whole numbers, whatever its type."""
+    if column.dtype.is_integer():
+        return True
+    if not column.dtype.is_numeric():
+        return False
+    real = column.drop_nulls().cast(pl.Float64)
+    return bool((real.is_finite() & (real == real.floor())).all())
+
+
+def _who(frame: pl.DataFrame, name: str, column: pl.Series, distinct: int) -> str:
+    """Find out what a column tells of who somebody is, if it does."""
+    if column.dtype.is_temporal() or (column.dtype.is_numeric() and not _whole(column)):
+        return ""
+    number = column.dtype.is_numeric()
+    if not number and (what := _pattern(column)):
+        return what
+    if is_id(name):
+        return "the id of a person"
+    if is_contact(name):
+        return "the name or the address of a person"
+    if number and is_amount(name):
+        return ""
+    if distinct > MANY * len(column):
+        return (
+            "the name or number of a person" if not number or _running(column, distinct) else EITHER
+        )
+    if distinct > SOME and ((number and _running(column, distinct)) or _determines(frame, name)):
+        return "the id of a person"
+    return ""
+
+
+def _pattern(column: pl.Series) -> str:
+    """Find what most values look like."""
+    some = column.drop_nulls().head(TAKEN).cast(pl.String, strict=False)
+    for what, pattern in PATTERNS.items():
+        if (some.str.contains(pattern).mean() or 0.0) > 0.5:  # type: ignore[operator]
+            return what
+    return ""
+
+
+def _running(column: pl.Series, distinct: int) -> bool:
+    """Return whether most whole numbers between the least and the largest are there."""
+    lowest, highest = column.min(), column.max()
+    return float(highest) - float(lowest) < 2.0 * distinct  # type: ignore[arg-type]
+
+
+def _determines(frame: pl.DataFrame, name: str) -> bool:
+    """Return whether equal values mean equal persons, as another column never differs among them.
+
+    A column that only tells in which interval a quantity lies never differs either. Sorted by the
+    quantity, it has one run for each of its values, and such a column proves nothing.
+    """
+    frame = frame.head(ENOUGH)
+    keys = frame.get_column(name).alias("key").rank("dense")
+    repeated = keys.is_duplicated() & keys.is_not_null()
+    if int(repeated.sum()) < frame.height / 2:
+        return False
+    classes = [other for other, dtype in frame.schema.items() if dtype in CLASSES and other != name]
+    return any(_constant(keys, frame.get_column(other), repeated) for other in classes[:FEW])
+
+
+def _constant(keys: pl.Series, values: pl.Series, repeated: pl.Series) -> bool:
+    """Return whether equal keys always have one value of some, which are not intervals of them."""
+    value = values.alias("value").cast(pl.String).rank("dense")
+    table = pl.DataFrame([keys, value]).filter(repeated)
+    pairs = table.unique().sort("key")
+    distinct = pairs["value"].n_unique()
+    if not 2 <= distinct <= FEW or len(pairs) != table["key"].n_unique():
+        return False
+    common = max(table["value"].value_counts()["count"].to_list())
+    runs = len(pairs["value"].rle())
+    return runs > 2 * distinct and common < MANY * len(table)

@@ -1,0 +1,115 @@
+"""The options that every method shares, and the checks of single parameters."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polars_microagg.core.registry import Option
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.kernels.centre import CENTRES
+from polars_microagg.kernels.scale import SCALES
+
+__all__ = ["CHOICES", "COMMON", "check_option", "group_size", "repeated", "whole_number"]
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "scale": tuple(SCALES),
+    "center": CENTRES,
+    "nulls": ("raise", "impute", "pattern"),
+    "small_strata": ("raise", "null", "drop"),
+    "dtype": ("keep", "float"),
+}
+
+COMMON: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {
+    "refine": False,
+    "seed": 0,
+}
+"""Options that every method shares, with their defaults."""
+
+
+LARGEST = float(np.finfo(np.float64).max)
+"""Largest number that an option may be."""
+
+ROWS = 2**32 - 1
+"""Most records of a table."""
+
+
+def whole_number(name: str, value: object, need: str, low: int) -> int:
+    """Check an integer parameter; numpy's integers pass, booleans and 5.0 do not."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidParameterError.kind(name, value, need) from None
+    if isinstance(value, bool | np.bool_) or number < low:
+        raise InvalidParameterError.kind(name, value, need)
+    return number
+
+
+def group_size(k: object) -> int:
+    """Check k."""
+    try:
+        size = whole_number("k", k, "", 2)
+    except InvalidParameterError:
+        raise InvalidParameterError.k(k) from None
+    if size > ROWS:
+        raise InvalidParameterError.kind("k", k, f"at most {ROWS}, as no table has more records")
+    return size
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Find the names that are listed more than once.
+
+    Examples
+    --------
+    >>> repeated(["sex", "age", "sex"])
+    ['sex']
+    """
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def check_option(option: Option, value: object) -> None:
+    """Check an option of a method or metric against its type hint."""
+    chosen = any(type(value) is type(choice) and value == choice for choice in option.choices)
+    if chosen or (isinstance(value, str) and option.axis):
+        return
+    if value is None and option.default is None:
+        return
+    if option.keys and isinstance(value, Mapping):
+        _check_mapping(option, value)
+        return
+    if option.several and isinstance(value, Sequence) and not isinstance(value, str) and value:
+        for item in value:
+            check_option(replace(option, several=False), item)
+        return
+    if option.choices and option.kind is None:
+        raise InvalidParameterError.choice(option.name, value, option.choices)
+    if option.kind is bool:
+        if not isinstance(value, bool):
+            raise InvalidParameterError.kind(option.name, value, "True or False")
+        return
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
+        value, bool
+    )
+    whole = number and (option.kind is float or isinstance(value, int | np.integer))
+    # Infinity is a number and nan is none; a whole number may be too large to be a float.
+    held = whole and (abs(value) <= LARGEST if isinstance(value, int) else not np.isnan(value))  # type: ignore[call-overload]
+    inside = held and (option.range is None or value in option.range)  # type: ignore[operator]
+    if not inside:
+        need = "a whole number" if option.kind is int else "a number"
+        need = f"{need} {option.range}" if option.range else need
+        raise InvalidParameterError.kind(option.name, value, need)
+
+
+def _check_mapping(option: Option, value: Mapping[Any, Any]) -> None:
+    """Check a mapping of names to numbers that are not all 0."""
+    for key, number in value.items():
+        if key not in option.keys:
+            raise InvalidParameterError.choice(f"a key of {option.name}", key, option.keys)
+        check_option(Option(f"{option.name}[{key!r}]", 0.0, kind=float, range=option.range), number)
+    if not any(value.values()):
+        raise InvalidParameterError.kind(option.name, dict(value), "some number that is not 0")

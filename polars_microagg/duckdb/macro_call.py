@@ -1,0 +1,197 @@
+"""What a macro was asked: its parameters as JSON, checked against the names in the table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from polars_microagg.core import registry
+from polars_microagg.core.options import COMMON, group_size
+from polars_microagg.core.plan import Plan
+from polars_microagg.duckdb.identifiers import (
+    GROUP,
+    OURS,
+    ROW,
+    axes,
+    blocks_of,
+    copies_of,
+    find,
+    names_of,
+    refuse_ours,
+    require_match,
+    same,
+)
+from polars_microagg.errors import InvalidParameterError
+
+__all__ = ["AssessCall", "MaskCall", "VerifyCall", "roles"]
+
+
+BESIDE = {"strata": "'region'", "k": "5"} | {
+    name: f"'{value}'" if isinstance(value, str) else str(value).lower()
+    for name, value in COMMON.items()
+}
+"""Parameters of the macro itself, each with a value that it may have."""
+
+
+@dataclass(frozen=True)
+class MaskCall:
+    """A call of a macro that masks or groups."""
+
+    plan: Plan
+    blocks: list[tuple[str, ...]]
+    strata: tuple[str, ...]
+    groups: bool
+
+    @classmethod
+    def read(cls, spec: Mapping[str, Any]) -> Self:
+        """Check everything that can be checked without the table."""
+        plan = Plan.make(spec["method"], spec["k"], **_options(spec))
+        blocks, strata = blocks_of(spec["columns"]), names_of("strata", spec["strata"])
+        if spec["groups"] and (plan.groups_cells or len(blocks) > 1):
+            what = "groups of records for more than one block of columns"
+            instead = "Ask for the groups of one block, or of one column, at a time."
+            raise InvalidParameterError.cannot(plan.method.name, what, instead)
+        return cls(plan, blocks, strata, bool(spec["groups"]))
+
+    def bind(self, table: Sequence[str]) -> Plan:
+        """Find the columns to mask in a table, in the order they were asked for."""
+        find("columns", [name for block in self.blocks for name in block], table)
+        blocks = [find("columns", block, table) for block in self.blocks]
+        return axes(self.plan, blocks).bind(blocks)
+
+    def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
+        """Sort the columns of a table by what happens to them."""
+        masked = [name for block in self.bind(table).blocks for name in block]
+        strata = find("strata", self.strata, table)
+        if both := [name for name in masked if name in strata]:
+            raise InvalidParameterError.overlap("strata", both)
+        if self.groups and any(same(name, GROUP) for name in table):
+            raise InvalidParameterError.taken(GROUP)
+        keep = self.plan.dtype == "keep"
+        others = [name for name in table if name not in masked]
+        copies = [] if self.groups else [copy for copy, _ in copies_of(masked, others)]
+        return {
+            "columns": masked + copies,
+            "masked": masked,
+            "strata": strata,
+            "others": [name for name in others if name not in strata],
+            "typed": masked if keep else [],
+            "float": [] if keep else masked,
+        }
+
+
+@dataclass(frozen=True)
+class VerifyCall:
+    """A call of the macro `verify` or, where k is 0, `anonymity`."""
+
+    columns: tuple[str, ...]
+    strata: tuple[str, ...]
+    k: int
+
+    @classmethod
+    def read(cls, spec: Mapping[str, Any]) -> Self:
+        """Check everything that can be checked without the table."""
+        blocks = blocks_of(spec["columns"])
+        if len(blocks) > 1:
+            what, instead = "several blocks of columns at once", "Call it once for each block."
+            raise InvalidParameterError.cannot("This macro", what, instead)
+        k = group_size(spec["k"]) if "k" in spec else 0
+        return cls(blocks[0], names_of("strata", spec["strata"]), k)
+
+    def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
+        """Sort the columns of a table by what happens to them."""
+        columns = find("columns", self.columns, table)
+        strata = find("strata", self.strata, table)
+        return {"columns": columns, "strata": [name for name in strata if name not in columns]}
+
+
+@dataclass(frozen=True)
+class AssessCall:
+    """A call of the macro `assess`."""
+
+    columns: tuple[str, ...]
+    known: tuple[str, ...]
+    key: tuple[str, ...]
+    metrics: tuple[str, ...]
+
+    @classmethod
+    def read(cls, spec: Mapping[str, Any]) -> Self:
+        """Check everything that can be checked without the tables."""
+        blocks = [] if spec["columns"] is None else blocks_of(spec["columns"])
+        columns = tuple(name for block in blocks for name in block)
+        known, key, metrics = (names_of(what, spec[what]) for what in ("known", "key", "metrics"))
+        for what, need in (("known", "column"), ("metrics", "name of a metric")):
+            if isinstance(spec[what], list) and not spec[what]:
+                raise InvalidParameterError.kind(what, [], f"at least one {need}")
+        for name in metrics:
+            if name not in registry.assessed():
+                raise InvalidParameterError.choice("metrics", name, registry.assessed())
+        require_match(key, spec["ordered"])
+        return cls(columns, known, key, metrics)
+
+    def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
+        """Sort the columns of a table by what they are for."""
+        key = find("key", self.key, table)
+        columns = find("columns", self.columns, table) or [n for n in table if n not in key]
+        # The original need not have what an intruder knows of the masked table.
+        also = [n for n in table if n not in columns and any(same(n, k) for k in self.known)]
+        # Without a key, rows are matched by their number.
+        return {"columns": columns + also, "key": key or [ROW]}
+
+
+def _options(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the method and those that all share."""
+    own = {} if spec["options"] is None else spec["options"]
+    if not isinstance(own, dict):
+        need = "a struct of options of the method, as in {'gamma': 0.2}"
+        raise InvalidParameterError.kind("options", own, need)
+    method = str(spec["method"])
+    entry = registry.methods().get(method)
+    for name in own:
+        if name in BESIDE:
+            what, instead = f"{name!r}", f"Write it beside options, as in {name} := {BESIDE[name]}."
+            raise InvalidParameterError.cannot("options", what, instead)
+        if entry and name not in entry.options:
+            raise InvalidParameterError.option(method, name, entry.options)
+    return own | {name: spec[name] for name in COMMON if name in spec}
+
+
+def roles(text: str, role: str, names: Sequence[str]) -> list[str]:
+    """Columns that play a role in a call.
+
+    Parameters
+    ----------
+    text : str
+        Parameters of a macro as JSON.
+    role : str
+        "source" for all columns of a table that the user has named, "all" for those among ours,
+        "known" for what an intruder knows, else a role of the call.
+    names : sequence of str
+        Names to choose from, with those of the macros themselves.
+
+    Returns
+    -------
+    list of str
+        Names; "__mg_0" where there is none, because DuckDB refuses an empty selection.
+
+    Examples
+    --------
+    >>> roles('{"columns": "AGE", "strata": null, "k": 5}', "columns", ["id", "age"])
+    ['age']
+    """
+    if role == "source":
+        refuse_ours(names)
+    table = [name for name in names if not name.startswith(OURS)]
+    spec = json.loads(text)
+    if "method" in spec:
+        chosen = MaskCall.read(spec).roles(table)
+    elif "key" in spec:
+        asked = AssessCall.read(spec)
+        chosen = asked.roles(table)
+        if role == "known":
+            chosen[role] = find("known", asked.known, table)
+    else:
+        chosen = VerifyCall.read(spec).roles(table)
+    return table if role in ("source", "all") else chosen[role] or [f"{OURS}0"]

@@ -1,0 +1,146 @@
+"""The SQL text of the repository's top-level sql/ folder, and the macros written from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from polars_microagg.core import registry
+from polars_microagg.core.options import COMMON
+
+__all__ = ["identifier", "literal", "macros", "sql_text"]
+
+TEMPLATES = ("each_method", "measures", "methods")
+
+METHOD = ("name", "unit", "sizes", "cost", "limit", "paper", "summary")
+
+
+def _folder() -> Traversable:
+    try:
+        return resources.files("polars_microagg.sql")
+    except ModuleNotFoundError:
+        # In a source tree that is not installed the folder is not inside the package.
+        return Path(__file__).parents[2] / "sql"
+
+
+@cache
+def sql_text() -> Mapping[str, str]:
+    """Read the SQL files that ship with the package.
+
+    Returns
+    -------
+    mapping of str to str
+        The text of each file by its name without ``.sql``, in alphabetical order.
+
+    Examples
+    --------
+    >>> "MACRO microagg.k_min(x)" in sql_text()["metrics"]
+    True
+    """
+    found = {item.name: item for item in _folder().iterdir() if item.name.endswith(".sql")}
+    return {
+        name.removesuffix(".sql"): found[name].read_text(encoding="utf-8") for name in sorted(found)
+    }
+
+
+def identifier(name: str) -> str:
+    """Quote a name.
+
+    Examples
+    --------
+    >>> identifier('a "b') == '"a ""b"'
+    True
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: object) -> str:
+    """Write a value as SQL.
+
+    Examples
+    --------
+    >>> [literal(value) for value in ("it's", None, True, 0.1, 3)]
+    ["'it''s'", 'NULL', 'true', '0.1::DOUBLE', '3']
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value!r}::DOUBLE"
+    return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
+
+
+def macros(catalog: str) -> Iterator[str]:
+    """Write the statements that create all macros.
+
+    Parameters
+    ----------
+    catalog : str
+        Where the macros live.
+
+    Yields
+    ------
+    str
+        SQL text.
+    """
+    # A dollar sign in a template is a place to fill in.
+    forms = {name: Template(_named(name, catalog, "$$")) for name in TEMPLATES}
+    yield _named("metrics", catalog)
+    yield _named("mask", catalog)
+    yield forms["measures"].substitute(metrics=_metrics(registry.assessed()))
+    yield forms["methods"].substitute(rows=", ".join(map(_row, registry.methods().values())))
+    yield forms["each_method"].substitute(_macro("mask", None))
+    yield forms["each_method"].substitute(_macro("groups", None))
+    for entry in registry.methods().values():
+        yield forms["each_method"].substitute(_macro(entry.name, entry))
+
+
+def _named(file: str, catalog: str, dollar: str = "$") -> str:
+    """The text of a file for a catalog of any name."""
+    name = identifier(catalog).replace("$", dollar)
+    return re.sub(r"\bmicroagg\.", lambda _: f"{name}.", sql_text()[file])
+
+
+def _metrics(measured: Mapping[str, registry.Metric]) -> str:
+    columns = []
+    for place, (name, metric) in enumerate(measured.items(), start=1):
+        cast = "::BIGINT" if metric.whole else ""
+        columns.append(f"__mg_r[{place}]{cast} AS {identifier(name)}")
+    return ",\n    ".join(columns)
+
+
+def _row(entry: registry.Method) -> str:
+    values = {name: literal(getattr(entry, name)) for name in METHOD}
+    values["limit"] += "::BIGINT"
+    return f"({', '.join(values.values())})"
+
+
+def _macro(name: str, entry: registry.Method | None) -> dict[str, str]:
+    """What to fill in for a masking macro: of a method or, without one, of any."""
+    own = {option.name: option.default for option in entry.options.values()} if entry else {}
+    parameters: dict[str, Any] = {"strata": None} | COMMON | own
+    call = {name: name for name in ("strata", *COMMON)}
+    if entry:
+        call |= {"method": literal(entry.name), "options": _struct(own)}
+    else:
+        parameters = {"method": "mdav"} | parameters | {"options": None}
+        call |= {"method": "method", "options": "options"}
+    call |= {"groups": literal(name == "groups" and entry is None)}
+    return {
+        "name": identifier(name),
+        "macro": "_groups" if name == "groups" and entry is None else "_mask",
+        "parameters": ", ".join(f"{identifier(p)} := {literal(d)}" for p, d in parameters.items()),
+        "call": ", ".join(f"{literal(field)}: {value}" for field, value in call.items()),
+    }
+
+
+def _struct(own: Mapping[str, Any]) -> str:
+    fields = (f"{literal(name)}: {identifier(name)}" for name in own)
+    return "{" + ", ".join(fields) + "}" if own else "NULL"

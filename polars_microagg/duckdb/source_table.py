@@ -1,0 +1,249 @@
+"""A table of DuckDB as the doors read it: once, every row with its number, and without its errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+from polars_microagg.core.plan import Plan
+from polars_microagg.duckdb.columns import Column, lane_of, outline
+from polars_microagg.duckdb.identifiers import OURS, ROW, copies_of, refuse_copy
+from polars_microagg.duckdb.safe_read import WHOLE, by_number, ordered, read
+from polars_microagg.errors import InvalidParameterError, NotNumericError
+from polars_microagg.frames.selection import as_frame
+
+__all__ = ["SourceTable"]
+
+WIDE = ("HUGEINT", "UHUGEINT")
+"""Types that Arrow cannot hold; when masked they travel as text."""
+
+HIDDEN = f"{OURS}hidden"
+"""Whether a record is emptied or dropped."""
+
+AT = f"{OURS}at"
+"""The number of a record again, to hold against that of the record it is put beside."""
+
+SURVIVE = re.compile(
+    r"boolean|u?(tiny|small|big)int|u?integer|float|double|decimal|varchar|blob|date|interval|"
+    r"time(_ns)?|timestamp(_s|_ms|_ns)?|timestamp with time zone"
+)
+"""Types that come back from Arrow as they were."""
+
+PLAIN = re.compile(r"VARCHAR|BOOLEAN|U?(TINY|SMALL|BIG)?INT(EGER)?|FLOAT|DOUBLE|DATE|TIMESTAMP")
+"""Types whose values are equal in polars where they are equal in DuckDB."""
+
+SIGNED = re.compile(r"FLOAT|DOUBLE|VARIANT")
+"""Types that hold, however deep, values that are equal and read differently: -0.0 and 0.0."""
+
+# Under a LIMIT the join stops reading on the left and fills up with null, which no record is.
+ALIGNED = (
+    f"CASE WHEN {ROW} IS NULL THEN false WHEN {ROW} = {AT} THEN true ELSE "
+    "error('BrokenPromiseError: rows came back in another order. Nothing was released. "
+    "This is a bug of polars_microagg: please report the call and the versions.') END"
+)
+
+
+def _expression(text: str, name: str) -> Any:
+    return duckdb.SQLExpression(text).alias(name)
+
+
+def _unsigned(column: str, type_: object) -> str:
+    """Write SQL for a stratum in which values that are equal read alike: -0.0 as 0.0.
+
+    DuckDB compares nested values by a key that has one zero and one NaN, and gives the smallest
+    of a list of lists back from its key.
+
+    Examples
+    --------
+    >>> _unsigned("x", "DOUBLE[]"), _unsigned("x", "DATE")
+    ('list_min([[x]])[1]', 'x')
+    """
+    return f"list_min([[{column}]])[1]" if SIGNED.search(str(type_)) else column
+
+
+def _survives(type_: Any) -> bool:
+    """Whether a type comes back from Arrow as it was."""
+    if type_.id in ("list", "array", "struct", "map"):
+        parts = [part for name, part in type_.children if name != "size"]
+        return all(_survives(part) for part in parts)
+    return bool(SURVIVE.fullmatch(type_.id)) and str(type_) != "JSON"
+
+
+class SourceTable:
+    """A table read once into Arrow, save untouched columns whose types Arrow would change.
+
+    Columns are named by their place and never by the user, so none of her names is in a query.
+    DuckDB looks a view or a file up again when it reads it, so the names are compared once more.
+    What is read in several queries has the number of its row in each, and is put in their order:
+    DuckDB promises none where `preserve_insertion_order` is off.
+    """
+
+    def __init__(
+        self,
+        con: DuckDBPyConnection,
+        relation: DuckDBPyRelation,
+        masked: list[str],
+        keys: list[str],
+        order: list[str],
+    ) -> None:
+        self.con = con
+        self.ordered = ordered(con)
+        self.masked = masked
+        self.strata = keys
+        self.types = dict(zip(relation.columns, relation.types, strict=True))
+        for name in masked:
+            if not lane_of(str(self.types[name])):
+                raise NotNumericError.of(name, outline(str(self.types[name])))
+        self.place = {name: f"{OURS}c{i}" for i, name in enumerate(self.types)}
+        self.kept = [n for n, t in self.types.items() if n not in masked and not _survives(t)]
+        # Equal values get equal numbers where those of polars might not be equal alike.
+        plain = [n for n in keys if n not in self.kept and PLAIN.fullmatch(str(self.types[n]))]
+        self.keys = [self.place[n] if n in plain else f"{OURS}s{i}" for i, n in enumerate(keys)]
+        self.order = [f"{OURS}o{i}" for i in range(len(order))]
+        named = zip([*self.keys, *self.order], [*keys, *order], strict=True)
+        ranked = {new: old for new, old in named if new not in self.place.values()}
+        read(lambda: self._read(relation, ranked), "source", relation.columns)
+
+    def _read(self, relation: DuckDBPyRelation, ranked: dict[str, str]) -> None:
+        texts = [name for name, type_ in self.types.items() if str(type_) in WIDE]
+        signed = any(SIGNED.search(str(self.types[name])) for name in self.strata)
+        self.held = None
+        if self.ordered and not (self.kept or ranked or texts or signed):
+            arrow = relation.to_arrow_table(WHOLE)
+            self._require_same(arrow.column_names, self.con.from_arrow(arrow).types)
+            self.arrow = arrow.rename_columns(list(self.place.values()))
+            self._refuse_copies(self.con.from_arrow(self.arrow))
+            return
+        number = _expression("row_number() OVER () - 1", ROW)
+        found = relation.select(duckdb.StarExpression(), number).materialize()
+        self._require_same(found.columns[:-1], found.types[:-1])
+        places = [
+            _expression(_unsigned(f"#{i}", type_) if name in self.strata else f"#{i}", place)
+            for i, ((name, place), type_) in enumerate(
+                zip(self.place.items(), self.types.values(), strict=True), start=1
+            )
+        ]
+        rows = found.select(*places, ROW)
+        self._refuse_copies(rows)
+        self.held = rows.select(*map(self.place.get, self.kept), ROW) if self.kept else None
+        columns = [
+            _expression(f"{place}::VARCHAR" if name in texts else place, place)
+            for name, place in self.place.items()
+            if name not in self.kept
+        ]
+        self.arrow = by_number(rows.select(*columns, ROW))
+        for new, old in ranked.items():
+            # Strata are told apart as they are released: "30 days" is no "1 month".
+            shown = f", encode({self.place[old]}::VARCHAR)" if new in self.keys else ""
+            by = f"ORDER BY {self.place[old]} ASC NULLS LAST{shown}"
+            rank = _expression(f"dense_rank() OVER ({by})", new)
+            ranks = by_number(rows.select(rank, ROW))
+            self.arrow = self.arrow.append_column(new, ranks.column(0))
+
+    def _require_same(self, names: Sequence[str], types: Sequence[Any]) -> None:
+        """Refuse what was replaced after it was looked up."""
+        if list(zip(names, types, strict=True)) != list(self.types.items()):
+            raise InvalidParameterError.changed()
+
+    def _refuse_copies(self, rows: DuckDBPyRelation) -> None:
+        """Refuse to release a masked column once more under the name that DuckDB gave it."""
+        for copy, name in copies_of(self.masked, [n for n in self.types if n not in self.masked]):
+            texts = [f"{self.place[column]}::VARCHAR" for column in (copy, name)]
+            alike = _expression(f"bool_and({texts[0]} = {texts[1]})", "alike")
+            if rows.aggregate([alike]).fetchall() == [(True,)]:
+                refuse_copy(copy, name)
+
+    def frame(self) -> Any:
+        """What masking needs, as a frame in which dates and times are the steps behind them."""
+        columns = {}
+        for name in self.masked:
+            column = self.arrow.column(self.place[name])
+            if pa.types.is_temporal(column.type):
+                column = column.cast(_steps(column.type))
+                present = column.drop_null().to_numpy()
+                Column(name, str(self.types[name]), present).require("raise")
+            columns[self.place[name]] = column
+        columns |= {name: self.arrow.column(name) for name in [*self.keys, *self.order]}
+        frame = self._cast(as_frame(pa.table(columns)), lambda type_: type_)
+        return frame.rename({self.place[name]: name for name in self.masked})
+
+    def _cast(self, frame: Any, to: Callable[[str], str]) -> Any:
+        """Turn the columns that travel as text into numbers or back; polars knows DuckDB's names."""
+        wide = [name for name in self.masked if str(self.types[name]) in WIDE]
+        if not wide:
+            return frame
+        casts = [
+            f'CAST("{self.place[name]}" AS {to(str(self.types[name]))}) AS "{self.place[name]}"'
+            for name in wide
+        ]
+        # Names and types are our own: places are numbers, and types are those of WIDE.
+        return frame.sql(f"SELECT * REPLACE ({', '.join(casts)}) FROM self")  # noqa: S608
+
+    def released(self, result: Any, hidden: Any, plan: Plan) -> DuckDBPyRelation:
+        """Put masked columns where the original ones were, and empty or drop the hidden rows.
+
+        Parameters
+        ----------
+        result : polars.DataFrame
+            The masked columns, all rows.
+        hidden : polars.Series or None
+            Rows that are emptied or dropped; None if there is none.
+        plan : Plan
+            The call.
+
+        Returns
+        -------
+        duckdb.DuckDBPyRelation
+            The release.
+        """
+        rows = self._beside(self._put(result, plan.dtype), hidden)
+        if hidden is not None and plan.small_strata == "drop":
+            rows = rows.filter(f"NOT {HIDDEN}")
+        columns = []
+        for name, place in self.place.items():
+            empty = hidden is not None and name in self.strata
+            text = f"CASE WHEN NOT {HIDDEN} THEN {place} END" if empty else place
+            column = duckdb.SQLExpression(text)
+            if name in self.masked:
+                double = duckdb.type("DOUBLE")
+                column = column.cast(double if plan.dtype == "float" else self.types[name])
+            columns.append(column.alias(name))
+        return rows.select(*columns)
+
+    def _put(self, result: Any, dtype: str) -> Any:
+        """The Arrow table with its masked columns."""
+        # By get_column: select would read names such as "*" as patterns.
+        result = type(result)({self.place[n]: result.get_column(n) for n in self.masked})
+        result = result if dtype == "float" else self._cast(result, lambda _: "VARCHAR")
+        arrow = self.arrow
+        for name in self.masked:
+            place = self.place[name]
+            type_ = arrow.schema.field(place).type
+            column = result[place].to_arrow()
+            if dtype == "keep" and pa.types.is_temporal(type_):
+                column = column.cast(_steps(type_)).cast(type_)
+            arrow = arrow.set_column(arrow.column_names.index(place), place, column)
+        return arrow
+
+    def _beside(self, arrow: Any, hidden: Any) -> DuckDBPyRelation:
+        """Put the columns that Arrow cannot hold beside the others, each record beside itself."""
+        if hidden is not None:
+            arrow = arrow.append_column(HIDDEN, hidden.to_arrow())
+        if self.ordered and self.held is None:
+            return self.con.from_arrow(arrow)
+        numbers = pa.array(np.arange(arrow.num_rows))
+        rows = self.con.from_arrow(arrow.append_column(AT, numbers))
+        if self.held is not None:
+            rows = self.held.join(rows, how="positional").filter(ALIGNED)
+        return rows if self.ordered else rows.order(f"{AT} ASC")
+
+
+def _steps(type_: Any) -> Any:
+    """Integers behind a type of dates or times."""
+    return pa.int32() if pa.types.is_date(type_) else pa.int64()

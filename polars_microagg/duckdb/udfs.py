@@ -1,0 +1,114 @@
+"""The Python functions behind the SQL macros, as DuckDB calls them: Arrow in, Arrow out."""
+
+# Module-level functions only: DuckDB may free a lambda or closure and call whatever took its place.
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from polars_microagg.duckdb.arrow_lists import (
+    columns_of,
+    integers,
+    list_of,
+    masked_lists,
+    one_array,
+)
+from polars_microagg.duckdb.batch import group_rows, mask_columns
+from polars_microagg.duckdb.list_metrics import Table, assessed
+from polars_microagg.duckdb.macro_call import AssessCall, MaskCall, VerifyCall, roles
+from polars_microagg.errors import NotAnonymousError
+
+__all__ = ["FUNCTIONS"]
+
+LISTS = "STRUCT(type VARCHAR, d DOUBLE[], i BIGINT[], t VARCHAR[])"
+COLUMNS = f"STRUCT(name VARCHAR, lists {LISTS})[]"
+MASKED = "STRUCT(name VARCHAR, d DOUBLE[], i BIGINT[], t VARCHAR[])[]"
+SIDE = f"STRUCT(rows BIGINT[], keys BIGINT[], columns {COLUMNS})"
+
+
+def _calls(*arguments: Any) -> Iterator[Any]:
+    """Arguments of each of the calls that DuckDB makes at once."""
+    return zip(*(one_array(argument) for argument in arguments), strict=True)
+
+
+def _columns(names: Any, role: Any, spec: Any) -> Any:
+    """Choose the columns of a table that play a role in a call."""
+    calls = _calls(spec, role, names)
+    chosen = [roles(text.as_py(), part.as_py(), found.as_py()) for text, part, found in calls]
+    return pa.array(chosen, pa.list_(pa.string()))
+
+
+def _mask(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
+    """Mask the columns of a table."""
+    results = []
+    for text, row, stratum, column in _calls(spec, rows, strata, columns):
+        request, found = MaskCall.read(json.loads(text.as_py())), columns_of(column)
+        emitted, hidden = mask_columns(request, found, integers(row), integers(stratum))
+        lists = masked_lists([column.name for column in found], emitted)
+        results.append(_numbered(hidden=list_of(pa.array(hidden)), columns=lists))
+    return pa.concat_arrays(results)
+
+
+def _groups(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
+    """Number the groups of a table."""
+    results = []
+    for text, row, stratum, column in _calls(spec, rows, strata, columns):
+        request, found = MaskCall.read(json.loads(text.as_py())), columns_of(column)
+        groups, absent = group_rows(request, found, integers(row), integers(stratum))
+        results.append(_numbered(groups=list_of(pa.array(groups, mask=absent))))
+    return pa.concat_arrays(results)
+
+
+def _numbered(**results: Any) -> Any:
+    """Put the numbers of the records beside lists of results, the first of one item a record."""
+    rows = len(next(iter(results.values())).values)
+    results = {"rows": list_of(pa.array(np.arange(rows)))} | results
+    return pa.StructArray.from_arrays(list(results.values()), list(results))
+
+
+def _verify(spec: Any, sizes: Any) -> Any:
+    """Refuse a table that has a class of records smaller than k."""
+    for text, size in _calls(spec, sizes):
+        asked, classes = VerifyCall.read(json.loads(text.as_py())), integers(size)
+        small = classes[classes < asked.k]
+        if len(small):
+            counts = len(small), int(small.sum()), int(small.min())
+            raise NotAnonymousError.of(asked.columns, asked.k, counts, asked.strata)
+    return pa.array(np.ones(len(spec), dtype=np.bool_))
+
+
+def _assess(spec: Any, original: Any, masked: Any, sizes: Any) -> Any:
+    """Measure a masked table against the original."""
+    found = []
+    for text, before, after, size in _calls(spec, original, masked, sizes):
+        asked = AssessCall.read(json.loads(text.as_py()))
+        found.append(assessed(asked, _table(before), _table(after), integers(size)))
+    return pa.array(found, pa.list_(pa.float64()))
+
+
+def _table(scalar: Any) -> Table:
+    """Unpack one side of an assessment."""
+    return integers(scalar["rows"]), integers(scalar["keys"]), columns_of(scalar["columns"])
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], Sequence[str], str]] = {
+    "_microagg_columns": (_columns, ["VARCHAR[]", "VARCHAR", "VARCHAR"], "VARCHAR[]"),
+    "_microagg_mask": (
+        _mask,
+        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS],
+        f"STRUCT(rows BIGINT[], hidden BOOLEAN[], columns {MASKED})",
+    ),
+    "_microagg_groups": (
+        _groups,
+        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS],
+        "STRUCT(rows BIGINT[], groups UINTEGER[])",
+    ),
+    "_microagg_verify": (_verify, ["VARCHAR", "BIGINT[]"], "BOOLEAN"),
+    "_microagg_assess": (_assess, ["VARCHAR", SIDE, SIDE, "BIGINT[]"], "DOUBLE[]"),
+}
+"""Name in DuckDB: the function, the types of its arguments, and that of its result."""

@@ -1,0 +1,57 @@
+"""What masking a table would be refused for, without the search for groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.core.partition import Matrix, Partition, ValueMasking
+from polars_microagg.errors import TooFewRecordsError
+from polars_microagg.frames.mask import MaskRequest
+
+__all__ = ["rehearse"]
+
+
+def rehearse(
+    frame: pl.DataFrame, method: object, columns: object, k: int, options: Mapping[str, Any]
+) -> None:
+    """Take every step of `mask_frame` but the search: each stratum is one group.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table.
+    method, columns, k, options
+        As for `mask_frame`.
+
+    Raises
+    ------
+    MicroaggError
+        As `mask_frame` would raise, save what the method finds out on its way.
+
+    Examples
+    --------
+    >>> rehearse(pl.DataFrame({"age": [31, None, 47]}), "mdav", "age", 2, {"nulls": "pattern"})
+    >>> rehearse(pl.DataFrame({"age": [31, None, None]}), "mdav", "age", 2, {"nulls": "pattern"})
+    Traceback (most recent call last):
+        ...
+    polars_microagg.errors.TooFewRecordsError: 1 of 1 strata have fewer than k=2 records ...
+    """
+    if not frame.height:
+        raise TooFewRecordsError.of(0, k)
+    request = MaskRequest.of(method, columns, k, options)
+    cells = request.plan.groups_cells
+
+    def whole(x: Matrix, /, **_: object) -> Partition | ValueMasking:
+        return ValueMasking(x) if cells else Partition.from_labels(np.zeros(len(x), dtype=np.intp))
+
+    plain = replace(request.plan.method, function=whole, lockstep=None)
+    plan = replace(request.plan, method=plain, refine=False)
+    kernel = replace(request, plan=plan).kernel(frame.schema)
+    gone = kernel.mask(frame.select(request.inputs(kernel))).flags(frame.height)
+    if plan.small_strata == "drop" and gone.all():
+        raise TooFewRecordsError.of(0, k)

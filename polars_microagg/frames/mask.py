@@ -1,0 +1,266 @@
+"""The frame door: one call on a DataFrame or LazyFrame becomes one plan node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.core.plan import Plan
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.batch import BatchMasker
+from polars_microagg.frames.columns import refuse
+from polars_microagg.frames.released_strata import released_keys
+from polars_microagg.frames.same_records import PlanRuns, SameRecords
+from polars_microagg.frames.selection import (
+    F,
+    Schema,
+    as_frame,
+    blocks_of,
+    by_name,
+    names_of,
+    refuse_repeated,
+    resolve,
+)
+
+__all__ = [
+    "GroupNode",
+    "MaskNode",
+    "MaskRequest",
+    "group_frame",
+    "mask_frame",
+    "mask_table",
+    "node",
+    "one_grouping",
+    "suppressed",
+]
+
+
+@dataclass(frozen=True)
+class MaskRequest:
+    """A call as it was typed: the plan, and columns that are looked up in a schema later."""
+
+    plan: Plan
+    blocks: list[list[str | pl.Expr]]
+    strata: tuple[str, ...]
+    order_by: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, method: object, columns: object, k: object, options: Mapping[str, Any]
+    ) -> MaskRequest:
+        """Check everything that can be checked without the data."""
+        options = dict(options)
+        strata = names_of("strata", options.pop("strata", None))
+        order_by = names_of("order_by", options.pop("order_by", None))
+        plan = Plan.make(method, k, **options)
+        return cls(plan, blocks_of(columns), strata, order_by)
+
+    def kernel(self, schema: Schema) -> BatchMasker:
+        """Bind the call to the columns of a table."""
+        for what, listed in (("strata", self.strata), ("order_by", self.order_by)):
+            for name in listed:
+                if name not in schema:
+                    raise InvalidParameterError.unknown_column(what, name, schema)
+        blocks = [[n for item in block for n in resolve(item, schema)] for block in self.blocks]
+        names = [name for block in blocks for name in block]
+        if not all(blocks):
+            raise InvalidParameterError.no_columns()
+        refuse_repeated(names)
+        if both := [name for name in names if name in self.strata]:
+            raise InvalidParameterError.overlap("strata", both)
+        for name in names:
+            refuse(name, schema[name])
+        return BatchMasker(self.plan.bind(blocks), len(self.strata), len(self.order_by))
+
+    def inputs(self, kernel: BatchMasker) -> list[pl.Expr]:
+        """Columns of the batch, under names that cannot clash."""
+        names = [*kernel.names, *self.strata, *self.order_by]
+        return [by_name(name).alias(str(i)) for i, name in enumerate(names)]
+
+
+SUPPRESSED = "suppressed"
+"""Name of the field beside those masked, whose names are numbers."""
+
+
+def _settle(
+    frame: F, request: MaskRequest, masked: list[pl.Expr], keys: list[pl.Expr], suppressed: pl.Expr
+) -> F:
+    """Put masked columns into their frame, and empty or drop the rows that are suppressed."""
+    if request.plan.small_strata == "drop":
+        return frame.filter(~suppressed).with_columns(*masked, *keys)
+    # A key would tell who was in a small stratum. It becomes null where the masked cells do.
+    written = {key.meta.output_name(): key for key in keys}
+    emptied = [
+        pl.when(~suppressed).then(written.get(name, by_name(name))).alias(name)
+        for name in request.strata
+    ]
+    return frame.with_columns(*masked, *emptied)
+
+
+def _spare(schema: Schema) -> str:
+    name = "__microagg__"
+    while name in schema:
+        name += "_"
+    return name
+
+
+def _each_type(kernel: BatchMasker, schema: Schema) -> dict[str, pl.DataType]:
+    return {str(i): kernel.output(schema[name]) for i, name in enumerate(kernel.names)}
+
+
+@dataclass(frozen=True)
+class MaskNode:
+    """The function of a plan node that masks; a class, so that plans can be serialised."""
+
+    kernel: BatchMasker
+    suppresses: bool = False
+    """Whether one more field says which rows are suppressed."""
+
+    def __call__(self, batch: pl.Series) -> pl.Series:
+        """Mask the fields of a struct column."""
+        fields = batch.struct.unnest()
+        masked = self.kernel.mask(fields)
+        # By a dict: in a list, a column of the name "" would be named anew.
+        named = dict(zip(fields.columns, masked.columns, strict=False))
+        if self.suppresses:
+            named[SUPPRESSED] = masked.flags(fields.height)
+        return pl.DataFrame(named).to_struct(batch.name)
+
+
+@dataclass(frozen=True)
+class GroupNode:
+    """The function of a plan node that numbers groups."""
+
+    kernel: BatchMasker
+
+    def __call__(self, batch: pl.Series) -> pl.Series:
+        """Number the groups of a struct column."""
+        return self.kernel.groups(batch.struct.unnest()).alias(batch.name)
+
+
+def node(
+    inputs: pl.Expr, function: Callable[[pl.Series], pl.Series], dtype: pl.DataType
+) -> pl.Expr:
+    """All records at once: nothing that comes later may be moved below this node."""
+    return inputs.map_batches(
+        function, return_dtype=dtype, is_elementwise=False, returns_scalar=False
+    )
+
+
+def mask_frame(
+    frame: Any, method: object, columns: object, k: object, options: Mapping[str, Any]
+) -> Any:
+    """Mask columns of a frame.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame or polars.LazyFrame
+        The table.
+    method : str
+        Name of a method.
+    columns : str, selector, list, or list of lists
+        What to mask.
+    k : int
+        Smallest group size.
+    options : mapping
+        Common options and those of the method.
+
+    Returns
+    -------
+    polars.DataFrame or polars.LazyFrame
+        Same columns, same order; the kind that came in.
+    """
+    request = MaskRequest.of(method, columns, k, options)
+    frame = as_frame(frame)
+    if isinstance(frame, pl.DataFrame):
+        return mask_table(frame, request)[0]
+    runs = PlanRuns()
+
+    def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
+        kernel = request.kernel(schema)
+        spare, types = _spare(schema), _each_type(kernel, schema)
+        # Where nothing can be suppressed, strata do not depend on the node.
+        suppresses = request.plan.small_strata != "raise"
+        if suppresses:
+            types[SUPPRESSED] = pl.Boolean()
+        function = SameRecords(MaskNode(kernel, suppresses), runs.planned())
+        made = node(pl.struct(request.inputs(kernel)), function, pl.Struct(types))
+        field = pl.col(spare).struct.field
+        fields = [field(str(i)).alias(name) for i, name in enumerate(kernel.names)]
+        keys = released_keys(request.strata, schema)
+        lazy = lazy.with_columns(made.alias(spare))
+        if suppresses:
+            return _settle(lazy, request, fields, keys, field(SUPPRESSED)).drop(spare)
+        return lazy.with_columns(*fields, *keys).drop(spare)
+
+    return frame.pipe_with_schema(build)
+
+
+def mask_table(frame: pl.DataFrame, request: MaskRequest) -> tuple[pl.DataFrame, pl.Series]:
+    """Mask a table; the second result says which of its rows were emptied or dropped."""
+    kernel = request.kernel(frame.schema)
+    released = kernel.mask(frame.select(request.inputs(kernel)))
+    flags = released.flags(frame.height)
+    columns = [
+        column.alias(name) for name, column in zip(kernel.names, released.columns, strict=True)
+    ]
+    keys = released_keys(request.strata, frame.schema)
+    if released.suppressed is None:
+        return frame.with_columns(*columns, *keys), flags
+    # Side by side first: as literals in an expression, columns could not be filtered.
+    spare = _spare(frame.schema)
+    frame = frame.with_columns([*columns, flags.alias(spare)])
+    return _settle(frame, request, [], keys, pl.col(spare)).drop(spare), flags
+
+
+def suppressed(frame: pl.DataFrame, request: MaskRequest) -> pl.Series:
+    """Find the rows of a table that masking would empty or drop."""
+    kernel = request.kernel(frame.schema)
+    return kernel.suppressed(frame.select(request.inputs(kernel)))
+
+
+def one_grouping(kernel: BatchMasker) -> BatchMasker:
+    """Refuse a kernel that makes several groupings, or none."""
+    plan = kernel.plan
+    if plan.groups_cells or len(plan.blocks) > 1:
+        what = "groups of records for more than one block of columns"
+        raise InvalidParameterError.cannot(
+            plan.method.name, what, "Ask for the groups of one block, or of one column, at a time."
+        )
+    return kernel
+
+
+def group_frame(
+    frame: Any, method: object, columns: object, k: object, name: object, options: Mapping[str, Any]
+) -> Any:
+    """Add the group of each record as a column; parameters as for `mask_frame`."""
+    request = MaskRequest.of(method, columns, k, options)
+    if not isinstance(name, str):
+        raise InvalidParameterError.kind("name", name, "a column name")
+    frame = as_frame(frame)
+
+    def kernel_for(schema: Schema) -> BatchMasker:
+        if name in schema:
+            raise InvalidParameterError.taken(name)
+        return one_grouping(request.kernel(schema))
+
+    # A record without a group is one that masking would suppress.
+    drops = request.plan.small_strata == "drop"
+    if isinstance(frame, pl.DataFrame):
+        kernel = kernel_for(frame.schema)
+        numbers = kernel.groups(frame.select(request.inputs(kernel)))
+        grouped = frame.with_columns(numbers.alias(name))
+        return grouped.filter(numbers.is_not_null()) if drops else grouped
+    runs = PlanRuns()
+
+    def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
+        kernel = kernel_for(schema)
+        function = SameRecords(GroupNode(kernel), runs.planned())
+        made = node(pl.struct(request.inputs(kernel)), function, pl.UInt32())
+        lazy = lazy.with_columns(made.alias(name))
+        return lazy.filter(by_name(name).is_not_null()) if drops else lazy
+
+    return frame.pipe_with_schema(build)

@@ -1,0 +1,263 @@
+"""Chains of records, each of which takes the place of the next in another group."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polars_microagg.core.partition import Labels, Vector
+from polars_microagg.kernels.local.groups import Groups, disjoint
+from polars_microagg.kernels.local.moves_and_swaps import (
+    CELLS,
+    TOLERANCE,
+    nearest_groups,
+    squares_of,
+)
+
+__all__ = ["Pushes", "push_records"]
+
+TARGETS = 4
+"""Neighbouring groups that a record may push into."""
+
+PUSHES = 6
+"""Members of those groups whose place it may take."""
+
+LATER = 3
+"""How many of them are tried by the records after the first one."""
+
+BEAM = 8
+"""Chains from one record that are followed further."""
+
+LENGTH = 8
+"""Records in a chain, at most."""
+
+STARTS = 1 << 12
+"""Records whose chains are followed at a time."""
+
+
+class Pushes:
+    """What it costs each record to take the place of another one, or to join a group.
+
+    Parameters
+    ----------
+    groups : Groups
+        The grouping.
+    near : array of shape (n, c)
+        Neighbours of each record, whose groups it may go to.
+
+    Attributes
+    ----------
+    whom : array of shape (n, p)
+        Records whose place each record takes at the least cost.
+    cost : array of shape (n, p)
+        Change of the sum of squares of their group, ascending; infinite where there is none.
+    into : array of shape (n, t)
+        A member each of the groups that it may join.
+    joining : array of shape (n, t)
+        Change of their sum of squares.
+    """
+
+    def __init__(self, groups: Groups, near: Labels) -> None:
+        n = len(groups)
+        self._groups, self._near = groups, near
+        targets = min(TARGETS, near.shape[1])
+        self.whom = np.zeros((n, PUSHES), dtype=np.intp)
+        self.cost = np.empty((n, PUSHES))
+        self.into = np.zeros((n, targets), dtype=np.intp)
+        self.joining = np.empty((n, targets))
+        self.renew(np.arange(n))
+
+    def renew(self, rows: Labels) -> None:
+        """Look again at records near groups that have changed."""
+        groups = self._groups
+        width = self.into.shape[1] * (groups.most + self._near.shape[1])
+        step = max(1, CELLS // (width * groups.x.shape[1]))
+        for first in range(0, len(rows), step):
+            self._renew(rows[first : first + step])
+
+    def _renew(self, rows: Labels) -> None:
+        groups = self._groups
+        own = groups.labels[rows, None]
+        others = nearest_groups(groups, self._near, rows, self.into.shape[1])
+        absent = others == own
+        for j in range(1, others.shape[1]):
+            absent[:, j] |= (others[:, :j] == others[:, j : j + 1]).any(axis=1)
+        sizes = groups.sizes[others]
+        there = squares_of(groups.x[rows, None] - groups.centres[others])
+        joining = there * (sizes / (sizes + 1.0))
+        joining[absent | (sizes >= groups.most)] = np.inf
+        self.into[rows], self.joining[rows] = groups.members[others, 0], joining
+        partners = groups.members[others, : int(sizes.max())]
+        away = squares_of(groups.x[partners] - groups.centres[others][:, :, None])
+        apart = squares_of(groups.x[partners] - groups.x[rows, None, None])
+        cost = there[:, :, None] - away - apart / sizes[:, :, None]
+        cost[(partners == len(groups)) | absent[:, :, None]] = np.inf
+        partners, cost = partners.reshape(len(rows), -1), cost.reshape(len(rows), -1)
+        each = np.arange(len(rows))
+        for place in range(PUSHES):
+            best = cost.argmin(axis=1)
+            self.whom[rows, place] = partners[each, best]
+            self.cost[rows, place] = cost[each, best]
+            cost[each, best] = np.inf
+        self.whom[rows] = np.where(np.isinf(self.cost[rows]), rows[:, None], self.whom[rows])
+
+
+def push_records(groups: Groups, pushes: Pushes, rows: Labels) -> Labels:
+    """Carry out chains of pushes that lower the sum of squares, the best ones first.
+
+    Parameters
+    ----------
+    groups : Groups
+        Changed in place; no group falls below k.
+    pushes : Pushes
+        Up to date.
+    rows : array of int
+        Records where chains begin.
+
+    Returns
+    -------
+    array of int
+        Groups that have changed.
+
+    Notes
+    -----
+    If x takes the place of y in a group of b records with centre q, its sum of squares changes by
+    |x-q|^2 - |y-q|^2 - |x-y|^2/b. The last record of a chain takes the place of the first, or joins
+    a group if that of the first can spare one. No group is visited twice, so the changes add up. A
+    ring whose sum is negative has a record from which on all sums of its parts are, so no other
+    beginnings are followed.
+    """
+    parts = [
+        _Search(groups, pushes, rows[i : i + STARTS]).run() for i in range(0, len(rows), STARTS)
+    ]
+    if not parts:
+        return rows
+    chains, ends = (np.concatenate(column) for column in zip(*parts, strict=True))
+    change, least = _changes(groups, chains, ends)
+    better = np.flatnonzero(change < -least)
+    chains, ends = chains[better], ends[better]
+    touched = np.concatenate((groups.labels[chains], ends[:, None]), axis=1)
+    kept = disjoint(change[better], touched, len(groups.sizes))
+    if not len(kept):
+        return kept
+    _carry_out(groups, chains[kept], ends[kept])
+    return np.unique(touched[kept])
+
+
+class _Search:
+    """The best chain from each of some records."""
+
+    def __init__(self, groups: Groups, pushes: Pushes, rows: Labels) -> None:
+        self.groups, self.pushes, self.rows = groups, pushes, rows
+        own = groups.labels[rows]
+        self.own, size = own, groups.sizes[own].astype(np.float64)
+        self.out = squares_of(groups.x[rows] - groups.centres[own])
+        self.leaving = np.where(size > groups.k, self.out * size / np.maximum(size - 1.0, 1.0), 0.0)
+        self.best = np.zeros(len(rows))
+        self.chains = np.repeat(rows[:, None], LENGTH, axis=1)
+        self.ends = own.copy()
+
+    def run(self) -> tuple[Labels, Labels]:
+        """Chains, the last record repeated, and the groups where they end; only the found ones."""
+        start = np.arange(len(self.rows))
+        chains, sums = self.rows[:, None], np.zeros(len(start))
+        for _ in range(1, LENGTH):
+            start, chains, sums = self._longer(start, chains, sums)
+            if not len(start):
+                break
+            self._close(start, chains, sums)
+        found = np.flatnonzero(self.best < 0.0)
+        return self.chains[found], self.ends[found]
+
+    def _longer(self, start: Labels, chains: Labels, sums: Vector) -> tuple[Labels, Labels, Vector]:
+        """Add a record to each chain in all ways, and keep the best ones of each start."""
+        labels, last = self.groups.labels, chains[:, -1]
+        count = PUSHES if chains.shape[1] == 1 else LATER
+        sums = sums[:, None] + self.pushes.cost[last, :count]
+        open_ = np.flatnonzero(sums < self.leaving[start, None])
+        row = open_ // count
+        added, sums = self.pushes.whom[last, :count].ravel()[open_], sums.ravel()[open_]
+        into = labels[added]
+        new = into != self.own[start[row]]
+        for column in labels[chains[:, 1:]].T:
+            new &= into != column[row]
+        row, added, sums = row[new], added[new], sums[new]
+        kept = _lowest(start[row], sums, BEAM)
+        row, added = row[kept], added[kept]
+        return start[row], np.concatenate((chains[row], added[:, None]), axis=1), sums[kept]
+
+    def _close(self, start: Labels, chains: Labels, sums: Vector) -> None:
+        """Let the last record take the first one's place, or join a group."""
+        groups, last, own = self.groups, chains[:, -1], self.own[start]
+        apart = squares_of(groups.x[last] - groups.x[chains[:, 0]]) / groups.sizes[own]
+        ring = sums + squares_of(groups.x[last] - groups.centres[own]) - self.out[start] - apart
+        self._note(start, chains, ring, own)
+        able = np.flatnonzero(self.leaving[start] > 0.0)
+        start, chains, sums, last = start[able], chains[able], sums[able], last[able]
+        into = groups.labels[self.pushes.into[last]]
+        joining = self.pushes.joining[last].copy()
+        for column in groups.labels[chains].T:
+            joining[into == column[:, None]] = np.inf
+        best = joining.argmin(axis=1)
+        each = np.arange(len(start))
+        path = sums + joining[each, best] - self.leaving[start]
+        self._note(start, chains, path, into[each, best])
+
+    def _note(self, start: Labels, chains: Labels, total: Vector, ends: Labels) -> None:
+        """Remember the best chain of each start, if it is better than those before."""
+        better = np.flatnonzero(total < self.best[start])
+        better = better[_lowest(start[better], total[better], 1)]
+        start, chains = start[better], chains[better]
+        self.best[start] = total[better]
+        self.chains[start, : chains.shape[1]] = chains
+        self.chains[start, chains.shape[1] :] = chains[:, -1:]
+        self.ends[start] = ends[better]
+
+
+def _lowest(start: Labels, sums: Vector, count: int) -> Labels:
+    """Find the least sums of each start, of equal ones the first; the starts ascend."""
+    first = np.flatnonzero(np.diff(start, prepend=-1))
+    many = np.diff(first, append=len(start))
+    if not len(many) or many.max() <= count:
+        return np.arange(len(start))
+    order = np.argsort(sums, kind="stable")
+    # Starts are few, and short integers are sorted by counting.
+    order = order[np.argsort(start[order].astype(np.int16), kind="stable")]
+    rank = np.arange(len(start)) - np.repeat(first, many)
+    return order[rank < count]
+
+
+def _changes(groups: Groups, chains: Labels, ends: Labels) -> tuple[Vector, Vector]:
+    """Change of the sum of squares by each chain, and what of it may be rounding."""
+    x, labels = groups.x, groups.labels
+    change, terms = np.zeros(len(chains)), np.zeros(len(chains))
+    ring = ends == labels[chains[:, 0]]
+    first, last = chains[:, 0], chains[:, -1]
+    pairs = [(chains[:, i], chains[:, i + 1], None) for i in range(LENGTH - 1)]
+    for pusher, pushed, only in [*pairs, (last, first, ring)]:
+        of = labels[pushed]
+        centre, size = groups.centres[of], groups.sizes[of]
+        there, away = squares_of(x[pusher] - centre), squares_of(x[pushed] - centre)
+        apart = squares_of(x[pusher] - x[pushed]) / size
+        counts = pusher != pushed if only is None else only
+        change += np.where(counts, there - away - apart, 0.0)
+        terms += np.where(counts, there + away + apart, 0.0)
+    size = groups.sizes[labels[first]]
+    freed = (
+        squares_of(x[first] - groups.centres[labels[first]]) * size / np.maximum(size - 1.0, 1.0)
+    )
+    size = groups.sizes[ends]
+    added = squares_of(x[last] - groups.centres[ends]) * size / (size + 1.0)
+    change += np.where(ring, 0.0, added - freed)
+    terms += np.where(ring, 0.0, added + freed)
+    return change, TOLERANCE * terms + groups.noise[chains].sum(axis=1)
+
+
+def _carry_out(groups: Groups, chains: Labels, ends: Labels) -> None:
+    """Swap along chains that touch different groups, and let the last records join theirs."""
+    for i in range(LENGTH - 1):
+        # The place of the first record is held by each one until the next is pushed out.
+        some = chains[:, i] != chains[:, i + 1]
+        groups.swap(chains[some, i], chains[some, i + 1])
+    last = chains[:, -1]
+    some = groups.labels[last] != ends
+    groups.move(last[some], ends[some])

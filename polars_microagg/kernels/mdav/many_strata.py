@@ -1,0 +1,151 @@
+"""MDAV on many small strata at once: the same arithmetic, one round of all strata at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.kernels.whole_numbers import whole_steps
+
+__all__ = ["mdav_of_each"]
+
+CELLS = 1 << 18
+"""Values handled at a time, so that they stay in the cache."""
+
+Cube = npt.NDArray[np.float64]
+"""Array of shape (d, strata, slots): a stratum a row of slots, filled from the left."""
+
+
+def mdav_of_each(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
+    """Group each stratum by MDAV.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        Scaled records, stratum by stratum.
+    sizes : array of shape (s,)
+        Records in each stratum, at least k.
+    k : int
+        Smallest group size, at least 2.
+
+    Returns
+    -------
+    labels : array of shape (n,)
+        Group of each record, numbered over all strata.
+    groups : int
+        Number of groups.
+
+    Notes
+    -----
+    Strata that hold the same whole number of groups go through the same rounds, those of whole
+    numbers on their own. Sums are taken in row order and distances column by column, as for a
+    stratum alone, so the groups are the same to the last tie.
+
+    Examples
+    --------
+    >>> mdav_of_each(np.array([[0.0], [9.0], [1.0], [8.0], [5.0], [5.0]]), np.array([4, 2]), k=2)
+    (array([0, 1, 0, 1, 2, 2]), 3)
+    """
+    labels = np.empty(len(x), dtype=np.intp)
+    starts = np.cumsum(sizes) - sizes
+    # A stratum of q k records or more, but less than (q + 1) k, makes q groups.
+    rounds = sizes // k
+    base = np.cumsum(rounds) - rounds
+    exact = whole_steps(x.T, starts, sizes) > 0
+    order = np.lexsort((exact, rounds))
+    new = np.diff(rounds[order]) != 0
+    new |= exact[order[1:]] != exact[order[:-1]]
+    for chosen in np.split(order, np.flatnonzero(new) + 1):
+        width = int(sizes[chosen].max())
+        step = max(1, CELLS // (width * x.shape[1]))
+        for first in range(0, len(chosen), step):
+            part = chosen[first : first + step]
+            slots = np.arange(width)
+            filled = slots < sizes[part][:, None]
+            rows = np.where(filled, starts[part][:, None] + slots, starts[part][:, None])
+            batch = _Strata(x, rows, filled, k, whole=bool(exact[part[0]]))
+            grouped = batch.group(int(rounds[part[0]])) + base[part][:, None]
+            labels[rows[filled]] = grouped[filled]
+    return labels, int(rounds.sum())
+
+
+class _Strata:
+    """Strata side by side, and the records of each that no group has taken yet."""
+
+    def __init__(
+        self, x: Matrix, rows: Labels, filled: npt.NDArray[np.bool_], k: int, *, whole: bool
+    ) -> None:
+        self.k, self.whole = k, whole
+        self.each = np.arange(len(rows))[:, None]
+        self.free = filled.copy()
+        self.left = filled.sum(axis=1)
+        cube = np.stack([np.where(filled, x[rows, j], 0.0) for j in range(x.shape[1])])
+        # Whole numbers stay whole less the first record, and are as exact as about their mean.
+        origin = cube[:, :, 0] if whole else _total(cube) / self.left
+        self.cube: Cube = np.where(filled, cube - origin[:, :, None], 0.0)
+        self.sum = _total(self.cube)
+        self.summed = self.left.copy()
+        self.labels = np.zeros(rows.shape, dtype=np.intp)
+        self.made = 0
+
+    def group(self, groups: int) -> Labels:
+        """Make all groups; every stratum here makes the same number."""
+        while groups - self.made >= 3:
+            r = self._farthest_from_mean()
+            from_r = self._distances(self.cube[:, self.each[:, 0], r])
+            s = np.where(self.free, from_r, -1.0).argmax(axis=1)
+            self.take(r, from_r)
+            gone = ~self.free[self.each[:, 0], s]
+            if gone.any():
+                s = np.where(gone, np.where(self.free, from_r, -1.0).argmax(axis=1), s)
+            self.take(s, self._distances(self.cube[:, self.each[:, 0], s]))
+        if groups - self.made == 2:
+            r = self._farthest_from_mean()
+            self.take(r, self._distances(self.cube[:, self.each[:, 0], r]))
+        self.labels[self.free] = self.made
+        return self.labels
+
+    def _farthest_from_mean(self) -> Labels:
+        """Slot of the free record farthest from the mean of those; of equally far ones the first."""
+        fresh = 2 * self.left <= self.summed
+        if fresh.any():
+            self.sum = np.where(fresh, _total(np.where(self.free, self.cube, 0.0)), self.sum)
+            self.summed = np.where(fresh, self.left, self.summed)
+        if self.whole:
+            # As `Mean` has it: so many times each record, less the sum.
+            times = self.left[:, None].astype(np.float64)
+            distances = _squares(times * self.cube - self.sum[:, :, None]) / times**2
+        else:
+            distances = self._distances(self.sum / self.left)
+        slots: Labels = np.where(self.free, distances, -1.0).argmax(axis=1)
+        return slots
+
+    def _distances(self, points: Matrix) -> Matrix:
+        """Squared distances of all slots to one point a stratum."""
+        return _squares(self.cube - points[:, :, None])
+
+    def take(self, slot: Labels, distances: Matrix) -> None:
+        """Group a record and the k - 1 free records nearest to it."""
+        near = np.where(self.free, distances, np.inf)
+        near[self.each[:, 0], slot] = -1.0
+        group = np.sort(near.argsort(axis=1, kind="stable")[:, : self.k], axis=1)
+        self.labels[self.each, group] = self.made
+        self.made += 1
+        self.free[self.each, group] = False
+        self.sum -= _total(self.cube[:, self.each, group])
+        self.left -= self.k
+
+
+def _squares(difference: Cube) -> Matrix:
+    """Squared lengths, added column by column; the differences are overwritten."""
+    difference *= difference
+    lengths: Matrix = difference[0]
+    for squares in difference[1:]:
+        lengths += squares
+    return lengths
+
+
+def _total(cube: Cube) -> Matrix:
+    """Sum over the slots in row order; empty slots hold 0, which changes no sum."""
+    return np.cumsum(cube, axis=2)[:, :, -1]

@@ -1,0 +1,206 @@
+"""The outermost records, among which the one farthest from any other nearly always is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polars_microagg.kernels.distance import coordinates, squared_distances
+from polars_microagg.kernels.farthest_records import FarthestQueue
+
+if TYPE_CHECKING:
+    from polars_microagg.core.partition import Labels, Vector
+    from polars_microagg.kernels.mdav.box_index import BoxIndex
+    from polars_microagg.kernels.remaining_mean import RemainingMean
+
+__all__ = ["OuterShell"]
+
+QUEUE = 512
+"""Records farthest from the mean that are kept in view."""
+
+HOT = 4
+"""A box looked into in one of so many searches outside the shell is worth taking into it."""
+
+INFLATED = 1 + 1e-12
+"""Bounds on distances are enlarged by this for rounding."""
+
+_TINY = float(np.finfo(np.float64).tiny)
+"""Squares below this are not rounded relatively, so bounds on them do not decide."""
+
+
+class OuterShell:
+    """Records far from the mean, and bounds on how far all others can be from any point.
+
+    Parameters
+    ----------
+    left : Survivors
+        The records; those that are gone must be gone from the boxes.
+    boxes : Boxes
+        The same records in boxes.
+    size : int
+        Records in the shell, about.
+    hot : array of shape (h,)
+        Boxes that are in the shell as a whole.
+
+    Attributes
+    ----------
+    asked, scanned : int
+        Searches for the record farthest from another, and records outside the shell that were
+        looked at for that.
+    """
+
+    def __init__(self, left: RemainingMean, boxes: BoxIndex, size: int, hot: Labels) -> None:
+        self._left, self._boxes = left, boxes
+        self._mean = mean = coordinates(left.mean())
+        values = boxes.measure(mean)
+        there = values > -np.inf
+        size = min(size, len(left))
+        last = np.partition(values, values.size - size, axis=None)[values.size - size]
+        inner = values < last - boxes.slack
+        inner[hot] = False
+        self._rows = np.sort(boxes.rows[there & ~inner])
+        values[~inner] = -np.inf
+        self._bound_others(values.max(axis=1) + float(mean @ mean) + boxes.margin)
+        # A last column stands for every record outside the shell.
+        size = len(self._rows)
+        self._table = np.zeros((len(left.records), size + 1))
+        np.take(left.records, self._rows, axis=1, out=self._table[:, :size])
+        self._table[-1, size] = -np.inf
+        self._position = np.full(len(left.taken), size)
+        self._position[self._rows] = np.arange(size)
+        self._gone = np.empty(256, dtype=np.intp)
+        self._new = 0
+        self._number: dict[int, int] = {}
+        self._queue: FarthestQueue | None = None
+        self._heat = np.zeros(len(boxes), dtype=np.intp)
+        self.asked = self.scanned = 0
+
+    def __len__(self) -> int:
+        """Count the records that were in the shell at first."""
+        return len(self._rows)
+
+    def _bound_others(self, squared: Vector) -> None:
+        """Note how far from the mean the records of each box are that are not in the shell."""
+        self._outside = (squared > -np.inf).nonzero()[0]
+        squared = np.maximum(squared[self._outside], 0.0)
+        self._reach = float(squared.max(initial=0.0)) ** 0.5 if len(squared) else -np.inf
+        middle = self._boxes.middle[self._outside].T - self._mean[:, None]
+        self._extent = np.vstack((middle, self._boxes.half[self._outside].T, squared))
+
+    def remove(self, rows: Labels) -> None:
+        """Pass over these records from now on."""
+        start, self._new = self._new, self._new + len(rows)
+        if self._new > len(self._gone):
+            self._gone = np.resize(self._gone, 2 * self._new)
+        self._gone[start : self._new] = self._position.take(rows)
+
+    def hot(self) -> Labels:
+        """Boxes that were looked into again and again."""
+        return (self._heat * HOT > max(self.asked, 1)).nonzero()[0]
+
+    def outermost(self) -> int:
+        """Row of the record farthest from the mean; -1 if it may be outside the shell."""
+        exact = self._left.mean()
+        mean = self._now = coordinates(exact)
+        if self._queue is not None:
+            row, certain = self._queue.farthest(exact, self._left.taken)
+            if certain:
+                return row
+        there = (~self._left.taken.take(self._rows)).nonzero()[0]
+        if not len(there):
+            return -1
+        distances = squared_distances(self._table[:-1].take(there, axis=1), mean)
+        first = len(there) - min(QUEUE, len(there))
+        chosen = np.sort(np.argpartition(distances, first)[first:])
+        distances[chosen] = 0.0
+        step = mean - self._mean
+        next_ = (float(distances.max()) + _TINY) ** 0.5
+        reach = max(self._reach + float(step @ step) ** 0.5, next_)
+        if first == 0 and self._reach == -np.inf:
+            reach = -np.inf
+        self._queued = self._rows[there[chosen]]
+        self._columns = self._table[:-1].take(there[chosen], axis=1)
+        self._queue = FarthestQueue(self._columns, self._queued, exact, reach * INFLATED)
+        row, certain = self._queue.farthest(exact, self._left.taken)
+        return row if certain else -1
+
+    def next(self, count: int) -> Labels:
+        """Rows of records that will probably be the outermost ones next.
+
+        The mean is not asked for: within a round, that could take its sum afresh too early.
+        """
+        distances = squared_distances(self._columns, self._now)
+        distances[self._left.taken.take(self._queued)] = -1.0
+        first = len(distances) - min(count, len(distances))
+        chosen = np.argpartition(distances, first)[first:]
+        rows: Labels = self._queued[chosen[distances[chosen] >= 0]]
+        return rows
+
+    def aim(self, rows: Labels) -> None:
+        """Measure the whole shell from some records."""
+        self._number = {row: number for number, row in enumerate(rows.tolist())}
+        self._table[-1, self._gone[: self._new]] = -np.inf
+        self._new = 0
+        self._points = self._left.columns.take(rows, axis=1)
+        weights = np.ones((len(rows), len(self._table)))
+        np.multiply(self._points.T, -2.0, out=weights[:, :-1])
+        self._values = weights @ self._table
+        self._norms = self._left.records[-1].take(rows).tolist()
+        offsets = self._points - self._mean[:, None]
+        away = np.einsum("dp,dp->p", offsets, offsets) ** 0.5
+        reach = np.maximum((away + self._reach) * INFLATED, 0.0)
+        self._bounds = (reach * reach).tolist()
+
+    def opposites(self, rows: Labels) -> Labels:
+        """Rows of the records that are probably farthest from those of these aimed from."""
+        numbers = [self._number[row] for row in rows.tolist() if row in self._number]
+        values = self._values[numbers]
+        values[:, self._gone[: self._new]] = -np.inf
+        best = values.argmax(axis=1)
+        found: Labels = self._rows[best[best < len(self)]]
+        return found
+
+    def aims_from(self, row: int) -> bool:
+        """Whether the shell has been measured from a record."""
+        return row in self._number
+
+    def opposite(self, row: int) -> int:
+        """Row of the record farthest from one that the shell has been measured from."""
+        self.asked += 1
+        number = self._number[row]
+        values, point = self._values[number], self._points[:, number]
+        values[self._gone[: self._new]] = -np.inf
+        best = int(values.argmax())
+        top, slack = float(values[best]), self._boxes.slack
+        close = (values >= top - slack).nonzero()[0] if top > -np.inf else self._gone[:0]
+        if len(close) > 1:
+            distances = squared_distances(self._table[:-1].take(close, axis=1), point)
+            best = int(close[distances.argmax()])
+        if top + self._norms[number] - self._boxes.margin > self._bounds[number]:
+            return int(self._rows[best])
+        rows = self._beyond(point, top, self._norms[number])
+        if len(close):
+            rows = np.append(rows, self._rows[best])
+        rows.sort()
+        distances = squared_distances(self._left.columns.take(rows, axis=1), point)
+        return int(rows[distances.argmax()])
+
+    def _beyond(self, point: Vector, top: float, norm: float) -> Labels:
+        """Records outside the shell that may be farther from a point than the best one in it.
+
+        No record x of a box is farther from q than ``R^2 + |q|^2 - 2 x.q`` with R its greatest
+        distance from the mean; the product is least in a corner of the box.
+        """
+        offset = point - self._mean
+        weights = np.concatenate((-2.0 * offset, 2.0 * np.abs(offset), [1.0]))
+        bounds = weights @ self._extent + float(offset @ offset)
+        boxes = self._outside[bounds >= top + norm - self._boxes.margin]
+        self._heat[boxes] += 1
+        rows = self._boxes.rows[boxes]
+        self.scanned += rows.size
+        values = self._boxes.measure(point, boxes)
+        values[self._left.taken[rows]] = -np.inf
+        best = max(top, float(values.max(initial=-np.inf)))
+        found: Labels = rows[(values >= best - self._boxes.slack) & (values > -np.inf)]
+        return found

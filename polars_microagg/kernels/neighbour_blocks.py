@@ -1,0 +1,178 @@
+"""Many records cut into blocks of neighbours, and MDAV in all blocks at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polars_microagg.core.partition import Labels, Matrix, Vector
+
+__all__ = ["equal_blocks", "mdav_in_blocks", "nearby"]
+
+SAMPLE = 64
+"""Records of a block that decide along which column it is cut."""
+
+CACHED = 1 << 17
+"""Values handled at a time, so that they stay in the cache."""
+
+
+def equal_blocks(x: Matrix, count: int) -> Labels:
+    """Halve records along the column where they spread most, again and again.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        Records; n is a multiple of `count`.
+    count : int
+        Number of blocks, a power of 2.
+
+    Returns
+    -------
+    array of shape (count, n / count)
+        Rows of each block; blocks that follow each other are near each other.
+
+    Examples
+    --------
+    >>> np.sort(equal_blocks(np.array([[9.0], [1.0], [8.0], [0.0]]), 2))
+    array([[1, 3],
+           [0, 2]])
+    """
+    n = len(x)
+    columns = np.ascontiguousarray(x.T)
+    values = columns.reshape(-1)
+    blocks = np.arange(n)[None]
+    while len(blocks) < count:
+        width = blocks.shape[1]
+        sample = columns[:, blocks[:, :: max(1, width // SAMPLE)]]
+        widest = (sample.max(axis=2) - sample.min(axis=2)).argmax(axis=0)
+        halves = np.empty((2 * len(blocks), width // 2), dtype=np.intp)
+        step = max(1, CACHED // width)
+        for first in range(0, len(blocks), step):
+            part = blocks[first : first + step]
+            keys = values.take(part + widest[first : first + step, None] * n)
+            order = np.argpartition(keys, width // 2, axis=1)
+            cut = np.take_along_axis(part, order, axis=1)
+            halves[2 * first : 2 * (first + len(part))] = cut.reshape(-1, width // 2)
+        blocks = halves
+    return blocks
+
+
+def nearby(points: Matrix, size: int, rng: np.random.Generator) -> list[Labels]:
+    """Cut points into parts of near ones, in axes turned at random.
+
+    Parameters
+    ----------
+    points : array of shape (n, d)
+        Points.
+    size : int
+        Most points a part.
+    rng : numpy.random.Generator
+        Where the axes come from.
+
+    Returns
+    -------
+    list of array
+        Rows of each part; parts that follow each other are near each other.
+    """
+    turned = points @ np.linalg.qr(rng.normal(size=(points.shape[1],) * 2))[0]
+    parts = []
+    stack = [np.arange(len(points))]
+    while stack:
+        rows = stack.pop()
+        if len(rows) <= size:
+            parts.append(np.sort(rows))
+            continue
+        here = turned[rows]
+        widest = int(here[:: max(1, len(rows) // 1024)].var(axis=0).argmax())
+        # A cut somewhere in the middle, so that the next time it is somewhere else.
+        half = int(len(rows) * rng.uniform(0.4, 0.6))
+        order = np.argpartition(here[:, widest], half)
+        stack += [rows[order[half:]], rows[order[:half]]]
+    return parts
+
+
+def mdav_in_blocks(x: Matrix, blocks: Labels, k: int) -> Labels:
+    """Group each of many equal blocks by MDAV, as far as rounding lets it.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        Records about zero.
+    blocks : array of shape (b, m)
+        Rows of each block, m >= k; every row is in one block.
+    k : int
+        Smallest group size.
+
+    Returns
+    -------
+    array of shape (n,)
+        Groups of k records, the last of each block of k to 2k - 1.
+
+    Notes
+    -----
+    All blocks go through the same rounds. If the group of r takes s, s still is the seed of the
+    second group, together with k - 1 others.
+
+    Examples
+    --------
+    >>> mdav_in_blocks(np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([[0, 1, 2, 3]]), 2)
+    array([0, 0, 1, 1])
+    """
+    labels = np.empty(len(x), dtype=np.intp)
+    groups = max(1, blocks.shape[1] // k)
+    step = max(1, CACHED // (blocks.shape[1] * (x.shape[1] + 1)))
+    for first in range(0, len(blocks), step):
+        part = blocks[first : first + step]
+        offset = (first + np.arange(len(part))) * groups
+        labels[part] = _Blocks(x[part], k).group(groups) + offset[:, None]
+    return labels
+
+
+class _Blocks:
+    """Blocks side by side, their records as columns, and the squared norms below them."""
+
+    def __init__(self, x: Matrix, k: int) -> None:
+        self.k = k
+        x = x - x.mean(axis=1, keepdims=True)
+        norms = np.einsum("bmd,bmd->bm", x, x)
+        self.table = np.concatenate((x.transpose(0, 2, 1), norms[:, None]), axis=1)
+        self.total = x.sum(axis=1)
+        self.left = x.shape[1]
+        self.each = np.arange(len(x))
+        # Added to the distances of records that are gone.
+        self.gone = np.zeros(norms.shape)
+        self.labels = np.full(norms.shape, -1, dtype=np.intp)
+        self.made = 0
+
+    def group(self, groups: int) -> Labels:
+        """Make all groups of every block."""
+        while groups - self.made >= 2:
+            r = self.point(self.distances(self.total / self.left) - self.gone)
+            distances = self.distances(r)
+            s = self.point(distances - self.gone)
+            self.take(distances)
+            if groups - self.made >= 2:
+                self.take(self.distances(s))
+        self.labels[self.labels < 0] = self.made
+        return self.labels
+
+    def distances(self, points: Matrix) -> Matrix:
+        """Squared distances from a point a block, less a constant."""
+        weights = np.ones((len(points), 1, points.shape[1] + 1))
+        np.multiply(points, -2.0, out=weights[:, 0, :-1])
+        distances: Matrix = np.matmul(weights, self.table)[:, 0]
+        return distances
+
+    def point(self, distances: Vector | Matrix) -> Matrix:
+        """Record of each block at the greatest distance."""
+        return self.table[self.each, :-1, distances.argmax(axis=1)]
+
+    def take(self, distances: Matrix) -> None:
+        """Group the k nearest records of each block that are left."""
+        distances += self.gone
+        near = np.argpartition(distances, self.k - 1, axis=1)[:, : self.k]
+        row = self.each[:, None]
+        self.labels[row, near] = self.made
+        self.gone[row, near] = np.inf
+        self.total -= self.table[row, :-1, near].sum(axis=1)
+        self.left -= self.k
+        self.made += 1

@@ -1,0 +1,1 @@
+"""Optimal partitions of records along an order."""

@@ -1,0 +1,1 @@
+"""Record linkage, floors of the loss, and moments of two tables."""

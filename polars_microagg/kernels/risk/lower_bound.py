@@ -1,0 +1,186 @@
+"""Floors of the sum of squares that no grouping of at least k records can go under."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.core.partition import Labels, Matrix, Vector
+from polars_microagg.kernels.equal_records import distinct
+from polars_microagg.kernels.risk.neighbour_floors import NeighbourLists, lists
+
+__all__ = ["lagrangian_bound", "neighbour_bound"]
+
+LISTED = 32
+"""Neighbours of a record whose choices are made to agree, at least."""
+
+PAIRS = 2_000_000
+"""All others are listed if that is not more than so many pairs, else as many as that allows."""
+
+FEWER = 200_000
+"""With more records than this, no more neighbours are listed than needed."""
+
+PATIENCE = 6
+"""After so many steps without a better bound, steps become shorter."""
+
+SHORTEST = 0.02
+"""Steps shorter than this share of the usual length are not taken."""
+
+ROUNDING = 1e-9
+"""Share of a floor that rounding may have added, with room to spare."""
+
+
+def neighbour_bound(x: Matrix, k: int) -> float:
+    """Find a floor from the k - 1 nearest others of each record.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        Records about zero, n >= k.
+    k : int
+        Smallest group size, at least 2.
+
+    Returns
+    -------
+    float
+        At most the sum of squares of any grouping.
+
+    Notes
+    -----
+    The sum of squares of a group of m records is the sum of all its squared distances d_ij, i and
+    j in either order, over 2m. The share of record i, the sum of d_ij over 2m, is least when the
+    others are the m - 1 nearest, and grows with m; so m = k bounds it from below. Equal records
+    are looked at once, as neighbours that count several times.
+
+    Examples
+    --------
+    >>> round(neighbour_bound(np.array([[0.0], [1.0], [8.0], [9.0]]), 2), 6)
+    1.0
+    """
+    first, labels = distinct(x)
+    if len(first) == len(x):
+        found = lists(x, k - 1)
+        total = np.minimum(found.squares, found.far[:, None]).sum()
+    else:
+        total = _of_distinct(x[first], np.bincount(labels), k)
+    return float(total) / (2 * k) * (1.0 - ROUNDING)
+
+
+def _of_distinct(x: Matrix, counts: Labels, k: int) -> float:
+    """Add up the squared distances to the k - 1 nearest others, from distinct records."""
+    if len(x) == 1:
+        return 0.0
+    found = lists(x, k - 1)
+    squares = np.minimum(found.squares, found.far[:, None])
+    there = counts[found.near]
+    # Of the others wanted, each neighbour gives as many as it has and are still missing.
+    missing = np.maximum(k - counts, 0)[:, None] - (np.cumsum(there, axis=1) - there)
+    taken = np.clip(missing, 0, there)
+    sums = np.einsum("ij,ij->i", np.where(taken > 0, squares, 0.0), taken)
+    return float((counts * sums).sum())
+
+
+def lagrangian_bound(x: Matrix, k: int, target: float, steps: int) -> float:
+    """Raise the floor by making the choices of records agree.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        Records about zero, n >= k.
+    k : int
+        Smallest group size, at least 2.
+    target : float
+        Sum of squares of some grouping, which sets the length of the steps.
+    steps : int
+        How many steps to take at most.
+
+    Returns
+    -------
+    float
+        At most the sum of squares of any grouping.
+
+    Notes
+    -----
+    Let every record choose a size m from k to 2k - 1 and m - 1 others, at the cost of their
+    squared distances over 2m. A grouping is such a choice in which i chooses j whenever j chooses
+    i, and some optimal grouping has no larger groups. A multiplier for a pair, added to the cost
+    of one direction and taken from the other, changes no cost of a grouping; so for any
+    multipliers the sum of the least costs is a floor. Good ones are found by subgradient steps.
+    Pairs have one if both list the other among their nearest; whom a record does not list, it
+    may choose at the distance of the last one listed.
+
+    Examples
+    --------
+    >>> x = np.array([[0.0], [1.0], [1.5], [9.0], [9.5]])
+    >>> lagrangian_bound(x, 2, 1.3, 50) > neighbour_bound(x, 2)
+    True
+    """
+    wanted = 2 * k - 2 if len(x) > FEWER else max(LISTED, 4 * k, PAIRS // len(x))
+    pairs = _Pairs(lists(x, wanted), k)
+    best, kept = -np.inf, pairs.multipliers.copy()
+    length, idle = 1.0, 0
+    for _ in range(steps):
+        total, chosen = pairs.relaxed()
+        if total > best + ROUNDING * abs(best) or best == -np.inf:
+            best, idle = total, 0
+            kept[:] = pairs.multipliers
+        else:
+            idle += 1
+        if idle == PATIENCE:
+            length, idle = 0.6 * length, 0
+            pairs.multipliers[:] = kept
+            continue
+        if length < SHORTEST or not pairs.step(chosen, length * max(target - total, 0.0)):
+            break
+    return best - ROUNDING * abs(best)
+
+
+class _Pairs:
+    """Pairs of records that list each other, and the multiplier of each."""
+
+    def __init__(self, found: NeighbourLists, k: int) -> None:
+        n, count = found.near.shape
+        self.k, self.squares, self.far = k, found.squares, found.far
+        self.multipliers = np.zeros((n, count))
+        key = np.repeat(np.arange(n), count) * n + found.near.reshape(-1)
+        order = np.argsort(key)
+        wanted = found.near.reshape(-1) * n + np.repeat(np.arange(n), count)
+        place = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
+        # Where j's list has i, for each j in i's list; -1 if it has not.
+        self.back: Labels = np.where(key[order[place]] == wanted, order[place], -1)
+
+    def relaxed(self) -> tuple[float, npt.NDArray[np.bool_]]:
+        """Let each record choose alone: the sum of the costs, and who is chosen."""
+        n, count = self.squares.shape
+        best: Vector = np.full(n, np.inf)
+        chosen = np.zeros((n, count), dtype=np.bool_)
+        # Where all others are listed, a group cannot be larger than all of them.
+        most = 2 * self.k - 1 if np.isfinite(self.far).any() else min(2 * self.k - 1, count + 1)
+        for size in range(self.k, most + 1):
+            others = size - 1
+            costs = self.squares / (2.0 * size) + self.multipliers
+            far = self.far / (2.0 * size)
+            short = max(0, others - count)
+            near = np.argpartition(costs, min(others, count) - 1, axis=1)[:, :others]
+            least = np.take_along_axis(costs, near, axis=1)
+            used = least < far[:, None]
+            sums = np.minimum(least, far[:, None]).sum(axis=1)
+            sums += short * far if short else 0.0
+            better = np.flatnonzero(sums < best)
+            best[better] = sums[better]
+            chosen[better] = False
+            chosen[better[:, None], near[better]] = used[better]
+        return float(best.sum()), chosen
+
+    def step(self, chosen: npt.NDArray[np.bool_], gap: float) -> bool:
+        """Make it dearer to choose who does not choose back, and cheaper the other way."""
+        flat = np.flatnonzero(chosen.reshape(-1) & (self.back >= 0))
+        back = self.back[flat]
+        alone = ~chosen.reshape(-1)[back]
+        flat, back = flat[alone], back[alone]
+        if not len(flat) or not gap:
+            return False
+        multipliers = self.multipliers.reshape(-1)
+        multipliers[flat] += gap / len(flat)
+        multipliers[back] -= gap / len(flat)
+        return True

@@ -1,0 +1,121 @@
+"""Means, covariances and principal components, the same for two tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polars_microagg.core.partition import Labels, Matrix, Vector
+
+__all__ = ["Moments", "moments", "present"]
+
+NOISE = 1e-12
+"""Share of the size of a column below which a moment is taken for 0."""
+
+HUGE = 1000
+"""Exponents of two up to this size do not overflow in a difference."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Moments:
+    """Moments of a table: means, covariances (ddof 0), and a size of each column."""
+
+    means: Vector
+    covariances: Matrix
+    sizes: Vector
+
+    @property
+    def variances(self) -> Vector:
+        """Variance of each column."""
+        variances: Vector = np.diagonal(self.covariances).copy()
+        return variances
+
+    @property
+    def correlations(self) -> Matrix:
+        """Correlation of each pair of columns; 0 where one of them is constant."""
+        sd = np.sqrt(self.variances)
+        scale = np.where(sd > 0, sd, 1.0)
+        return np.clip(self.covariances / scale / scale[:, None], -1.0, 1.0)
+
+    def only(self, columns: Labels) -> Moments:
+        """Keep some of the columns."""
+        kept = self.covariances[np.ix_(columns, columns)]
+        return Moments(self.means[columns], kept, self.sizes[columns])
+
+    def first_component(self) -> tuple[float, Vector]:
+        """Largest eigenvalue of the correlations, and its vector with a sum of at least 0."""
+        values, vectors = np.linalg.eigh(self.correlations)
+        vector = vectors[:, -1]
+        return float(max(values[-1], 0.0)), vector if vector.sum() >= 0 else -vector
+
+
+def present(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
+    """Bring two tables to the order of 1, and pass over cells that either lacks.
+
+    Parameters
+    ----------
+    original, masked : array of shape (n, p)
+        The data before and after.
+
+    Returns
+    -------
+    tuple of array of shape (n, p)
+        Each column divided by the same power of two, NaN where a cell of either is NaN.
+
+    Examples
+    --------
+    >>> present(np.array([[4.0], [np.nan]]), np.array([[8.0], [1.0]]))
+    (array([[0.25],
+           [ nan]]), array([[0.5],
+           [nan]]))
+    """
+    absent = np.isnan(original) | np.isnan(masked)
+    tops = [np.abs(table).max(axis=0, initial=0.0, where=~absent) for table in (original, masked)]
+    shift = -np.frexp(np.maximum(*tops))[1].astype(np.intc)
+    first, second = (np.ldexp(table, shift) for table in (original, masked))
+    if absent.any():
+        first[absent] = second[absent] = np.nan
+    return first, second
+
+
+def moments(x: Matrix) -> Moments:
+    """Take the moments of a table, over the values present.
+
+    Parameters
+    ----------
+    x : array of shape (n, p)
+        One record a row, of the order of 1.
+
+    Returns
+    -------
+    Moments
+        Zeros where there is no value. What is smaller than rounding can make it is 0.
+
+    Examples
+    --------
+    >>> moments(np.array([[0.5, 0.25], [1.0, 0.75]])).covariances
+    array([[0.0625, 0.0625],
+           [0.0625, 0.0625]])
+    """
+    there = ~np.isnan(x)
+    whole = bool(there.all())
+    count = np.maximum(there.sum(axis=0), 1)
+    filled = x if whole else np.where(there, x, 0.0)
+    means = filled.sum(axis=0) / count
+    low, high = (
+        x.min(axis=0, initial=np.inf, where=there),
+        x.max(axis=0, initial=-np.inf, where=there),
+    )
+    constant = low >= high
+    means = np.where(constant & np.isfinite(low), low, means)
+    centred = filled - means if whole else np.where(there, filled - means, 0.0)
+    pairs = count if whole else np.maximum(there.T.astype(float) @ there, 1.0)
+    sizes = np.abs(filled).sum(axis=0) / count
+    covariances = centred.T @ centred / pairs
+    covariances[constant] = covariances[:, constant] = 0.0
+    sd = np.sqrt(np.diagonal(covariances))
+    noise = NOISE * sd * sd[:, None]
+    covariances[np.abs(covariances) <= noise] = 0.0
+    means = np.where(np.abs(means) <= NOISE * sizes, 0.0, means)
+    return Moments(means, covariances, sizes)

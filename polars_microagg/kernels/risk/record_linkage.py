@@ -1,0 +1,197 @@
+"""Link each original record to the nearest masked record, and see whether it is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polars_microagg.core.partition import Labels, Matrix, Vector
+from polars_microagg.kernels.equal_records import distinct, prefixes
+from polars_microagg.kernels.risk.centroid_tree import CentroidTree
+from polars_microagg.kernels.scale import standardised
+
+__all__ = ["Attributes", "attributes", "expected_hits", "subset_hits"]
+
+SLACK = 1e-12
+"""Distances that differ by less than this share of the largest value are equal."""
+
+CELLS = 2_000_000
+"""Numbers that a block of distances may hold."""
+
+SHARED = 50_000_000
+"""Pairs of records and centroids up to which sets of attributes share their distances."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attributes:
+    """Standardised records before and after; several columns may belong to one attribute."""
+
+    before: Matrix
+    after: Matrix
+    owner: Labels
+
+    def only(self, subset: Sequence[int]) -> tuple[Matrix, Matrix]:
+        """Columns of some of the attributes."""
+        chosen = np.isin(self.owner, subset)
+        if chosen.all():
+            return self.before, self.after
+        return self.before[:, chosen], self.after[:, chosen]
+
+
+def attributes(original: Matrix, masked: Matrix) -> Attributes:
+    """Bring two tables in standard deviations of the first.
+
+    An absent value is taken as the mean, and its absence as one column more, in which present and
+    absent are one standard deviation apart. Constant columns are left out.
+
+    Parameters
+    ----------
+    original, masked : array of shape (n, p)
+        The data before and after, NaN where absent.
+
+    Attributes
+    ----------
+        Finite numbers.
+    """
+    parts = [[np.empty((len(original), 0))], [np.empty((len(original), 0))]]
+    owner = []
+    for j in range(original.shape[1]):
+        x, y = original[:, j : j + 1], masked[:, j : j + 1]
+        absent = [np.isnan(column) for column in (x, y)]
+        pair = standardised(x, y)
+        if pair[0].shape[1]:
+            owner.append(j)
+            for part, column, gaps in zip(parts, pair, absent, strict=True):
+                part.append(np.where(gaps, 0.0, column) if gaps.any() else column)
+        if absent[0].any() or absent[1].any():
+            owner.append(j)
+            for part, gaps in zip(parts, absent, strict=True):
+                part.append(gaps.astype(np.float64))
+    before, after = (np.concatenate(part, axis=1) for part in parts)
+    return Attributes(before, after, np.array(owner, dtype=np.intp))
+
+
+def _slack(before: Matrix, after: Matrix) -> float:
+    largest = max(np.abs(before).max(initial=1.0), np.abs(after).max(initial=1.0))
+    return float(SLACK * largest)
+
+
+def expected_hits(before: Matrix, after: Matrix, *, merge: bool = True) -> Vector:
+    """Chance of each record to be linked to its own masked record.
+
+    Parameters
+    ----------
+    before, after : array of shape (n, d)
+        Finite numbers on one scale.
+    merge : bool
+        Whether equal masked records are searched once. The result is the same.
+
+    Returns
+    -------
+    array of shape (n,)
+        1 divided by the number of masked records at the least distance, if the own one is among
+        them; 0 if not. Distances are equal if they differ by less than 1e-12 of the largest value.
+
+    Notes
+    -----
+    Only what lies nearer than the own masked record can make a link wrong. So the search looks
+    into a ball, and ends at the first masked record that is nearer.
+
+    Examples
+    --------
+    >>> x, y = np.array([[1.0], [2.0], [9.0]]), np.array([[1.5], [1.5], [9.0]])
+    >>> expected_hits(x, y)
+    array([0.5, 0.5, 1. ])
+    """
+    n = len(before)
+    if not n:
+        return np.empty(0)
+    first, labels = distinct(after) if merge else (np.arange(n), np.arange(n))
+    sizes = np.bincount(labels).astype(np.float64)
+    if len(first) == 1 or not before.shape[1]:
+        return np.full(n, 1.0 / n)
+    tree = CentroidTree(after[first], sizes)
+    tied = tree.tied(before, labels, _slack(before, after))
+    return np.divide(1.0, tied, out=np.zeros(n), where=tied > 0)
+
+
+def subset_hits(
+    known: Attributes, subsets: Sequence[tuple[int, ...]], *, optimistic: bool = False
+) -> Vector:
+    """Share of records linked to their own masked record, for each set of attributes.
+
+    Parameters
+    ----------
+    known : Attributes
+        The records.
+    subsets : sequence of tuple of int
+        Sets of attributes, each ascending.
+    optimistic : bool
+        Whether a record at the least distance counts fully if others are at the same.
+
+    Returns
+    -------
+    array of shape (s,)
+        Shares from 0 to 1.
+    """
+    n = len(known.before)
+    first, labels = distinct(known.after)
+    if len(subsets) > 1 and n * len(first) <= SHARED:
+        totals = _shared_hits(known, subsets, first, labels, optimistic)
+        return totals / max(n, 1)
+    found = np.empty(len(subsets))
+    for number, subset in enumerate(subsets):
+        hits = expected_hits(*known.only(subset))
+        found[number] = np.count_nonzero(hits) / max(n, 1) if optimistic else hits.mean()
+    return found
+
+
+def _shared_hits(
+    known: Attributes,
+    subsets: Sequence[tuple[int, ...]],
+    first: Labels,
+    labels: Labels,
+    optimistic: bool,
+) -> Vector:
+    """Add up distances attribute by attribute, so that sets with a common start share them."""
+    centroids, sizes = known.after[first], np.bincount(labels).astype(np.float64)
+    n, g = len(labels), len(first)
+    steps = list(prefixes(subsets))
+    slacks = np.array([_slack(*known.only(subset)) for subset in subsets])
+    totals = np.zeros(len(subsets))
+    block = max(1, CELLS // g)
+    for start in range(0, n, block):
+        rows = slice(start, min(n, start + block))
+        own = labels[rows]
+        each = np.arange(len(own))
+        by_attribute = _squares(known, centroids, rows)
+        zero = np.zeros((len(own), g))
+        stack = [zero]
+        for depth, attribute, number in steps:
+            del stack[depth + 1 :]
+            squares = by_attribute.get(attribute)
+            stack.append(stack[-1] if squares is None else stack[-1] + squares)
+            if number < 0:
+                continue
+            distances = stack[-1]
+            limit = (np.sqrt(distances.min(axis=1)) + slacks[number]) ** 2
+            hit = distances[each, own] <= limit
+            if optimistic:
+                totals[number] += np.count_nonzero(hit)
+            else:
+                tied = (distances[hit] <= limit[hit, None]) @ sizes
+                totals[number] += (1.0 / tied).sum()
+    return totals
+
+
+def _squares(known: Attributes, centroids: Matrix, rows: slice) -> dict[int, Matrix]:
+    """Squared differences of some records from all centroids, one matrix an attribute."""
+    squares: dict[int, Matrix] = {}
+    for column, attribute in enumerate(known.owner.tolist()):
+        difference = known.before[rows, column, None] - centroids[:, column]
+        difference *= difference
+        there = squares.get(attribute)
+        squares[attribute] = difference if there is None else there + difference
+    return squares

@@ -1,0 +1,169 @@
+"""Leaves as JSON, and the checks of JSON that may be of anybody."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.leaves.cuts import CUTS
+from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_size
+from polars_microagg.leaves.tree import Tree
+
+if TYPE_CHECKING:
+    from polars_microagg.leaves.leaves import Leaves
+
+__all__ = ["fields_of", "text_of"]
+
+VERSION = 1
+
+HEAVIEST = 2.0**1001
+"""Weights of `fit_leaves` are below it."""
+
+PLAIN = ("columns", "k", "method", "options", "size", "weights", "centre", "cut", "losses")
+TREE: dict[str, type] = {
+    "columns": np.intp,
+    "thresholds": np.float64,
+    "below": np.intp,
+    "above": np.intp,
+    "expected": np.intp,
+}
+
+
+def text_of(leaves: Leaves, *, ordered: bool = False) -> str:
+    """Write leaves as JSON, every number to its last bit.
+
+    Parameters
+    ----------
+    leaves : Leaves
+        Leaves.
+    ordered : bool, default False
+        Whether leaves of the same options have the same text, whatever the order of the options.
+
+    Returns
+    -------
+    str
+        JSON.
+    """
+    fields = {name: getattr(leaves, name) for name in PLAIN}
+    tree = {name: getattr(leaves.tree, name).tolist() for name in TREE}
+    merged = [[int(leaf), int(target)] for leaf, target in leaves.merged.items()]
+    whole = {"version": VERSION, **fields, "tree": tree, "merged": merged}
+    return json.dumps(whole, sort_keys=ordered)
+
+
+def fields_of(text: str) -> dict[str, Any]:
+    """Read what `text_of` wrote, and refuse all else.
+
+    Parameters
+    ----------
+    text : str
+        JSON.
+
+    Returns
+    -------
+    dict
+        The fields of leaves.
+
+    Raises
+    ------
+    InvalidParameterError
+        It is no JSON of leaves, or was altered so that it is none any more.
+    """
+    try:
+        read = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        read = None
+    needed = {"version", "tree", "merged", *PLAIN}
+    if not isinstance(read, dict) or needed - set(read):
+        raise InvalidParameterError.kind("text", "other text", "what Leaves.to_json wrote")
+    _need(read["version"] == VERSION, f"of version {VERSION}")
+    names = read["columns"]
+    _need(_list_of(names, str) and len(set(names)) == len(names) > 0, "with names as its columns")
+    options = read["options"]
+    _need(isinstance(options, dict) and isinstance(read["method"], str), "with a method's options")
+    plan = leaf_plan(read["method"], read["k"], dict(options))
+    leaf_columns(names, plan)
+    _need(type(read["size"]) is int, "with a whole number as its size")
+    leaf_size(read["size"], plan)
+    _need(read["cut"] in CUTS, "with a cut that there is")
+    losses = read["losses"]
+    _need(isinstance(losses, dict) and set(losses) <= set(CUTS), "with the losses of cuts")
+    _need(_finite([*losses.values()], 0.0), "with finite losses")
+    for name, least in (("weights", 0.0), ("centre", -math.inf)):
+        right = _finite(read[name], least) and len(read[name]) == len(names)
+        _need(right, f"with a finite number for each column as its {name}")
+    low = all(weight < HEAVIEST for weight in read["weights"])
+    _need(low, f"with weights below {HEAVIEST:.0e}, as fit_leaves gives them")
+    tree = _tree(read["tree"], len(names))
+    kept = {name: read[name] for name in PLAIN} | {"columns": tuple(names)}
+    kept |= {name: tuple(float(v) for v in read[name]) for name in ("weights", "centre")}
+    return kept | {"tree": tree, "merged": _merged(read["merged"], len(tree))}
+
+
+def _need(right: bool, what: str) -> None:
+    """Refuse JSON that is not like this; what it has instead may be close to a record's value."""
+    if not right:
+        need = f"what Leaves.to_json wrote: {what}"
+        raise InvalidParameterError.kind("text", "altered JSON of leaves", need)
+
+
+def _list_of(values: object, kind: type) -> bool:
+    return isinstance(values, list) and all(type(value) is kind for value in values)
+
+
+def _finite(values: object, least: float = -math.inf) -> bool:
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        return False
+    try:
+        return all(math.isfinite(value) and value >= least for value in values)
+    except OverflowError:
+        return False
+
+
+def _whole(values: object, low: int, high: int) -> bool:
+    return _list_of(values, int) and all(low <= value <= high for value in values)  # type: ignore[attr-defined]
+
+
+def _tree(read: object, columns: int) -> Tree:
+    """Check that every node and leaf is reached once, and leaves from left to right."""
+    _need(isinstance(read, dict) and set(TREE) <= set(read), "with a tree")
+    nodes = len(read["columns"]) if isinstance(read["columns"], list) else 0  # type: ignore[index]
+    bounds = {
+        "columns": (0, columns),
+        "below": (-1 - nodes, nodes - 1),
+        "above": (-1 - nodes, nodes - 1),
+        "expected": (0, 2**62),
+    }
+    for name, (low, high) in bounds.items():
+        values, need = read[name], nodes + (name == "expected")  # type: ignore[index]
+        right = _whole(values, low, high) and len(values) == need
+        _need(right, f"with a tree of {nodes} nodes and {name} for each of them")
+    right = _finite(read["thresholds"]) and len(read["thresholds"]) == nodes  # type: ignore[index]
+    _need(right, "with a finite threshold for each node of its tree")
+    _need(0 < sum(read["expected"]) < 2**62, "with records in its leaves")  # type: ignore[index]
+    tree = Tree(*(np.array(read[name], dtype=kind) for name, kind in TREE.items()))  # type: ignore[index]
+    ends = np.concatenate([tree.below, tree.above])
+    later = (ends < 0) | (ends > np.tile(np.arange(nodes), 2))
+    once = np.array_equal(np.sort(ends), np.r_[np.arange(-1 - nodes, 0), np.arange(1, nodes)])
+    _need(bool(later.all()) and (once or not nodes), "with a tree that reaches each leaf once")
+    first, last = tree.spans()
+    inner = np.where(tree.below >= 0, last[np.maximum(tree.below, 0)], -tree.below)
+    outer = np.where(tree.above >= 0, first[np.maximum(tree.above, 0)], -1 - tree.above)
+    _need(bool((inner == outer).all()), "with leaves numbered from left to right")
+    return tree
+
+
+def _merged(read: object, leaves: int) -> dict[int, int]:
+    """Check that leaves are merged into leaves that stay."""
+    pairs = isinstance(read, list) and all(
+        _whole(pair, 0, leaves - 1) and len(pair) == 2 for pair in read
+    )
+    _need(pairs, "with pairs of leaves as those merged")
+    into: dict[int, int] = dict(read)  # type: ignore[call-overload]
+    once = len(into) == len(read) and not set(into) & set(into.values())  # type: ignore[arg-type]
+    _need(once, "with each leaf merged once, into one that stays")
+    return into

@@ -1,0 +1,118 @@
+"""How much of a table is in memory at a time."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from polars_microagg.core.partition import Labels
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.leaves.tree import Tree
+
+__all__ = ["MemoryBudget", "bytes_of", "parts_of"]
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+UNITS |= {f"{unit}i": 2 ** (10 * power) for power, unit in enumerate("kmgt", start=1)}
+
+OWN = 190 * 10**6
+"""Bytes that a process takes before it has read anything."""
+
+COPIES = 14
+"""How often the records of a part are in memory while they are masked, at most."""
+
+LEAST = 250 * 10**6
+"""Fewest bytes that any table needs."""
+
+
+def bytes_of(memory: object) -> int:
+    """Read an amount of memory.
+
+    Examples
+    --------
+    >>> bytes_of("2GB"), bytes_of("1.5 GiB"), bytes_of(300_000_000)
+    (2000000000, 1610612736, 300000000)
+    """
+    need = f"bytes, as a number or like '2GB', and at least '{LEAST // 10**6}MB'"
+    if isinstance(memory, bool) or not isinstance(memory, str | int):
+        raise InvalidParameterError.kind("memory", memory, need)
+    read = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", str(memory).lower())
+    if not read or read[2] not in UNITS or float(read[1]) * UNITS[read[2]] < LEAST:
+        raise InvalidParameterError.kind("memory", memory, need)
+    return int(float(read[1]) * UNITS[read[2]])
+
+
+@dataclass(frozen=True)
+class MemoryBudget:
+    """Records in memory at a time, in each of some processes."""
+
+    memory: int
+    workers: int
+    part: int
+    batch: int
+    range: int
+
+    @classmethod
+    def of(cls, memory: int, workers: int | None, columns: int, wide: float) -> Self:
+        """Share memory out.
+
+        Parameters
+        ----------
+        memory : int
+            Bytes in all.
+        workers : int, optional
+            Processes that mask; as many as there are processors and memory for by default.
+        columns : int
+            Columns that are masked.
+        wide : float
+            Bytes of a whole record.
+
+        Returns
+        -------
+        Budget
+            One worker is this process itself.
+        """
+        if workers is None:
+            workers = max(1, min(os.cpu_count() or 1, memory // (4 * OWN)))
+        processes = workers + 1 if workers > 1 else 1
+        each = max((memory - processes * OWN) // workers, OWN // 4)
+        record = 8 * (columns + 3)
+        batch = min(1 << 17, int(each / (2 * COPIES * (wide + record))))
+        rows = min(1 << 20, int(each / (2 * COPIES * (wide + record))))
+        part = max(1, each // (COPIES * record))
+        return cls(memory, workers, part, max(1 << 10, batch), max(1 << 12, rows))
+
+
+def parts_of(tree: Tree, records: int, most: int) -> Labels:
+    """Gather leaves into parts: subtrees that hold no more records than a part may.
+
+    Parameters
+    ----------
+    tree : Tree
+        The cuts, with the leaves of a sample.
+    records : int
+        Records of the whole table.
+    most : int
+        Records of a part.
+
+    Returns
+    -------
+    array
+        Part of each leaf, numbered from left to right.
+    """
+    share = np.concatenate([[0.0], np.cumsum(tree.expected) / tree.expected.sum()]) * records
+    first, last = tree.spans()
+    parts = np.zeros(len(tree), dtype=np.intp)
+    stack, made = [0 if len(first) else -1], 0
+    while stack:
+        node = stack.pop()
+        low, high = (first[node], last[node]) if node >= 0 else (-1 - node, -node)
+        if node >= 0 and share[high] - share[low] > most:
+            stack += [int(tree.above[node]), int(tree.below[node])]
+        else:
+            parts[low:high] = made
+            made += 1
+    return parts

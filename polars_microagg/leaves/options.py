@@ -1,0 +1,63 @@
+"""What a call for leaves may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from polars_microagg.core.options import COMMON, whole_number
+from polars_microagg.core.plan import Plan
+from polars_microagg.core.registry import methods
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.leaves.masking import LARGE
+
+__all__ = ["leaf_columns", "leaf_plan", "leaf_size"]
+
+SIZE = 5000
+"""Records of a leaf: about the most that MDAV groups without taking longer for each."""
+
+HONOURED = {
+    "nulls": ("raise", "Drop rows with nulls, fill them, or mask the table whole."),
+    "small_strata": ("raise", "Leaves know no strata. Leave it out."),
+    "strata": (None, "Fit the leaves of each stratum to a table of its own."),
+    "order_by": (None, "Leave it out: the order of rows does not count."),
+}
+"""Options of other doors: the only value that leaves can honour, and the way out."""
+
+
+def leaf_plan(method: str, k: int, options: dict[str, Any]) -> Plan:
+    """Check a call, and that leaves can honour it."""
+    for name, (value, instead) in HONOURED.items():
+        if (given := options.pop(name, value)) != value:
+            raise InvalidParameterError.cannot("fit_leaves", f"{name}={given!r}", instead)
+    own = methods()[method].options if method in list(methods()) else options
+    can = [*own, "size", "cut", *(name for name in COMMON if name not in HONOURED)]
+    for name in options:
+        if name not in can:
+            raise InvalidParameterError.option(method, name, can)
+    plan = Plan.make(method, k, **options)
+    if plan.groups_cells:
+        what = "leaves, as it mixes values of several columns"
+        raise InvalidParameterError.cannot(method, what, "Mask the table whole.")
+    return plan
+
+
+def leaf_size(size: object, plan: Plan) -> int:
+    """Check the size of leaves, or choose it."""
+    most = plan.method.limit and plan.method.limit // LARGE
+    if size is None:
+        return max(min(SIZE, most or SIZE), 2 * plan.k)
+    need = f"a whole number of at least 2k={2 * plan.k}"
+    number = whole_number("size", size, need, 2 * plan.k)
+    if most and number > most:
+        need = f"at most {most}, as {plan.method.name} takes at most {plan.method.limit} records"
+        raise InvalidParameterError.kind("size", number, need)
+    return number
+
+
+def leaf_columns(names: Sequence[str], plan: Plan) -> None:
+    """Check that a plan can mask these columns together, leaf by leaf."""
+    if plan.method.columnwise and len(names) > 1:
+        what = "leaves of several columns, as it groups values and not records"
+        raise InvalidParameterError.cannot(plan.method.name, what, "Mask one column at a time.")
+    plan.bind([names])

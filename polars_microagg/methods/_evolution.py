@@ -1,0 +1,206 @@
+"""A genetic algorithm that groups the records of many macrogroups side by side.
+
+A chromosome gives each record of a macrogroup the number of its group. Chromosomes are the rows of
+a matrix, `population` of them for each macrogroup. A macrogroup with fewer records than the largest
+has spare places at the end, in a group of their own with the last number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polars_microagg.methods._repair import split_large
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from polars_microagg.core.partition import Labels, Matrix, Vector
+
+__all__ = ["Evolution", "evolved"]
+
+AHEAD = 1 << 20
+"""So many random numbers are drawn at once."""
+
+DIRECTIONS = 32
+"""Groups that are too large are split along one of so many random directions."""
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """How macrogroups evolve."""
+
+    k: int
+    population: int
+    generations: int
+    mutation: float
+    crossover: float
+
+
+def evolved(
+    records: Sequence[Matrix],
+    start: Sequence[Labels] | None,
+    how: Evolution,
+    rng: np.random.Generator,
+    tick: Callable[[int], None],
+) -> list[Labels]:
+    """Evolve groups of at least k records in each of several macrogroups.
+
+    Parameters
+    ----------
+    records : sequence of array of shape (n, d)
+        The records of each macrogroup, at least 2k and about as many in each.
+    start : sequence of array of shape (n,), optional
+        Groups, from 0, to be one of the chromosomes of the initial population.
+    how : Evolution
+        Parameters.
+    rng : numpy.random.Generator
+        Source of random numbers.
+    tick : callable
+        Called with the number of generations that are over.
+
+    Returns
+    -------
+    list of array of shape (n,)
+        The best groups that were found in each macrogroup.
+    """
+    world = _World(records, how, rng)
+    chromosomes = world.repaired(world.random(rng), 0)
+    for first, labels in zip(world.firsts, start or [], strict=start is not None):
+        chromosomes[first, : len(labels)] = labels
+    sse = world.sse(chromosomes)
+    ahead = max(1, AHEAD // chromosomes.size)
+    for generation in range(how.generations):
+        turn = generation % ahead
+        if not turn:
+            wheel, points, genes = world.luck(min(ahead, how.generations - generation), rng)
+        best = world.best(sse)
+        elite, least = chromosomes[best], sse[best]
+        chromosomes = world.offspring(chromosomes, sse, wheel[turn], points[turn])
+        chromosomes = np.where(genes[turn] < world.groups, genes[turn], chromosomes)
+        chromosomes = world.repaired(chromosomes, generation)
+        sse = world.sse(chromosomes)
+        chromosomes[world.firsts], sse[world.firsts] = elite, least
+        tick(generation + 1)
+    best = world.best(sse)
+    return [c[: len(part)] for c, part in zip(chromosomes[best], records, strict=True)]
+
+
+class _World:
+    """The macrogroups, and what happens to the chromosomes in them."""
+
+    def __init__(self, records: Sequence[Matrix], how: Evolution, rng: np.random.Generator) -> None:
+        sizes = np.array([len(part) for part in records])
+        count, length, d = len(sizes), int(sizes.max()), records[0].shape[1]
+        self.how, self.groups = how, length // how.k
+        x = np.zeros((count, length, d))
+        for macrogroup, part in zip(x, records, strict=True):
+            macrogroup[: len(part)] = part - part.mean(axis=0)
+        self.products = (x @ x.transpose(0, 2, 1))[:, None]
+        self.records = x[:, None]
+        self.total = np.repeat((x * x).sum(axis=(1, 2)), how.population)
+        along = (x @ rng.standard_normal((DIRECTIONS, d)).T).argsort(axis=1, kind="stable")
+        self.rank = along.argsort(axis=1).transpose(0, 2, 1)
+        self.spare = np.repeat(np.arange(length) >= sizes[:, None], how.population, axis=0)
+        self.firsts = np.arange(count) * how.population
+        self.numbers = np.arange(self.groups)[:, None]
+        self.place = np.arange(length)
+        self.base = np.arange(len(self.spare))[:, None] * (self.groups + 1)
+        shape = (count, how.population, self.groups, length)
+        self.member, self.sums = np.empty(shape), np.empty(shape)
+        self.totals = np.empty((*shape[:3], d))
+        self.flat = (len(self.spare), self.groups, length)
+
+    def random(self, rng: np.random.Generator) -> Labels:
+        """Draw a group for every record."""
+        chromosomes = rng.integers(0, self.groups, self.spare.shape)
+        chromosomes[self.spare] = self.groups
+        return chromosomes
+
+    def luck(self, draws: int, rng: np.random.Generator) -> tuple[Vector, Labels, Labels]:
+        """Draw what decides some generations: the wheel, where pairs cross, and what mutates."""
+        count, length = self.spare.shape
+        pairs = self.how.population // 2
+        wheel = rng.random((draws, count // self.how.population, self.how.population, 1))
+        points = rng.integers(1, length, (draws, count // self.how.population, pairs, 1))
+        points[rng.random(points.shape) >= self.how.crossover] = length
+        # A number below that of the groups in the given share of genes, each equally often.
+        genes = rng.random((draws, count, length)) * (self.groups / max(self.how.mutation, 1e-9))
+        genes[:, self.spare] = self.groups
+        return wheel, points, np.minimum(genes, self.groups, out=genes).astype(np.intp)
+
+    def best(self, sse: Vector) -> Labels:
+        """Find the best chromosome of each macrogroup."""
+        found: Labels = sse.reshape(-1, self.how.population).argmin(axis=1) + self.firsts
+        return found
+
+    def offspring(self, chromosomes: Labels, sse: Vector, wheel: Vector, points: Labels) -> Labels:
+        """Choose parents by the roulette wheel, and cross every two of them at one point."""
+        fitness = np.cumsum((1 / (sse + 1)).reshape(len(self.firsts), -1), axis=1)
+        parents = (fitness[:, None] < wheel * fitness[:, -1:, None]).sum(axis=2)
+        parents += self.firsts[:, None]
+        children: Labels = chromosomes[parents]
+        tail = self.place >= points
+        one, other = children[:, : 2 * points.shape[1] : 2], children[:, 1::2]
+        kept = one.copy()
+        np.copyto(one, other, where=tail)
+        np.copyto(other, kept, where=tail)
+        return children.reshape(chromosomes.shape)
+
+    def sse(self, chromosomes: Labels) -> Vector:
+        """Sum of squared errors of each chromosome."""
+        squares, counts = self._squares(chromosomes), self._counts(chromosomes)
+        squares /= np.maximum(counts[:, :-1], 1)
+        found: Vector = np.maximum(self.total - squares.sum(axis=1), 0.0)
+        return found
+
+    def repaired(self, chromosomes: Labels, generation: int) -> Labels:
+        """Send records of groups below k to the nearest other group, and split those from 2k on.
+
+        The chromosomes are changed in place. Nearest is the group with the nearest centroid. If
+        there is none of k, all go together.
+        """
+        k = self.how.k
+        self._multiply(chromosomes, self.products, self.sums)
+        sums, counts = self.sums.reshape(self.flat), self._counts(chromosomes)
+        small = counts < k
+        share = 1 / np.maximum(counts[:, :-1], 1)
+        squares = np.einsum("cgi,cgi->cg", self.member.reshape(self.flat), sums)
+        squares *= share * share
+        squares[small[:, :-1]] = np.inf
+        small[:, -1] = False
+        row, place = np.nonzero(small.take(chromosomes + self.base))
+        distances = sums[row, :, place]
+        distances *= -2 * share[row]
+        distances += squares[row]
+        chromosomes[row, place] = distances.argmin(axis=1)
+        counts = self._counts(chromosomes)
+        large = counts[:, :-1].max(axis=1) >= 2 * k
+        rows = np.flatnonzero(large)
+        if len(rows):
+            rank = self.rank[rows // self.how.population, generation % DIRECTIONS]
+            chromosomes[rows] = split_large(chromosomes[rows], counts[rows], rank, k)
+        return chromosomes
+
+    def _squares(self, chromosomes: Labels) -> Vector:
+        """Squared length of the sum of each group."""
+        if self.records.shape[3] >= self.records.shape[2]:
+            self._multiply(chromosomes, self.products, self.sums)
+            found: Vector = np.einsum("mpgi,mpgi->mpg", self.member, self.sums)
+        else:
+            self._multiply(chromosomes, self.records, self.totals)
+            found = np.einsum("mpgi,mpgi->mpg", self.totals, self.totals)
+        return found.reshape(self.flat[:2])
+
+    def _multiply(self, chromosomes: Labels, factor: Matrix, out: Matrix) -> None:
+        """Add up rows of a factor by group: the records, or their products with all records."""
+        np.equal(chromosomes[:, None], self.numbers, out=self.member.reshape(self.flat))
+        # One product a chromosome: small enough that no number of threads changes its rounding.
+        np.matmul(self.member, factor, out=out)
+
+    def _counts(self, chromosomes: Labels) -> Labels:
+        """Count the records of each group of each chromosome; spare places come last."""
+        flat, width = (chromosomes + self.base).ravel(), self.groups + 1
+        return np.bincount(flat, minlength=len(chromosomes) * width).reshape(-1, width)

@@ -1,0 +1,144 @@
+"""The namespaces `.microagg` of DataFrame, LazyFrame and Expr, written from the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic
+
+import polars as pl
+
+from polars_microagg import functions
+from polars_microagg.analysis import anonymity, assess, compare, lower_bound
+from polars_microagg.charts.plot import MicroaggPlot
+from polars_microagg.core import registry
+from polars_microagg.frames.expressions import group_expression, mask_expression
+from polars_microagg.frames.selection import F
+from polars_microagg.frames.signatures import expression_spec, frame_spec
+
+__all__ = ["MicroaggExpr", "MicroaggFrame"]
+
+
+class MicroaggFrame(Generic[F]):
+    """What ``frame.microagg`` offers: the functions of the package with the frame given.
+
+    Examples
+    --------
+    >>> people = pl.DataFrame({"age": [23, 25, 47, 51]})
+    >>> people.microagg.mdav("age", k=2)["age"].to_list()
+    [24, 24, 49, 49]
+    """
+
+    def __init__(self, frame: F) -> None:
+        self._frame = frame
+
+    def _take(self) -> Any:
+        """Hand out the frame, and undo that polars keeps this object on it."""
+        # The kept namespace and the frame would hold each other until the cyclic collector runs.
+        self._frame.__dict__.pop("microagg", None)
+        return self._frame
+
+    def mask(self, columns: Any, k: Any = None, *, method: Any = "mdav", **options: Any) -> Any:
+        """Mask columns by a method given by name; see `polars_microagg.mask`."""
+        return functions.mask(self._take(), columns, k, method=method, **options)
+
+    def groups(self, columns: Any, k: Any = None, **options: Any) -> Any:
+        """Add the group of each record as a column; see `polars_microagg.groups`."""
+        return functions.groups(self._take(), columns, k, **options)
+
+    def verify(self, columns: Any, k: Any, *, strata: Any = None) -> None:
+        """Raise unless k records share each record; see `polars_microagg.verify`."""
+        anonymity.verify(self._take(), columns, k, strata=strata)
+
+    def anonymity(self, columns: Any, **options: Any) -> pl.DataFrame:
+        """Count the classes of equal records; see `polars_microagg.anonymity`."""
+        return anonymity.anonymity(self._take(), columns, **options)
+
+    def lower_bound(self, columns: Any, k: Any, *, effort: Any = 0.0) -> float:
+        """Find a floor of `loss` for any grouping; see `polars_microagg.lower_bound`."""
+        return lower_bound.lower_bound(self._take(), columns, k, effort=effort)
+
+    def assess(self, masked: Any, columns: Any = None, **options: Any) -> pl.DataFrame:
+        """Measure the loss and risk of a release; see `polars_microagg.assess`."""
+        return assess.assess(self._take(), masked, columns, **options)
+
+    def compare(self, columns: Any, **options: Any) -> pl.DataFrame:
+        """Mask by several methods and measure each; see `polars_microagg.compare`."""
+        return compare.compare(self._take(), columns, **options)
+
+    @property
+    def plot(self) -> MicroaggPlot:
+        """Draw charts of what masking does; see `polars_microagg.charts.plot`."""
+        return MicroaggPlot(self._take())
+
+
+class MicroaggExpr:
+    """What ``expression.microagg`` offers.
+
+    Examples
+    --------
+    >>> people = pl.DataFrame({"age": [23, 25, 47, 51], "income": [1, 2, 8, 9]})
+    >>> masked = pl.struct("age", "income").microagg.mdav(2)
+    >>> people.select(masked.struct.field("age"))["age"].to_list()
+    [24, 24, 49, 49]
+    """
+
+    def __init__(self, expression: pl.Expr) -> None:
+        self._expression = expression
+
+    def mask(self, k: Any = None, *, method: Any = "mdav", **options: Any) -> pl.Expr:
+        """Mask by a method given by name; see `polars_microagg.mask`."""
+        return mask_expression(self._expression, method, k, options)
+
+    def groups(self, k: Any = None, *, method: Any = "mdav", **options: Any) -> pl.Expr:
+        """Group of each record, numbered from 0 in each call; see `polars_microagg.groups`."""
+        return group_expression(self._expression, method, k, options)
+
+    def k_prime(self) -> pl.Expr:
+        """Mean size of the classes of equal records: k', records divided by classes.
+
+        Examples
+        --------
+        >>> people = pl.DataFrame({"age": [24, 24, 49, 49, 49], "sex": [0, 0, 1, 1, 1]})
+        >>> people.select(pl.struct("age", "sex").microagg.k_prime()).item()
+        2.5
+        """
+        classes = self._expression.n_unique()
+        return self._expression.len() / pl.when(classes > 0).then(classes)
+
+    def k_min(self) -> pl.Expr:
+        """Size of the smallest class of equal records.
+
+        Examples
+        --------
+        >>> people = pl.DataFrame({"age": [24, 24, 49, 49, 49], "sex": [0, 0, 1, 1, 1]})
+        >>> people.select(pl.struct("age", "sex").microagg.k_min()).item()
+        2
+        """
+        return self._expression.unique_counts().min()
+
+
+def _on_frame(entry: registry.Method) -> Callable[..., Any]:
+    function = getattr(functions, entry.name)
+
+    def bound(self: MicroaggFrame, columns: Any, k: Any = None, **options: Any) -> Any:
+        return function(self._take(), columns, k, **options)
+
+    dressed: Callable[..., Any] = frame_spec(entry, bound=True).dress(lower_bound, __name__)
+    return dressed
+
+
+def _on_expression(entry: registry.Method) -> Callable[..., Any]:
+    def bound(self: MicroaggExpr, k: Any = None, **options: Any) -> pl.Expr:
+        return mask_expression(self._expression, entry.name, k, options)
+
+    dressed: Callable[..., Any] = expression_spec(entry).dress(lower_bound, __name__)
+    return dressed
+
+
+for _entry in registry.methods().values():
+    setattr(MicroaggFrame, _entry.name, _on_frame(_entry))
+    setattr(MicroaggExpr, _entry.name, _on_expression(_entry))
+
+pl.api.register_dataframe_namespace("microagg")(MicroaggFrame)
+pl.api.register_lazyframe_namespace("microagg")(MicroaggFrame)
+pl.api.register_expr_namespace("microagg")(MicroaggExpr)

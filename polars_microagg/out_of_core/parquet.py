@@ -1,0 +1,164 @@
+"""Parquet files of any size masked within an amount of memory."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from polars_microagg.core.options import whole_number
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.selection import Columns, as_frame
+from polars_microagg.leaves.fit import (
+    accept,
+    fit_leaves,
+    names_in,
+    one_leaf,
+    require_leaves,
+    sample_size,
+)
+from polars_microagg.leaves.leaves import Leaves
+from polars_microagg.leaves.memory_budget import MemoryBudget, bytes_of
+from polars_microagg.leaves.options import leaf_plan, leaf_size
+from polars_microagg.leaves.refusals import refuse_few
+from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.out_of_core.passes import MaskingRun
+from polars_microagg.out_of_core.workspace import put_in_place, workplace
+from polars_microagg.progress import ticker
+
+__all__ = ["protect_parquet"]
+
+STEPS = 5
+"""Every record is read for the sample, split, masked, written and verified."""
+
+
+def protect_parquet(
+    source: Any,
+    target: str | PathLike[str],
+    columns: Columns,
+    k: int,
+    *,
+    memory: int | str = "2GB",
+    workers: int | None = None,
+    leaves: Leaves | None = None,
+    size: int | None = None,
+    cut: str = "best",
+    method: str = "mdav",
+    scale: str = "zscore",
+    seed: int = 0,
+    **options: Any,
+) -> Leaves:
+    """Mask Parquet files that may be larger than memory, leaf by leaf.
+
+    Parameters
+    ----------
+    source : str, path, or list of them
+        Files, patterns such as ``"in/*.parquet"``, or folders, whose files are read in the order
+        of their names. All have one schema.
+    target : str or path
+        The file to make. What was there stays until the new one is whole and verified.
+    columns : str, selector or list
+        What to mask.
+    k : int
+        Smallest group size, at least 2.
+    memory : int or str, default "2GB"
+        Most memory to take, as bytes or like ``"300MB"``; the disk beside the target takes about
+        three times the masked columns.
+    workers : int, optional
+        Processes that mask; by default as many as there are processors and memory for.
+    leaves : Leaves, optional
+        Where to cut; fitted to a sample of the records by default.
+    size : int, optional
+        Records of a leaf, as for `fit_leaves`.
+    cut : str, default "best"
+        As for `fit_leaves`.
+    method : str, default "mdav"
+        Name of a method that groups records.
+    scale : {"zscore", "minmax", "robust", "none"}
+        How columns are scaled for distances, the same in all leaves.
+    seed : int, default 0
+        Seed of methods that draw at random.
+    **options : Any
+        ``center``, ``dtype``, ``refine`` and the options of the method.
+
+    Returns
+    -------
+    Leaves
+        Those by which the table was masked, with small ones merged.
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter is wrong, or one that leaves cannot honour.
+    InvalidDataError
+        Nulls, NaN or infinities, a type without centroid, fewer than k records (but none are as
+        good as masked), or a file that cannot be read.
+    BrokenPromiseError
+        A class of the written records is smaller than k; the target is as it was.
+
+    Notes
+    -----
+    Rows, their order, the other columns and the types of all are kept. Notes of the files, that
+    is their metadata and that of their columns, and categories that no record has, are left
+    out: nobody can tell what they say of single records. Only the categories of an Enum of
+    polars are its type, and stay. Groups are made within leaves, so k
+    holds in each leaf and with that in the whole table. A run that was killed leaves nothing but
+    a hidden folder beside the target, which the next run in that folder removes.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_microagg as mg, tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> pl.DataFrame({"age": range(1000)}).write_parquet(folder / "people.parquet")
+    >>> mg.protect_parquet(folder / "people.parquet", folder / "masked.parquet", "age", k=5)
+    Leaves(1 of about 5000 records, mdav, k=5, cut by median)
+    >>> mg.verify(pl.scan_parquet(folder / "masked.parquet"), "age", k=5)
+    """
+    given: dict[str, Any] = {"scale": scale, "seed": seed, **options}
+    if leaves is not None:
+        require_leaves(leaves)
+        defaults: dict[str, Any] = protect_parquet.__kwdefaults__ or {}
+        beside = given | {"size": size, "cut": cut, "method": method}
+        beside = {n: v for n, v in beside.items() if n not in defaults or v != defaults[n]}
+        given, size, method = dict(leaves.options), leaves.size, leaves.method
+    plan = leaf_plan(method, k, given)
+    limit = bytes_of(memory)
+    if workers is not None:
+        workers = whole_number("workers", workers, "a whole number of at least 1", 1)
+    size = leaf_size(size, plan)
+    table = ParquetSource.of(source)
+    to = _target(target, table)
+    names = names_in(as_frame(table.schema.empty_table()), columns, plan)
+    if leaves is not None:
+        accept(leaves, names, plan.k, beside)
+    refuse_few(table.rows or plan.k, plan.k)
+    budget = MemoryBudget.of(limit, workers, len(names), table.wide)
+    run = MaskingRun(table, names, budget, ticker("protect_parquet", STEPS * table.rows))
+    if leaves is None and not table.rows:
+        leaves = one_leaf(names, plan.k, method, given, size)
+    elif leaves is None:
+        sample = run.sample(sample_size(table.rows, size) / table.rows)
+        own: dict[str, Any] = {"size": size, "cut": cut, "method": method}
+        leaves = fit_leaves(sample, names, k, records=table.rows, **own, **given)
+    with workplace(to) as folder:
+        if table.rows:
+            leaves, files = run.split(folder, leaves)
+            run.mask(folder, leaves, files)
+        made = folder / "made.parquet"
+        run.write(folder, made, leaves)
+        run.verify(folder, made, leaves)
+        put_in_place(made, to)
+    run.tick(STEPS * table.rows)
+    return leaves
+
+
+def _target(target: str | PathLike[str], table: ParquetSource) -> Path:
+    """Check where the result is to be."""
+    to = Path(target)
+    need = "the path of a Parquet file to make, in a folder that exists"
+    if to.is_dir() or not to.parent.is_dir():
+        raise InvalidParameterError.kind("target", str(to), need)
+    if to.exists() and any(path.samefile(to) for path in table.paths):
+        need = "another file than those of source"
+        raise InvalidParameterError.kind("target", str(to), need)
+    return to

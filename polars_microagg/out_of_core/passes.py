@@ -1,0 +1,223 @@
+"""The passes of one run over Parquet files: sample, split, mask, write and verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.analysis.anonymity import classes
+from polars_microagg.core.partition import Labels
+from polars_microagg.errors import BrokenPromiseError, InvalidParameterError
+from polars_microagg.frames.selection import as_frame, by_name
+from polars_microagg.leaves.fit import in_sample
+from polars_microagg.leaves.leaves import Leaves
+from polars_microagg.leaves.masking import arrow_of, fingerprints, matrix_of
+from polars_microagg.leaves.memory_budget import MemoryBudget, parts_of
+from polars_microagg.leaves.metadata_scrub import bare, without_notes
+from polars_microagg.leaves.refusals import missing_in, refuse_missing
+from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.out_of_core.spill import Ranges, Spill, read
+from polars_microagg.out_of_core.workers import LeafJob, mask_parts
+
+__all__ = ["MaskingRun"]
+
+
+@dataclass
+class MaskingRun:
+    """A table, the columns that are masked, and who is told how many records are done."""
+
+    table: ParquetSource
+    names: tuple[str, ...]
+    budget: MemoryBudget
+    tick: Callable[[int], None]
+    done: int = 0
+    parts: list[str] = field(default_factory=list)
+
+    def _tell(self, records: int) -> None:
+        self.done += records
+        self.tick(self.done)
+
+    def _frames(self) -> Iterator[pl.DataFrame]:
+        """Read the table, and refuse it in the end if values are missing."""
+        import pyarrow as pa
+
+        absent = np.zeros((2, len(self.names)), dtype=np.intp)
+        for batch in self.table.batches(self.budget.batch):
+            frame = as_frame(batch)
+            for j, name in enumerate(self.names):
+                absent[:, j] += missing_in(frame[name])
+            yield frame
+            self._tell(frame.height)
+        pa.default_memory_pool().release_unused()
+        refuse_missing(zip(self.names, *absent.tolist(), strict=True))
+
+    def sample(self, share: float) -> pl.DataFrame:
+        """Read a share of the records, those with the lowest hashes.
+
+        Parameters
+        ----------
+        share : float
+            How many.
+
+        Returns
+        -------
+        polars.DataFrame
+            Their columns that are masked.
+        """
+        kept = [by_name(name) for name in self.names]
+        return pl.concat(
+            frame.filter(in_sample(frame, share)).select(kept) for frame in self._frames()
+        )
+
+    def split(self, folder: Path, leaves: Leaves) -> tuple[Leaves, dict[str, list[str]]]:
+        """Set the records down part by part.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+            Where to.
+        leaves : Leaves
+            Where to cut.
+
+        Returns
+        -------
+        tuple of Leaves and dict
+            The leaves with small ones merged, and the files of each part.
+        """
+        parts = parts_of(leaves.tree, self.table.rows, self.budget.part)
+        counts = np.zeros(len(leaves.tree), dtype=np.intp)
+        row = 0
+        with Spill(folder, "part", int(parts.max()) + 1) as spill:
+            for frame in self._frames():
+                leaf = leaves.after_merging(leaves.before_merging(matrix_of(frame, self.names)))
+                counts += np.bincount(leaf, minlength=len(counts))
+                records = {
+                    "row": pl.int_range(row, row + frame.height, dtype=pl.Int64, eager=True),
+                    "leaf": pl.Series(leaf.astype(np.uint32)),
+                    "ties": fingerprints(frame, without=self.names),
+                }
+                columns = {str(j): frame[name] for j, name in enumerate(self.names)}
+                spill.write(pl.DataFrame(records | columns), parts[leaf])
+                row += frame.height
+            merged = leaves.merge(counts)
+            files: dict[str, list[str]] = {}
+            for part, into in _absorbed(parts, counts, merged).items():
+                files.setdefault(str(into), []).append(spill.path(part).name)
+        self._refuse_large(parts, merged, counts)
+        return merged, files
+
+    def _refuse_large(self, parts: Labels, leaves: Leaves, counts: Labels) -> None:
+        """Refuse to take far more memory than was said, where equal values cannot be parted."""
+        into = parts[leaves.after_merging(np.arange(len(parts)))]
+        most = int(np.bincount(into, counts).max())
+        if most > 3 * self.budget.part:
+            need = (
+                f"more: {most} records have so few different values that they are masked together"
+            )
+            raise InvalidParameterError.kind("memory", self.budget.memory, need)
+
+    def mask(self, folder: Path, leaves: Leaves, files: dict[str, list[str]]) -> None:
+        """Mask the parts.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+            Where they are, and where the masked ones go.
+        leaves : Leaves
+            Leaves with small ones merged.
+        files : dict
+            The files of each part.
+        """
+        ranges = -(-self.table.rows // self.budget.range)
+        job = LeafJob(str(folder), files, self.budget.range, ranges)
+        for records in mask_parts(job, leaves, self.budget.workers):
+            self._tell(records)
+        self.parts = list(files)
+
+    def write(self, folder: Path, made: Path, leaves: Leaves) -> None:
+        """Write the table with its masked columns, every row where it was.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+            Where the masked parts are.
+        made : pathlib.Path
+            The file to make.
+        leaves : Leaves
+            What was masked, and how.
+        """
+        import pyarrow.parquet as pq
+
+        masked = Ranges(folder / f"masked-{part}.arrow" for part in self.parts)
+        dtype, start = leaves.plan.dtype, 0
+        writer = pq.ParquetWriter(made, self._released(dtype), compression="zstd")
+        try:
+            for number, table in enumerate(self.table.even(self.budget.batch, self.budget.range)):
+                frame = masked.frame(number)
+                stop = start + table.num_rows
+                if not np.array_equal(frame["row"], np.arange(start, stop)):
+                    raise BrokenPromiseError.shape(leaves.method, frame.height, table.num_rows)
+                for j, name in enumerate(self.names):
+                    at = table.schema.get_field_index(name)
+                    changed = arrow_of(frame[str(j)], table.schema.field(at), dtype)
+                    table = table.set_column(at, *changed)
+                writer.write_table(without_notes(table))
+                self._tell(table.num_rows)
+                start = stop
+        finally:
+            masked.close()
+            writer.close()
+
+    def _released(self, dtype: str) -> Any:
+        """Schema of what is written."""
+        import pyarrow as pa
+
+        schema = self.table.schema
+        for name in self.names if dtype == "float" else ():
+            at = schema.get_field_index(name)
+            schema = schema.set(at, schema.field(at).with_type(pa.float64()))
+        return bare(schema)
+
+    def verify(self, folder: Path, made: Path, leaves: Leaves) -> None:
+        """Read what was written, and count the records that share each masked record.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+            Where there is room.
+        made : pathlib.Path
+            The file.
+        leaves : Leaves
+            What was promised.
+        """
+        written = ParquetSource.of(made)
+        if written.rows != self.table.rows:
+            raise BrokenPromiseError.shape(leaves.method, written.rows, self.table.rows)
+        kept = [by_name(name).alias(str(j)) for j, name in enumerate(self.names)]
+        count = -(-written.rows // self.budget.part)
+        with Spill(folder, "written", count) as spill:
+            for batch in written.batches(self.budget.batch, self.names):
+                # Equal records have equal hashes and are counted in one place.
+                frame = as_frame(batch).select(kept)
+                spill.write(frame, (fingerprints(frame).to_numpy() % count).astype(np.intp))
+                self._tell(frame.height)
+        for number in range(count):
+            if spill.path(number).exists():
+                sizes = classes(
+                    read([spill.path(number)]), [str(j) for j in range(len(self.names))]
+                )["size"]
+                if (smallest := int(sizes.min())) < leaves.k:  # type: ignore[arg-type]
+                    raise BrokenPromiseError.small_class(leaves.method, smallest, leaves.k)
+                spill.path(number).unlink()
+
+
+def _absorbed(parts: Labels, counts: Labels, leaves: Leaves) -> dict[int, int]:
+    """Part that each part with records is masked with; another one if all of it was merged."""
+    filled = np.flatnonzero(counts)
+    into = parts[leaves.after_merging(filled)]
+    return dict(zip(parts[filled].tolist(), into.tolist(), strict=True))

@@ -1,0 +1,1 @@
+"""Putting a release in place whole, with its manifest and warnings."""

@@ -1,0 +1,1 @@
+"""File formats and DuckDB tables: read, write, and what each can hold."""

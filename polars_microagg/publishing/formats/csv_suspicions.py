@@ -1,0 +1,130 @@
+"""Raw CSV files that are not what they seem: they are refused, and nothing in them is guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from polars_microagg.errors import InvalidDataError
+from polars_microagg.publishing.formats.csv import READ
+from polars_microagg.publishing.formats.csv_errors import line_of
+from polars_microagg.publishing.formats.file_content import opened
+
+__all__ = ["refuse_doubtful", "refuse_text"]
+
+BLOCK = 1 << 24
+"""Bytes that are looked at in one go."""
+
+SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'"}
+"""What else is between cells, and how it is typed in a shell."""
+
+MOST = 0.5
+"""Share of the cells from which on a column is thought to be of a type."""
+
+SLASHED = r"^\s*[0-9]{1,4}[/.][0-9]{1,2}[/.][0-9]{1,4}\b"
+
+
+def refuse_doubtful(path: Path, frame: pl.DataFrame, separator: str = "") -> None:
+    """Refuse a CSV file in which rows may be hidden in a cell, or a record in the header.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    frame : polars.DataFrame
+        What `read_csv` made of it.
+    separator : str, optional
+        What is between two cells, if that was said.
+
+    Raises
+    ------
+    InvalidDataError
+        It has no records, one column that looks like several, a quote that is not closed, a cell
+        that reads like whole lines of the table, or numbers for names.
+    """
+    if frame.width == 1 and not separator:
+        _refuse_separator(path, frame.columns[0])
+    if not frame.height:
+        why = (
+            "it has a header and no record behind it. Write the table to it, or a header above it."
+        )
+        raise InvalidDataError.unreadable(path, why)
+    with opened(path, "csv") as file:
+        quotes = sum(piece.count(b'"') for piece in iter(lambda: file.read(BLOCK), b""))
+    if quotes % 2:
+        why = "it has a quote that is never closed, and all rows behind it would be one cell."
+        raise InvalidDataError.unreadable(path, f"{why} Close the quote, or double it.")
+    rows = rf"\n[^\n]*({re.escape(separator or ',')}[^\n]*){{{max(1, frame.width - 1)}}}\n"
+    inside = sum(frame.select(pl.all().str.contains(rows).sum().cast(pl.Int64)).row(0))
+    if inside:
+        why = f"{inside} cell(s) hold what reads like whole lines of the table."
+        way = "Close or double the quotes before them, or take line breaks out of that text."
+        raise InvalidDataError.unreadable(path, f"{why} {way}")
+    numbers = sum(
+        name.replace(".", "", 1).replace("-", "", 1).isdecimal() for name in frame.columns
+    )
+    if numbers:
+        why = f"{numbers} name(s) in its header are numbers, so that may be its first record."
+        raise InvalidDataError.unreadable(path, f"{why} Write a line of names above it.")
+
+
+def _refuse_separator(path: Path, name: str) -> None:
+    for mark, typed in SEPARATORS.items():
+        if mark in name:
+            why = f"it looks separated by {typed}, and would be a single column."
+            way = f"Add --separator {typed}, or --separator , if it is one column."
+            raise InvalidDataError.unreadable(path, f"{why} {way}")
+
+
+def refuse_text(path: Path, frame: pl.DataFrame, names: Iterable[str], separator: str) -> None:
+    """Refuse columns of a CSV file that are to be masked, and that could not be read as a type.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    frame : polars.DataFrame
+        The table, with numbers, dates and times read from its text.
+    names : iterable of str
+        The columns that are to be masked.
+    separator : str
+        What is between two cells.
+
+    Raises
+    ------
+    InvalidDataError
+        Names the column, and the line of the first cell that does not fit.
+    """
+    for name in names:
+        column = frame.get_column(name).alias("text")
+        if column.dtype == pl.String and column.null_count() < len(column):
+            raise InvalidDataError(_told(path, frame.width, name, column, separator))
+
+
+def _told(path: Path, width: int, name: str, column: pl.Series, separator: str) -> str:
+    text = column.str.strip_chars()
+    filled = len(text) - text.null_count()
+    if text.str.contains(SLASHED).sum() > MOST * filled:
+        return (
+            f"Column {name!r} has dates such as DD/MM/YYYY, of which nobody can tell the day from "
+            "the month. Write them as YYYY-MM-DD, or leave the column out of --columns."
+        )
+    kinds = list(READ)[1:]  # whole numbers are numbers as well
+    read = {kind: READ[kind](text.to_frame()).to_series() for kind in kinds}
+    counts = {kind: filled - read[kind].count() for kind in kinds}
+    kind = min(counts, key=lambda kind: counts[kind])
+    if counts[kind] > MOST * filled:
+        return (
+            f"Column {name!r} is text; numbers, dates (YYYY-MM-DD) and times (HH:MM:SS) can be "
+            "masked. Leave it out of --columns, or use it as a stratum."
+        )
+    wrong = (read[kind].is_null() & text.is_not_null()).arg_max()
+    with opened(path, "csv") as file:
+        line = line_of(file, int(wrong or 0) + 1, separator, blank=width == 1)
+    return (
+        f"Column {name!r} has {counts[kind]} cell(s) that are no {kind}, the first of them on line "
+        f"{line} of {str(path)!r}. Correct them, leave them empty, or take the column out of --columns."
+    )

@@ -1,0 +1,302 @@
+"""Tables of DuckDB files: where they are, and what Polars reads of them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import polars as pl
+
+from polars_microagg.errors import InvalidDataError, MicroaggError, OutputError
+from polars_microagg.publishing.atomic import said
+from polars_microagg.publishing.formats.duckdb_causes import unreadable
+from polars_microagg.publishing.formats.file_content import refuse_foreign, refuse_special
+
+__all__ = [
+    "CLOSED",
+    "FAILED",
+    "connected",
+    "failed",
+    "kind",
+    "located",
+    "parts",
+    "quoted",
+    "read_table",
+    "rows",
+]
+
+CLOSED: dict[str, Any] = {"enable_external_access": "false"}
+"""No statement on the file may read or write another."""
+
+WAIT = 60.0
+"""Seconds that a file is waited for while another process or thread has it open."""
+
+PAUSE = 0.05
+"""Seconds between two looks."""
+
+GRACE = 1.0
+"""Seconds without one of `OPEN`, after which the file is taken to be open by the caller."""
+
+LOCKED = "Could not set lock"
+"""What DuckDB says where another process has a file open."""
+
+SHARED = ("different configuration", "already attached")
+"""What it says where this process has."""
+
+OPEN: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
+"""Connections that were made here, and calls that wait for one, with the paths of their files."""
+
+ZONED = re.compile(r"\bTIME WITH TIME ZONE(?=$|[^\w\"'])")
+"""A time with a zone, also inside of another type."""
+
+LIMIT = "100000000000000000000000000000000000000"
+"""The first number of more than 38 digits."""
+
+SCHEMA = re.compile(r"(\w+)\.(\w+)")
+"""A table of another schema, also where the file has no such schema."""
+
+FAILED: tuple[type[BaseException], ...] = (
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+    *(ValueError, NotImplementedError),
+)
+"""What the way between Polars, Arrow and DuckDB raises where a type is foreign to one of them."""
+
+
+def failed() -> tuple[type[BaseException], ...]:
+    """`FAILED`, and what DuckDB raises."""
+    import duckdb
+
+    return (*FAILED, duckdb.Error)
+
+
+def connected(path: Path, *, write: bool) -> Any:
+    """Open a file of DuckDB, and wait while another process or another release has it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    write : bool
+        Whether to write. Then nothing else in this process shares the connection.
+
+    Returns
+    -------
+    duckdb.DuckDBPyConnection
+        A connection.
+
+    Raises
+    ------
+    duckdb.Error
+        The file cannot be opened, or others had it all the time.
+    FileNotFoundError
+        Others took it away all the time.
+    """
+    import duckdb
+
+    begun = seen = time.monotonic()
+    turn = _Turn()
+    OPEN[turn] = path.resolve()
+    config = CLOSED
+    if write:
+        # DuckDB opens a file once in a process, and refuses a second configuration of it.
+        config = CLOSED | {"custom_user_agent": f"polars_microagg/{secrets.token_hex(8)}"}
+    while True:
+        late = time.monotonic() - begun > WAIT
+        try:
+            con = duckdb.connect(str(path), read_only=not write, config=config)
+            OPEN[con] = path.resolve()
+            if path.exists():
+                return con
+            con.close()  # whoever had made it took it away when it was open here already
+            if late:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        except duckdb.Error as error:
+            said = str(error)
+            shared = any(words in said for words in SHARED)
+            if shared and _ours(path, turn):
+                seen = time.monotonic()
+            if (
+                late
+                or (LOCKED not in said and not shared)
+                or (shared and time.monotonic() - seen > GRACE)
+            ):
+                raise
+        time.sleep(PAUSE)
+
+
+class _Turn:
+    """One call that opens a file or waits for it."""
+
+
+def _ours(path: Path, turn: _Turn) -> bool:
+    """Whether another call of this library has the file open, or is about to."""
+    try:
+        return any(each == path.resolve() and by is not turn for by, each in OPEN.items())
+    except RuntimeError:  # another thread adds one while we look
+        return True
+
+
+def quoted(name: str) -> str:
+    """Write any name as an identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def kind(con: Any, schema: str, table: str) -> str | None:
+    """Kind of a table or view of that name, which DuckDB compares without case; None if none is."""
+    found = con.execute(
+        "SELECT table_type FROM information_schema.tables "
+        "WHERE lower(table_schema) = lower(?) AND lower(table_name) = lower(?)",
+        [schema, table],
+    ).fetchall()
+    return str(found[0][0]) if found else None
+
+
+def located(con: Any, table: str) -> str:
+    """Write a table, or one of another schema as ``schema.table``, as DuckDB reads it."""
+    return ".".join(map(quoted, _split(con, table)))
+
+
+def _split(con: Any, table: str) -> tuple[str, str]:
+    """Schema and name of a table, whatever letters and dots they have.
+
+    A table of the schema main whose own name has the dot goes first, then one that is there, then
+    a schema that is there.
+    """
+    if kind(con, "main", table):
+        return "main", table
+    dots = [at for at, letter in enumerate(table) if letter == "."]
+    pairs = [(table[:at], table[at + 1 :]) for at in dots if table[at + 1 :]]
+    there = [pair for pair in pairs if kind(con, *pair)]
+    made = [pair for pair in pairs if _has_schema(con, pair[0])]
+    told = pairs if SCHEMA.fullmatch(table) else []
+    return next(iter((*there, *made, *told)), ("main", table))
+
+
+def _has_schema(con: Any, schema: str) -> bool:
+    known = con.execute(
+        "SELECT 1 FROM information_schema.schemata WHERE lower(schema_name) = lower(?)",
+        [schema],
+    )
+    return bool(known.fetchall())
+
+
+def parts(con: Any, path: Path, table: str) -> tuple[str, str]:
+    """The schema and the name of a target; its schema must be there."""
+    schema, name = _split(con, table)
+    if _has_schema(con, schema):
+        return schema, name
+    why = f"the file has no schema {schema!r}. Make it with CREATE SCHEMA, or name a table only."
+    raise OutputError.of(f"{path}::{table}", why)
+
+
+def rows(con: Any, place: str) -> pl.DataFrame:
+    """Read a table that `located` has written."""
+    frame: pl.DataFrame = con.sql(f"FROM {place}").pl()
+    return frame
+
+
+def _refuse_types(con: Any, place: str, what: str) -> None:
+    """Name the column whose type Polars does not have."""
+    fails = failed()
+    try:
+        columns = con.sql(f"DESCRIBE {place}").fetchall()
+    except fails:
+        return
+    for column, dtype, *_ in columns:
+        try:
+            con.sql(f"FROM {place} SELECT {quoted(column)} LIMIT 1").pl()
+        except fails:
+            # The values of an ENUM are in its type.
+            why = f"column {column!r} is of type {dtype.partition('(')[0]}, which Polars does not have."
+            way = "Cast it in a view, or leave it out there."
+            raise InvalidDataError.unreadable(what, f"{why} {way}") from None
+
+
+def _refuse_lossy(con: Any, place: str, what: str) -> None:
+    """Refuse values that would be others: times without their zone, numbers past 38 digits."""
+    for column, dtype, *_ in con.sql(f"DESCRIBE {place}").fetchall():
+        # The values of an ENUM and the names of fields are in its type.
+        told = f"column {column!r} of type {dtype.partition('(')[0]}"
+        why = ""
+        if ZONED.search(dtype):
+            why = "has times with a zone, which Polars does not have."
+        elif dtype in ("HUGEINT", "UHUGEINT"):
+            name = quoted(column)
+            query = (
+                f"FROM {place} SELECT max({name}) >= {LIMIT} OR min({name}) <= -{LIMIT}::HUGEINT"
+            )
+            ((beyond,),) = con.sql(query).fetchall()
+            why = "has numbers past 38 digits, which Polars does not have." if beyond else ""
+        if why:
+            raise InvalidDataError.unreadable(what, f"{told} {why} Cast it in a view.")
+
+
+def read_table(path: Path, table: str) -> pl.DataFrame:
+    """Read a table of a DuckDB file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    table : str
+        Name of a table or view of its schema main, or ``schema.table``.
+
+    Returns
+    -------
+    polars.DataFrame
+        All rows.
+
+    Raises
+    ------
+    InvalidDataError
+        The file or the table cannot be read.
+    """
+    what = f"{path}::{table}"
+    try:
+        refuse_special(path)
+        there = path.is_file()
+    except (OSError, ValueError) as error:
+        if isinstance(error, MicroaggError):
+            raise
+        raise InvalidDataError.unreadable(what, said(error)) from None
+    if not there:
+        raise InvalidDataError.unreadable(what, "there is no such file. Check the name.")
+    fails: tuple[type[BaseException], ...] = (*failed(), OSError)
+    view = False
+    try:
+        _refuse_content(path, what)
+        with connected(path, write=False) as con:
+            found = kind(con, *_split(con, table))
+            if found is None:
+                why = "the file has no such table. List its tables with SHOW ALL TABLES in DuckDB."
+                raise InvalidDataError.unreadable(what, why)
+            view, place = found == "VIEW", located(con, table)
+            _refuse_lossy(con, place, what)
+            try:
+                return rows(con, place)
+            except FAILED:
+                _refuse_types(con, place, what)
+                raise
+    except MicroaggError:
+        raise
+    except fails as error:
+        problem = unreadable(what, error, view=view)
+    # Raised out here, as an error keeps the one that it was raised from, with all its words.
+    raise problem
+
+
+def _refuse_content(path: Path, what: str) -> None:
+    """Refuse a file that is empty, or of another format."""
+    with path.open("rb") as file:
+        try:
+            refuse_foreign(file, "duckdb")
+        except InvalidDataError as error:
+            raise InvalidDataError.unreadable(what, str(error)) from None
+    if not path.stat().st_size:
+        raise InvalidDataError.unreadable(what, "it is empty. Write a table to it first.")

@@ -1,0 +1,277 @@
+"""Tables of DuckDB files, replaced in one transaction."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+
+from polars_microagg.errors import InvalidDataError, OutputError
+from polars_microagg.publishing.atomic import Swap, checked
+from polars_microagg.publishing.formats.duckdb_causes import unreadable, unwritable
+from polars_microagg.publishing.formats.duckdb_read import (
+    CLOSED,
+    FAILED,
+    connected,
+    failed,
+    kind,
+    located,
+    parts,
+    quoted,
+    rows,
+)
+from polars_microagg.publishing.formats.files import rows_digest
+from polars_microagg.publishing.formats.scrub import visible
+
+__all__ = ["TableSwap", "foreseen", "refuse_view", "through"]
+
+HEADERS = 3 * 4096
+"""Bytes of the smallest file of DuckDB; a shorter one was not made to its end."""
+
+
+class TableSwap(Swap):
+    """A table that takes the place of another in one transaction, together with its record.
+
+    A transaction that was committed may be in the log beside the file alone, as where the device
+    is full. The log is empty when the transaction begins, so what did not reach the file is undone
+    by removing the log while nobody else can open the file.
+    """
+
+    def __init__(self, path: Path, table: str, record: Path) -> None:
+        super().__init__(record, record)
+        self._path, self._table = path, table
+        self._con: Any = None
+        self._log = path.with_name(f"{path.name}.wal")
+        self._made = self._settled = False
+        token = secrets.token_hex(8)
+        self._new, self._given = f"__microagg_{token}_new", f"__microagg_{token}_given"
+
+    def __enter__(self) -> Self:
+        """Open the file, and put back a record that a killed writer set aside."""
+        import duckdb
+
+        checked(self._path)
+        checked(self.record)
+        self._failed: tuple[type[Exception], ...] = (duckdb.Error, OSError)
+        try:
+            self._attempt(self._open)
+            self._schema, self._name = parts(self._con, self._path, self._table)
+            self._beside = f"{quoted(self._schema)}.{self._new}"
+            refuse_view(self._con, self._path, self._table)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _open(self) -> None:
+        new = not self._path.exists()
+        try:
+            self._con = connected(self._path, write=True)
+        except self._failed:
+            with suppress(OSError):
+                if new and self._path.stat().st_size < HEADERS:
+                    self._path.unlink()
+            raise
+        self._con.execute("PRAGMA disable_checkpoint_on_shutdown")
+        self._con.execute("CHECKPOINT")
+        self._settled = True
+        self._made = new and not self._con.sql("FROM duckdb_tables()").fetchall()
+        self._at = located(self._con, self._table)
+        self.recover(lambda: self._digest(self._con))
+        self._con.execute("BEGIN")
+
+    @property
+    def _what(self) -> str:
+        return f"{self._path}::{self._table}"
+
+    def _attempt(self, step: Callable[[], object]) -> None:
+        try:
+            step()
+            return
+        except self._failed as error:
+            problem = unwritable(self._what, error)
+        raise problem  # out here, as an error keeps the one that it was raised from
+
+    def __exit__(self, *_: object) -> None:
+        """Undo what was not committed; a file that was made for nothing goes."""
+        if self._con is not None:
+            with suppress(*self._failed):
+                self._close()
+
+    def _close(self) -> None:
+        """Close the file without what reached its log alone, and remove it if it was made here."""
+        steps: list[Callable[[], object]] = [self._con.close]
+        if self._settled:
+            steps.append(lambda: self._log.unlink(missing_ok=True))
+        if self._made and not self._done:
+            steps.append(lambda: self._path.unlink(missing_ok=True))
+        # Nobody else can open the file before it is closed; Windows removes none before.
+        for step in steps if os.name == "nt" else reversed(steps):
+            step()
+
+    def _digest(self, con: Any) -> str:
+        try:
+            return rows_digest(rows(con, self._at))
+        except self._failed:
+            raise FileNotFoundError from None
+
+    def _undone(self) -> str:
+        """Hash what is in the file after a commit that failed."""
+        self._close()
+        try:
+            with connected(self._path, write=False) as con:
+                return self._digest(con)
+        except self._failed:
+            raise FileNotFoundError from None
+
+    def there(self) -> bool:
+        """Whether there is a table of that name."""
+        return bool(kind(self._con, self._schema, self._name))
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Write the new rows beside the old ones."""
+        self._attempt(lambda: self._create(frame))
+
+    def _create(self, frame: pl.DataFrame) -> None:
+        try:
+            self._con.register(self._given, visible(frame).to_arrow())
+        except FAILED:
+            why = "a column is of a type that Arrow does not have. Cast it first, or write Parquet."
+            raise OutputError.of(self._what, why) from None
+        self._con.execute(f"CREATE TABLE {self._beside} AS FROM {self._given}")
+
+    def reread(self) -> pl.DataFrame:
+        """Read the new rows."""
+        fails = failed()
+        try:
+            return rows(self._con, self._beside)
+        except fails as error:
+            unreadable(self._what, error)  # memory that is lacking is another matter
+            raise InvalidDataError.unreadable(self._what, "its new rows are foreign.") from None
+
+    def commit(self, record: bytes) -> None:
+        """Put the new rows and their record in place of the old ones.
+
+        Parameters
+        ----------
+        record : bytes
+            What the new record says.
+
+        Raises
+        ------
+        OutputError
+            DuckDB refuses, the new rows do not reach the file, or a view that reads the table would
+            no longer work; the old rows and their record are still there.
+        """
+        self._attempt(self._replace)
+        self._attempt(lambda: self.put(record, self._commit, self._undone))
+
+    def _commit(self) -> None:
+        """Commit, and bring what is in the log into the file."""
+        self._con.execute("COMMIT")
+        self._con.execute("CHECKPOINT")
+        if self._log.exists() and self._log.stat().st_size:
+            raise OutputError.of(self._what, "the new rows did not reach the file.")
+        self._done = True
+
+    def _replace(self) -> None:
+        """Replace the table within the transaction, which nobody sees yet."""
+        # What fails ends its transaction, so views that fail already are told by another.
+        with self._con.cursor() as aside:
+            worked = [view for view in _views(aside) if _works(aside, view)]
+        self._con.execute(f"DROP TABLE IF EXISTS {self._at}")
+        self._con.execute(f"ALTER TABLE {self._beside} RENAME TO {quoted(self._name)}")
+        broken = next((view for view in worked if not _works(self._con, view)), None)
+        if broken:
+            why = (
+                f"the view {'.'.join(broken)!r} reads it, and would no longer work with its new "
+                "columns. Release the columns that it needs, or drop the view first."
+            )
+            raise OutputError.of(self._what, why)
+
+
+def refuse_view(con: Any, path: Path, table: str) -> bool:
+    """Refuse a target that is a view; whether there is a table of that name."""
+    found = kind(con, *parts(con, path, table))
+    if found == "VIEW":
+        why = "it is a view, and a release is a table. Name a table, or drop the view first."
+        raise OutputError.of(f"{path}::{table}", why)
+    return found is not None
+
+
+def foreseen(path: Path, table: str) -> bool:
+    """Refuse what a table would be refused for, and write nothing.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it is read where it is there.
+    table : str
+        Name of the table.
+
+    Returns
+    -------
+    bool
+        Whether a table would be replaced.
+
+    Raises
+    ------
+    OutputError
+        The file is none of DuckDB or has no such schema, or the target is a view.
+    """
+    import duckdb
+
+    what = f"{path}::{table}"
+    try:
+        with (
+            connected(path, write=False)
+            if path.exists()
+            else duckdb.connect(":memory:", config=CLOSED)
+        ) as con:
+            return refuse_view(con, path, table)
+    except (duckdb.Error, OSError) as error:
+        problem = unwritable(what, error)
+    raise problem
+
+
+def through(frame: pl.DataFrame) -> pl.DataFrame:
+    """Write a table to a DuckDB in memory and read it again.
+
+    Raises
+    ------
+    InvalidDataError
+        It does not go in, or not come back.
+    """
+    import duckdb
+
+    fails = failed()
+    try:
+        with duckdb.connect(":memory:", config=CLOSED) as con:
+            con.register("given", frame.to_arrow())
+            con.execute("CREATE TABLE made AS FROM given")
+            return rows(con, "main.made")
+    except fails:
+        raise InvalidDataError.unreadable("DuckDB", "a type is foreign to it.") from None
+
+
+def _views(con: Any) -> list[tuple[str, str]]:
+    """Schema and name of every view."""
+    query = "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+    found: list[tuple[str, str]] = con.execute(query).fetchall()
+    return found
+
+
+def _works(con: Any, view: tuple[str, str]) -> bool:
+    """Whether a view finds what it reads; it is not run."""
+    import duckdb
+
+    try:
+        con.execute(f"DESCRIBE FROM {'.'.join(map(quoted, view))}")
+    except duckdb.Error:
+        return False
+    return True

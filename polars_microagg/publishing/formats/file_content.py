@@ -1,0 +1,140 @@
+"""What a file is, by its first bytes: compressed text is unpacked, what is named wrongly is refused."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import IO
+
+from polars_microagg.errors import InvalidDataError
+from polars_microagg.publishing.atomic import is_special
+
+__all__ = ["PACKED", "TEXT", "opened", "refuse_foreign", "refuse_special"]
+
+TEXT = ("csv", "ndjson")
+"""Formats of text, which are read also when compressed."""
+
+PACKED = (".gz", ".zst", ".bz2")
+"""Endings of compressed files."""
+
+UNPACK = "Unpack it first."
+ARCHIVE = "Unpack it first, and name one of its files."
+SHEET = "Save its sheet as CSV, in UTF-8."
+UTF_16 = "Save it as UTF-8, as with iconv -f utf-16 -t utf-8."
+
+HEAD = 4096
+"""Bytes that are looked at."""
+
+PACKERS = (
+    ("gzip", rb"\x1f\x8b"),
+    ("zstd", rb"\x28\xb5\x2f\xfd"),
+    ("bz2", rb"BZh[1-9]1AY&SY"),
+)
+"""How a compressed file begins, if Arrow can unpack it."""
+
+KINDS = (
+    ("parquet", rb"PAR1\x15", "a Parquet file", "Rename or save it with the ending .parquet."),
+    ("arrow", rb"ARROW1\0\0", "an Arrow IPC file", "Rename or save it with the ending .arrow."),
+    ("stream", rb"\xff{4}.{3}\0", "an Arrow IPC stream", "Rename or save it with the ending .arrows."),
+    ("duckdb", rb".{8}DUCK", "a DuckDB file", "Rename it with the ending .duckdb, and write ::table behind."),
+    ("", rb"SQLite format 3\0", "an SQLite file", "Export the table as CSV."),
+    ("", rb"\xfd7zXZ\0", "compressed with xz", UNPACK),
+    ("", rb"\x04\x22\x4d\x18", "compressed with lz4", UNPACK),
+    ("", rb"7z\xbc\xaf\x27\x1c", "a 7z archive", ARCHIVE),
+    ("", rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook", SHEET),
+    ("", rb"PK\x03\x04.*(xl/|docProps/|\[Content_Types\])", "an Excel workbook", SHEET),
+    ("", rb"PK\x03\x04", "a zip archive", ARCHIVE),
+    ("", rb"%PDF-", "a PDF document", "Export the table as CSV."),
+    ("", rb"\s*<(?i:!doctype html|html)", "a web page", "Download the table itself."),
+    ("", rb"\xff\xfe\0\0|\0\0\xfe\xff", "UTF-32", UTF_16.replace("16", "32")),
+    ("", rb"\xff\xfe|\xfe\xff|[^\0]\0[^\0]\0|\0[^\0]\0[^\0]", "UTF-16", UTF_16),
+)  # fmt: skip
+"""A format, how its files begin, what they are, and the way out."""
+
+
+def opened(path: Path, form: str) -> IO[bytes]:
+    """Open a file; text that is compressed is unpacked into memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    form : str
+        The format of its ending.
+
+    Returns
+    -------
+    binary file
+        To be closed by who asked.
+
+    Raises
+    ------
+    InvalidDataError
+        It is compressed and damaged.
+    """
+    file = path.open("rb")
+    packer = _packer(file.read(16)) if form in TEXT else None
+    file.seek(0)
+    if packer is None:
+        return file
+    import pyarrow as pa
+
+    with file:
+        try:
+            return io.BytesIO(pa.CompressedInputStream(file, packer).read())
+        except (OSError, ValueError):
+            why = f"it is compressed with {packer} and damaged. Write it again."
+            raise InvalidDataError.unreadable(path, why) from None
+
+
+def _packer(start: bytes) -> str | None:
+    return next((name for name, begin in PACKERS if re.match(begin, start)), None)
+
+
+def refuse_foreign(file: IO[bytes], form: str) -> None:
+    """Refuse a file that is of another format than its ending says, and leave it at its beginning.
+
+    Parameters
+    ----------
+    file : binary file
+        Open.
+    form : str
+        The format of its ending.
+
+    Raises
+    ------
+    InvalidDataError
+        Says what it is.
+
+    Examples
+    --------
+    >>> refuse_foreign(io.BytesIO(b"%PDF-1.7"), "csv")
+    Traceback (most recent call last):
+        ...
+    polars_microagg.errors.InvalidDataError: it is a PDF document. Export the table as CSV.
+    """
+    file.seek(0)
+    start = file.read(HEAD)
+    file.seek(0)
+    if found := _packer(start):
+        raise InvalidDataError(f"it is compressed with {found}. {UNPACK}")
+    for own, begin, what, way in KINDS:
+        if own != form and re.match(begin, start, re.DOTALL):
+            raise InvalidDataError(f"it is {what}. {way}")
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse to read a pipe or a device, which cannot be read twice.
+
+    Raises
+    ------
+    InvalidDataError
+        It is one.
+    """
+    if is_special(path):
+        why = (
+            "it is a pipe or a device, and a table is read more than once. Write it to a file first, "
+            "or send an Arrow stream to -."
+        )
+        raise InvalidDataError.unreadable(path, why)

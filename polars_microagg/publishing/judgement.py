@@ -1,0 +1,137 @@
+"""What a release has to reach before it is published, held against what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import Any
+
+from polars_microagg.core import registry
+from polars_microagg.core.requirements import COUNTS, SHARES, Requirement, read
+from polars_microagg.errors import InvalidParameterError, RequirementError
+
+__all__ = ["judged", "possible", "release_requirements"]
+
+
+def release_requirements(given: object) -> list[Requirement]:
+    """Read what is required of a release: a measure of `assess`, a count, or a share of rows.
+
+    Parameters
+    ----------
+    given : str or list of str
+        As written.
+
+    Returns
+    -------
+    list of Requirement
+        In that order.
+    """
+    return read(given, (*COUNTS, *SHARES, *registry.assessed()))
+
+
+def possible(required: Iterable[Requirement], k: int | None) -> None:
+    """Refuse requirements that no release can meet.
+
+    Parameters
+    ----------
+    required : iterable of Requirement
+        What is required.
+    k : int or None
+        Smallest group size that is asked for; None for a table that is masked already.
+
+    Raises
+    ------
+    InvalidParameterError
+        Two bounds on a measure leave nothing between them, or more than k is required.
+
+    Examples
+    --------
+    >>> possible(requirements(["dld<=10", "dld>20"]), 5)
+    Traceback (most recent call last):
+        ...
+    polars_microagg.errors.InvalidParameterError: dld<=10 and dld>20 cannot both be met. ...
+    """
+    required = list(required)
+    for one, other in combinations(required, 2):
+        if one.name == other.name and not _both(one, other):
+            raise InvalidParameterError(
+                f"{one} and {other} cannot both be met. Leave out one of them, or change its bound."
+            )
+    least = [
+        math.floor(r.bound) + 1 if r.sign == ">" else math.ceil(r.bound)
+        for r in required
+        if r.name == "k" and r.sign in (">=", ">")
+    ]
+    if k is not None and max(least, default=0) > k:
+        raise InvalidParameterError(
+            f"k={k} was asked for and k>={max(least)} is required, which groups of {k} do not meet. "
+            f"Ask for k={max(least)}, or require k={k}."
+        )
+
+
+def _both(one: Requirement, other: Requirement) -> bool:
+    """Whether some number meets two bounds on it."""
+    low, high = max(_low(one), _low(other)), min(_high(one), _high(other))
+    return low < high or (low == high and one.met(low) and other.met(low))
+
+
+def _low(bound: Requirement) -> float:
+    return -math.inf if bound.sign in ("<=", "<") else bound.bound
+
+
+def _high(bound: Requirement) -> float:
+    return math.inf if bound.sign in (">=", ">") else bound.bound
+
+
+def judged(
+    required: Iterable[Requirement],
+    found: Mapping[str, Any],
+    *,
+    told: Mapping[str, Any] | None = None,
+    refuse: bool = True,
+) -> list[dict[str, Any]]:
+    """Hold requirements against what was measured.
+
+    Parameters
+    ----------
+    required : iterable of Requirement
+        What is required.
+    found : mapping
+        Values by name.
+    told : mapping, optional
+        As much of these values as is said of them; all by default.
+    refuse : bool, default True
+        Whether to raise if one is not met.
+
+    Returns
+    -------
+    list of dict
+        The requirement as text, the value found as far as it is told, and whether it is met.
+
+    Raises
+    ------
+    RequirementError
+        One is not met, or its measure could not be taken.
+    """
+    required = list(required)
+    told = found if told is None else told
+    results = [
+        {"requirement": str(r), "found": told.get(r.name), "met": r.met(found.get(r.name))}
+        for r in required
+    ]
+    unmet = [
+        f"{r} ({_words(r.name, found, told)})" for r in required if not r.met(found.get(r.name))
+    ]
+    if unmet and refuse:
+        raise RequirementError.unmet(unmet)
+    return results
+
+
+def _words(name: str, found: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+    """Write what was found, which an error may tell no better than a manifest."""
+    if found.get(name) is None:
+        return "found no value"
+    if name not in told:
+        return "what was found is not published of so few records; assess gives it"
+    return f"found {'' if told[name] == found[name] else 'about '}{told[name]:.6g}"

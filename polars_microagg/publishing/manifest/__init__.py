@@ -1,0 +1,1 @@
+"""The manifest of a release: written, sealed, and checked again."""

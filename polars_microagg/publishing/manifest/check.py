@@ -1,0 +1,117 @@
+"""Checking a release against its manifest, and the manifest against itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from polars_microagg.errors import InvalidDataError, MicroaggError
+from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.manifest import consistency
+from polars_microagg.publishing.manifest.consistency import Outcome
+from polars_microagg.publishing.manifest.recheck import Recheck
+from polars_microagg.publishing.manifest.record import read_manifest
+
+__all__ = ["Finding", "check"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked.
+
+    `holds` unless something was found to be wrong; where not `checked`, nothing speaks against it
+    and all or part of it is not proven either.
+    """
+
+    what: str
+    holds: bool
+    says: str
+    checked: bool = True
+
+    @property
+    def state(self) -> str:
+        """In a word or two."""
+        return "WRONG" if not self.holds else "ok" if self.checked else "not checked"
+
+
+def check(
+    place: Location | str | os.PathLike[str],
+    record: Path | None = None,
+    *,
+    original: Location | str | os.PathLike[str] | None = None,
+    hash_key: bytes | None = None,
+) -> list[Finding]:
+    """Check a release against its manifest.
+
+    Parameters
+    ----------
+    place : Place, str or path
+        The release.
+    record : Path, optional
+        Its manifest; the one beside it by default.
+    original : Place, str or path, optional
+        The table before: all measures are then taken and all warnings given again.
+    hash_key : bytes, optional
+        The key of the seal of the manifest and of the hash of the original.
+
+    Returns
+    -------
+    list of Finding
+        Every check, in order; the release is sound if all hold, as far as they were made.
+
+    Raises
+    ------
+    InvalidDataError
+        The release, the manifest or the original cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, polars_microagg as mg
+    >>> people = pl.LazyFrame({"age": [23, 25, 47, 51]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     told = mg.publish(people, f"{folder}/ages.csv", "age", k=2)
+    ...     all(finding.holds for finding in check(f"{folder}/ages.csv"))
+    True
+    """
+    place = place if isinstance(place, Location) else Location.of(place)
+    if original is not None and not isinstance(original, Location):
+        original = Location.of(original)
+    record = record or place.record
+    if record is None:
+        raise InvalidDataError("A stream has no manifest beside it. Name it with --manifest.")
+    told = read_manifest(record)
+    before = None if original is None else original.read()
+    release = Recheck(told, place, place.read(), before, original, hash_key)
+    steps: dict[str, Callable[[], Outcome]] = {
+        "form": lambda: consistency.form(told),
+        "configuration": lambda: consistency.configuration(told),
+        "hash": release.hash,
+        "name": release.name,
+        "shape": release.shape,
+        "types": release.types,
+        "roles": release.roles,
+        "k": release.k,
+        "requirements": release.requirements,
+        "measures": release.measures,
+        "warnings": release.warnings,
+        "attack": lambda: consistency.attacks(told),
+        "times": lambda: consistency.times(told),
+        "input": release.input,
+        "seal": release.sealed,
+    }
+    return [_found(what, step) for what, step in steps.items()]
+
+
+def _found(what: str, step: Callable[[], Outcome]) -> Finding:
+    """Take one step; a manifest whose parts are missing or of another kind does not hold."""
+    try:
+        holds, says = step()
+        return Finding(what, holds is not False, says, holds is not None)
+    except MicroaggError as error:
+        return Finding(what, False, str(error))
+    except (LookupError, TypeError, AttributeError, ValueError, pl.exceptions.PolarsError):
+        return Finding(what, False, "The manifest does not say it as protect writes it.")

@@ -1,0 +1,203 @@
+"""A release beside its original: what was kept row by row, and the types of what was masked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.core.registry import methods
+from polars_microagg.frames.columns import can_mask, type_name, unit
+from polars_microagg.frames.mask import MaskRequest, suppressed
+from polars_microagg.frames.selection import by_name
+from polars_microagg.publishing.formats.column_types import alike
+from polars_microagg.publishing.formats.csv import typed
+
+__all__ = ["aligned", "differing", "exchanged", "mistyped", "uncentred"]
+
+BESIDE = ("method", "k", "columns", "require")
+"""Keys of a configuration that are no options of the method."""
+
+
+def aligned(told: Mapping[str, Any], before: pl.DataFrame) -> pl.DataFrame:
+    """Leave the rows out of an original that its release does not have.
+
+    Parameters
+    ----------
+    told : mapping
+        The manifest, by whose configuration rows are dropped.
+    before : polars.DataFrame
+        The original.
+
+    Returns
+    -------
+    polars.DataFrame
+        The rows that were released, in order.
+
+    Examples
+    --------
+    >>> options = {"nulls": "pattern", "small_strata": "drop", "strata": []}
+    >>> told = {"config": {"method": "mdav", "k": 2, "columns": [["age"]], "require": [], **options}}
+    >>> aligned(told, pl.DataFrame({"age": [31, None, 47]}))["age"].to_list()
+    [31, 47]
+    """
+    config = told["config"]
+    if config.get("small_strata") != "drop":
+        return before
+    options = {name: value for name, value in config.items() if name not in BESIDE}
+    request = MaskRequest.of(config["method"], config["columns"], config["k"], options)
+    names = [name for block in config["columns"] for name in block]
+    return before.filter(~suppressed(typed(before, names), request))
+
+
+def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -> list[str]:
+    """Find the columns that were to be released as they are, and were not.
+
+    Parameters
+    ----------
+    before, after : polars.DataFrame
+        The original and the release; rows match by position, as for the measures.
+    names : iterable of str
+        Kept columns and strata.
+
+    Returns
+    -------
+    list of str
+        Those of which a value differs, or that the original does not have.
+
+    Examples
+    --------
+    >>> people, release = pl.DataFrame({"id": [1, 2]}), pl.DataFrame({"id": ["2", "1"]})
+    >>> differing(people, release, ["id"]), differing(people[::-1], release, ["id"])
+    (['id'], [])
+    """
+    there = set(before.columns)
+    return [
+        name
+        for name in names
+        if name not in there or not _same(before.get_column(name), after.get_column(name))
+    ]
+
+
+def exchanged(told: Mapping[str, Any], before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
+    """Find kept columns and strata that are not those of the original, row by row.
+
+    Parameters
+    ----------
+    told : mapping
+        The manifest.
+    before, after : polars.DataFrame
+        The original without the rows that were dropped, and the release.
+
+    Returns
+    -------
+    list of str
+        Names. Strata are compared where the row was not emptied.
+    """
+    roles = told["roles"]
+    kept = differing(before, after, roles["keep"])
+    if told["rows"]["emptied"] and before.height == after.height:
+        columns = (*roles["mask"], *roles["stratum"])
+        shown = after.select(pl.any_horizontal(by_name(n).is_not_null() for n in columns))
+        before, after = (table.filter(shown.to_series()) for table in (before, after))
+    return [*differing(before, after, roles["stratum"]), *kept]
+
+
+def _same(before: pl.Series, after: pl.Series) -> bool:
+    before, after = before.alias("0"), after.alias("0")
+    if len(before) != len(after):
+        return False
+    if before.dtype == after.dtype:
+        return before.equals(after)
+    if alike(before, after):
+        return True
+    if before.dtype != pl.String:
+        return False
+    # The original was read from text, and the table that was masked had types.
+    read = typed(before.to_frame(), ["0"]).to_series()
+    return alike(after, before) or (read.dtype != pl.String and alike(read, after))
+
+
+def uncentred(told: Mapping[str, Any], before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
+    """Find the masked columns whose values are not the centres of the values before.
+
+    This tells the original of a release from another table, also where no measure is published.
+
+    Parameters
+    ----------
+    told : mapping
+        The manifest.
+    before, after : polars.DataFrame
+        The original without the rows that were dropped, and the release, row by row.
+
+    Returns
+    -------
+    list of str
+        Names. A value may stand for several groups, whose centres were all rounded to it; none is
+        found where the groups are not known, or hold values of several columns.
+
+    Examples
+    --------
+    >>> people, release = pl.DataFrame({"age": [30, 33, 47]}), pl.DataFrame({"age": [37, 37, 37]})
+    >>> told = {"config": {"method": "mdav"}, "roles": {"mask": ["age"]}}
+    >>> uncentred(told, people, release), uncentred(told, people + 1, release)
+    ([], ['age'])
+    """
+    config = told["config"]
+    entry = methods().get(config["method"])
+    if entry is None or not (entry.unit == "record" or entry.columnwise):
+        return []
+    mean = config.get("center", "mean") == "mean"
+    return [
+        name
+        for name in told["roles"]["mask"]
+        if not _central(before.get_column(name), after.get_column(name), mean)
+    ]
+
+
+def _central(before: pl.Series, after: pl.Series, mean: bool) -> bool:
+    if len(before) != len(after) or not (can_mask(before.dtype) and can_mask(after.dtype)):
+        return len(before) == len(after)
+    slack = 1e-6 if pl.Float32 in (before.dtype, after.dtype) else 1e-9
+    half = 0.0 if after.dtype.is_float() else 0.51 * unit(after.dtype)
+    pair = pl.DataFrame(
+        {
+            name: column.alias("0").to_physical().cast(pl.Float64) * unit(column.dtype)
+            for name, column in (("x", before), ("y", after))
+        }
+    )
+    x, y = pl.col("x"), pl.col("y")
+    room = half + slack * x.abs().max()
+    off = (x.mean() - y.first()).abs() > room
+    if not mean:
+        off = (y.first() < x.min() - room) | (y.first() > x.max() + room)
+    return not pair.drop_nulls().group_by(y.alias("value")).agg(off.alias("off"))["off"].any()
+
+
+def mistyped(told: Mapping[str, Any], before: pl.DataFrame | None) -> list[str]:
+    """Find the masked columns whose types in the manifest are not those of its option dtype.
+
+    Parameters
+    ----------
+    told : mapping
+        The manifest.
+    before : polars.DataFrame or None
+        The original, with types, if there is one.
+
+    Returns
+    -------
+    list of str
+        Their names.
+    """
+    dtype, types = told["config"].get("dtype"), told["output"]["columns"]
+    real, names = type_name(pl.Float64()), told["roles"]["mask"]
+    if dtype == "float":
+        return [name for name in names if types[name] != real]
+    if dtype != "keep" or before is None:
+        return []
+    return [
+        name
+        for name in names
+        if types[name] == real and before.schema[name] not in (pl.Float64, pl.String)
+    ]

@@ -1,0 +1,133 @@
+"""A manifest held against itself: what its parts say of one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from polars_microagg._version import __version__
+from polars_microagg.core.evaluate import evaluate
+from polars_microagg.core.options import COMMON, group_size
+from polars_microagg.core.registry import Metric, assessed, methods, metrics
+from polars_microagg.frames.mask import MaskRequest
+from polars_microagg.frames.selection import blocks_of
+from polars_microagg.publishing.judgement import release_requirements
+from polars_microagg.publishing.manifest.precision import step
+from polars_microagg.publishing.manifest.record import attack_scenario, config_hash
+from polars_microagg.publishing.manifest.rounding import agree
+from polars_microagg.publishing.manifest.schema import misfits
+
+__all__ = ["Outcome", "attacks", "composed", "configuration", "form", "same_version", "times"]
+
+Outcome: TypeAlias = "tuple[bool | None, str]"
+"""Whether something holds, None if that was not checked, and a sentence."""
+
+ALWAYS = ("method", "k", "columns", "strata", "require")
+"""Keys of every configuration, also of that of a table which was masked elsewhere."""
+
+STEP = 0.0005
+"""Seconds by which the times may disagree."""
+
+
+def same_version(told: Mapping[str, Any]) -> bool:
+    """Whether this version of the library wrote the manifest, so that its words are known."""
+    return bool(told["tool"]["polars_microagg"] == __version__)
+
+
+def form(told: Mapping[str, Any]) -> Outcome:
+    """Every key is there, of its type, and no other."""
+    wrong = misfits(told)
+    if wrong:
+        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        return False, f"In the manifest {', '.join(wrong[:3])}{more}."
+    return True, "The manifest has the keys of its schema, and no other."
+
+
+def configuration(told: Mapping[str, Any]) -> Outcome:
+    """The configuration is that of its hash, can be asked for, and agrees with the rest."""
+    config = told["config"]
+    if config_hash(config) != told["config_sha256"]:
+        return False, "The configuration is not that of its hash."
+    roles = told["roles"]
+    pairs = {
+        "k": (config["k"], told["k"]["asked"]),
+        "seed": (config.get("seed", 0), told["seed"]),
+        "strata": (config["strata"], roles["stratum"]),
+        "columns": ([name for block in config["columns"] for name in block], roles["mask"]),
+        "require": (config["require"], [str(r) for r in release_requirements(config["require"])]),
+    }
+    differ = [name for name, (one, other) in pairs.items() if one != other]
+    if differ:
+        return False, f"The configuration says another {' and '.join(differ)} than the manifest."
+    known = _known(config)
+    if known is None:
+        return None, "The configuration is that of its hash; its method is not known here."
+    missing = [name for name in known if name not in config]
+    if missing and same_version(told):
+        return False, f"The configuration lacks {', '.join(map(repr, missing[:10]))}."
+    return True, "The configuration is that of its hash, and agrees with the manifest."
+
+
+def _known(config: Mapping[str, Any]) -> list[str] | None:
+    """Keys of a configuration of this method, once its values are found to be possible."""
+    method = config["method"]
+    group_size(config["k"])
+    blocks_of(config["columns"])
+    if method is None:
+        if others := sorted(set(config) - set(ALWAYS)):
+            raise LookupError(others)
+        return list(ALWAYS)
+    if isinstance(method, str) and method not in methods():
+        return None
+    options = {n: v for n, v in config.items() if n not in ALWAYS or n == "strata"}
+    MaskRequest.of(method, config["columns"], config["k"], options)
+    return [*ALWAYS, "order_by", *COMMON, *methods()[method].options]
+
+
+def attacks(told: Mapping[str, Any]) -> Outcome:
+    """What the intruder of the measures is said to know is what the measures take."""
+    names, strata = told["roles"]["mask"], told["roles"]["stratum"]
+    expected = attack_scenario(names, strata)
+    if told["attack"]["known"] != expected["known"]:
+        return False, "The intruder is said to know other columns than those that are masked."
+    if told["attack"] == expected:
+        return True, f"The intruder is said to know the {len(names)} masked column(s)."
+    if same_version(told):
+        return False, "The intruder is described in other words than those of this version."
+    return None, "The intruder is described in the words of another version of the library."
+
+
+def composed(told: Mapping[str, Any]) -> list[str]:
+    """Find the measures that are not what those give that they are made of, rounding allowed for."""
+    measures, digits = told["measures"], told["digits"]
+    differ = []
+    for name, entry in assessed().items():
+        parts = {part: measures.get(part) for part in entry.needed({}) if part in metrics()}
+        if not parts or None in (measures.get(name), *parts.values()):
+            continue
+        made = _made(entry, parts)
+        slack = step(name, measures[name], digits)
+        for part, value in parts.items():
+            other = parts | {part: value + step(part, value, digits) / 2}
+            slack += abs(_made(entry, other) - made)
+        if not agree(measures[name], made, slack):
+            differ.append(name)
+    return differ
+
+
+def _made(entry: Metric, parts: dict[str, Any]) -> Any:
+    return evaluate(entry, parts.get, dict(parts))
+
+
+def times(told: Mapping[str, Any]) -> Outcome:
+    """The times are times, in order, as far apart as they are said to be."""
+    said = told["times"]
+    began, ended = (datetime.fromisoformat(said[name]) for name in ("started", "finished"))
+    took = (ended - began).total_seconds()
+    written = all(
+        time.astimezone(UTC).isoformat(timespec="milliseconds") == said[name]
+        for name, time in (("started", began), ("finished", ended))
+    )
+    holds = written and took >= 0 and abs(took - said["seconds"]) < STEP
+    return holds, "The times are " + ("" if holds else "not ") + "in order and add up."

@@ -1,0 +1,280 @@
+"""The record of a release: what was asked, what was found on the file, and its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import importlib.metadata
+import json
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_microagg._version import __version__
+from polars_microagg.analysis.anonymity import classes, emptied
+from polars_microagg.analysis.assess import assess
+from polars_microagg.core import registry
+from polars_microagg.errors import InvalidDataError
+
+__all__ = [
+    "QUANTILES",
+    "SCHEMA",
+    "VERSION",
+    "attack_scenario",
+    "canonical",
+    "config_hash",
+    "counted_rows",
+    "dumped",
+    "read_manifest",
+    "recorded_classes",
+    "seal",
+    "taken",
+    "tools",
+]
+
+SCHEMA = "polars_microagg/manifest"
+VERSION = 3
+"""Grows when a key comes, goes, or changes its meaning."""
+
+SEALED = b"polars_microagg/manifest\n"
+"""What is hashed before a manifest, so that no other file has its seal as its hash."""
+
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+KEYS: dict[str, type | tuple[type, ...]] = {
+    **{"schema": str, "schema_version": int, "verdict": dict, "tool": dict, "config": dict},
+    **{"config_sha256": str, "roles": dict, "rows": dict, "k": dict, "measures": dict},
+    **{"attack": dict, "warnings": list, "seed": int, "times": dict, "input": dict},
+    **{"cells": dict, "digits": int, "output": dict, "seal": (str, type(None))},
+}
+"""What a manifest has, and of what type."""
+
+
+def tools() -> dict[str, str]:
+    """Versions of all that the values may depend on."""
+    names = ("polars", "numpy", "pyarrow", "duckdb")
+    versions = {name: importlib.metadata.version(name) for name in names}
+    return {"polars_microagg": __version__, **versions, "python": platform.python_version()}
+
+
+def canonical(config: Mapping[str, Any]) -> bytes:
+    """Write a configuration in the one form that is hashed: sorted keys, no spaces, ASCII."""
+    return json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def config_hash(config: Mapping[str, Any]) -> str:
+    """Hash a configuration.
+
+    Examples
+    --------
+    >>> config_hash({"k": 5, "method": "mdav"}) == config_hash({"method": "mdav", "k": 5})
+    True
+    """
+    return hashlib.sha256(canonical(config)).hexdigest()
+
+
+def recorded_classes(
+    frame: pl.DataFrame, blocks: Sequence[Sequence[str]], strata: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Count the records that share each masked record, block by block.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The release, as it was read again.
+    blocks : sequence of sequence of str
+        Columns that were masked together.
+    strata : sequence of str
+        Columns that keep records apart.
+
+    Returns
+    -------
+    list of dict
+        For each block its columns, the number of classes, the smallest one, and quantiles of the
+        sizes. Records that were emptied are a class like any other.
+
+    Examples
+    --------
+    >>> people = pl.DataFrame({"age": [30, 30, 41, 41, 41]})
+    >>> class_sizes(people, [["age"]], [])[0]["smallest"]
+    2
+    """
+    found = []
+    for names in blocks:
+        sizes = classes(frame, names, strata)["size"]
+        quantiles = {f"{q:g}": sizes.quantile(q, "lower") for q in QUANTILES}
+        found.append(
+            {
+                "columns": list(names),
+                "classes": len(sizes),
+                "smallest": sizes.min(),
+                "size_quantiles": {q: None if v is None else int(v) for q, v in quantiles.items()},
+            }
+        )
+    return found
+
+
+def counted_rows(before: int, release: pl.DataFrame, columns: Sequence[str]) -> dict[str, Any]:
+    """Count the rows that came in, came out, and were suppressed on the way.
+
+    Parameters
+    ----------
+    before : int
+        Rows that came in.
+    release : polars.DataFrame
+        The release.
+    columns : sequence of str
+        Masked columns and strata.
+
+    Returns
+    -------
+    dict
+        Rows in and out; emptied (without any value in these columns) and dropped; and suppressed,
+        the per cent of rows in that are one or the other.
+
+    Examples
+    --------
+    >>> counted_rows(4, pl.DataFrame({"age": [30, 30, None]}), ["age"])
+    {'in': 4, 'out': 3, 'emptied': 1, 'dropped': 1, 'suppressed': 50.0}
+    """
+    empty, dropped = emptied(release, columns), before - release.height
+    share = 100.0 * (empty + dropped) / before if before else 0.0
+    return {
+        "in": before,
+        "out": release.height,
+        "emptied": empty,
+        "dropped": dropped,
+        "suppressed": share,
+    }
+
+
+def taken(original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]) -> dict[str, Any]:
+    """Take the measures of a release, and count the cells that they compare."""
+    metrics = [*registry.assessed(), "cells"]
+    return assess(original, masked, list(names), metrics=metrics).row(0, named=True)
+
+
+def attack_scenario(known: Sequence[str], strata: Sequence[str]) -> dict[str, Any]:
+    """Say what the intruder of the measures knows and does.
+
+    Parameters
+    ----------
+    known : sequence of str
+        Columns that the intruder knows.
+    strata : sequence of str
+        Columns that were kept as strata.
+
+    Returns
+    -------
+    dict
+        Sentences, and the source of each measure.
+    """
+    return {
+        "known": list(known),
+        "intruder": "knows the exact original values of these columns for every record, knows "
+        "that each person is in the release, and knows nothing else",
+        "dld": "links each original record to the nearest masked one, in standardised distance; "
+        "the share of right links, in per cent",
+        "pld": "links by the likelihood of Fellegi and Sunter; null above 20,000 records",
+        "interval_disclosure": "the share of original values inside an interval about the masked "
+        "ones, in per cent",
+        "k": "classes of equal masked records are counted"
+        + (f" within each value of {', '.join(map(repr, strata))}" if strata else ""),
+        "not_measured": "attributes that all records of a class share, columns that were kept, "
+        "several rows of one person, and other releases of the same persons",
+        "sources": {name: entry.cite for name, entry in registry.assessed().items()},
+    }
+
+
+def dumped(manifest: Mapping[str, Any]) -> bytes:
+    """Write a manifest as JSON in ASCII; what is no number becomes null."""
+    return (json.dumps(_finite(manifest), indent=2, allow_nan=False) + "\n").encode()
+
+
+def seal(manifest: Mapping[str, Any], key: bytes) -> str:
+    """Hash a whole manifest with a key: who does not have the key cannot change it unseen.
+
+    Parameters
+    ----------
+    manifest : mapping
+        With or without a seal, which is left out.
+    key : bytes
+        The key.
+
+    Returns
+    -------
+    str
+        HMAC-SHA-256 of the line "polars_microagg/manifest" and the manifest in its one form.
+
+    Examples
+    --------
+    >>> seal({"rows": 9, "seal": None}, b"key") == seal({"rows": 9}, b"key") != seal({}, b"key")
+    True
+    """
+    rest = {name: value for name, value in manifest.items() if name != "seal"}
+    return hmac.digest(key, SEALED + canonical(_finite(rest)), "sha256").hex()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest and check its form.
+
+    Parameters
+    ----------
+    path : Path
+        A JSON file.
+
+    Returns
+    -------
+    dict
+        The manifest.
+
+    Raises
+    ------
+    InvalidDataError
+        There is no such file, or it is no manifest of this version.
+    """
+    try:
+        found = json.loads(path.read_bytes(), object_pairs_hook=_once, parse_constant=_no_number)
+    except FileNotFoundError:
+        why = "there is no such manifest. Name it, or protect the table again, which writes one."
+        raise InvalidDataError.unreadable(path, why) from None
+    except (OSError, ValueError, RecursionError):
+        why = "it is no JSON file, or names a key twice. Protect the table again, which writes one."
+        raise InvalidDataError.unreadable(path, why) from None
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        why = f"it is JSON and no {SCHEMA}. Name the manifest that protect wrote."
+        raise InvalidDataError.unreadable(path, why)
+    version = found.get("schema_version")
+    if version != VERSION or type(version) is not int:
+        why = f"its schema version is not {VERSION}. Use the version of the library that wrote it."
+        raise InvalidDataError.unreadable(path, why)
+    for key, kind in KEYS.items():
+        if not (key in found and isinstance(found[key], kind)):
+            why = f"its key {key!r} is missing or of the wrong type. Protect the table again."
+            raise InvalidDataError.unreadable(path, why)
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that is there twice: another reader might take the other value."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_number(_: str) -> None:
+    """Refuse NaN and Infinity, which are no JSON."""
+    raise ValueError

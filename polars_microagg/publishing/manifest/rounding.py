@@ -1,0 +1,71 @@
+"""Numbers of a manifest: how they are rounded, and whether they agree with what is found again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from polars_microagg.core.requirements import Requirement
+
+__all__ = ["agree", "may_meet", "rounded"]
+
+DIGITS = 4
+"""Significant digits of a number of the release alone."""
+
+NOTHING = 1e-9
+"""What another machine may have for nothing, and relative to a number that is not rounded."""
+
+
+def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Round real numbers of the release; counts are whole numbers and stay.
+
+    Examples
+    --------
+    >>> rounded({"k_prime": 3.14159, "suppressed": 99.99996, "k_min": 12345, "found": None})
+    {'k_prime': 3.142, 'suppressed': 100.0, 'k_min': 12345, 'found': None}
+    """
+    return {
+        name: float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+        for name, value in values.items()
+    }
+
+
+def agree(told: Any, found: Any, step: float) -> bool:
+    """Return whether two measures, both rounded, are one within one in the last digit.
+
+    Examples
+    --------
+    >>> agree(12.0, 13.0, 1.0), agree(12.0, 14.0, 1.0), agree(None, math.nan, 1.0)
+    (True, False, True)
+    """
+    if told is None or found is None:
+        return all(value is None or not math.isfinite(value) for value in (told, found))
+    if isinstance(told, int) and isinstance(found, int):
+        return told == found
+    return bool(told == found or abs(told - found) <= 1.01 * step + NOTHING)
+
+
+def may_meet(required: Requirement, value: Any, step: float = 0.0) -> bool:
+    """Return whether a number met a bound before it was rounded.
+
+    Parameters
+    ----------
+    required : Requirement
+        The bound.
+    value : number or None
+        As it was published or found again.
+    step : float
+        One in its last digit; 0 if it was not rounded.
+
+    Examples
+    --------
+    >>> below = Requirement("dld", "<", 10.0)
+    >>> may_meet(below, 10.0, 1.0), may_meet(below, 10.6, 1.0), may_meet(below, 10.001)
+    (True, False, False)
+    """
+    if value is None or not math.isfinite(value):
+        return False
+    slack = step / 2 + (NOTHING * abs(value) if isinstance(value, float) else 0.0)
+    low, high = value - slack, value + slack
+    return any(map(required.met, (low, min(max(required.bound, low), high), high)))

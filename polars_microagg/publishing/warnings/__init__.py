@@ -1,0 +1,1 @@
+"""What k does not protect: one warning a file."""

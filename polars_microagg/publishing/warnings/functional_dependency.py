@@ -1,0 +1,152 @@
+"""Kept columns that are nearly a function of a masked one, so that it can be worked out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.core.partition import Matrix, Vector
+from polars_microagg.frames.columns import can_mask
+from polars_microagg.frames.selection import by_name
+from polars_microagg.publishing.formats.column_batches import batches
+from polars_microagg.publishing.formats.csv import typed
+
+__all__ = ["revealing"]
+
+REVEALS = 0.99
+"""Correlation above which a kept column shows a masked one."""
+
+FEWEST = 3
+"""Records with both values, and distinct values, below which a correlation says nothing."""
+
+ITEMS = 4
+"""Items of a list that are looked at."""
+
+
+def revealing(
+    original: pl.DataFrame, names: Sequence[str], released: pl.DataFrame, kept: Sequence[str]
+) -> list[str]:
+    """Warn of kept columns that follow a masked one, by value or by rank.
+
+    Parameters
+    ----------
+    original : polars.DataFrame
+        The table before, with the columns that are masked.
+    names : sequence of str
+        The columns that are masked.
+    released : polars.DataFrame
+        The release, with the columns that are kept.
+    kept : sequence of str
+        Those columns; text and categories are read as numbers or dates, structs and lists in parts.
+
+    Returns
+    -------
+    list of str
+        One sentence for each pair, on the records that have both values.
+
+    Examples
+    --------
+    >>> people = pl.DataFrame({"gross": [30, 45, 50, 60], "net": [21, None, 35, 42]})
+    >>> revealing(people, ["gross"], people, ["net"])[0].partition(":")[0]
+    "The kept column 'net' reveals the masked column 'gross'"
+    """
+    masked = [n for n in names if can_mask(original.get_column(n).dtype)]
+    if not masked or not kept:
+        return []
+    x = _numbers(original.select(by_name(n).alias(str(i)) for i, n in enumerate(masked)))
+    read, pieces = list[str](), list[Matrix]()
+    for batch in batches(kept, released.height):
+        of, y = _readable(released, batch)
+        read += of
+        pieces.append(_strongest(x, y))
+    strongest = np.hstack(pieces)
+    close = np.argwhere(strongest > REVEALS).tolist()
+    found = dict.fromkeys((read[j], masked[i]) for i, j in close)
+    return [
+        f"The kept column {one!r} reveals the masked column {other!r}: their correlation "
+        f"is above {REVEALS}, so the original values can be worked out. Mask or drop it."
+        for one, other in found
+    ]
+
+
+def _readable(released: pl.DataFrame, kept: Sequence[str]) -> tuple[list[str], Matrix]:
+    """What of some columns can be read as numbers, and the column that each of it is of."""
+    parts = [part for name in kept for part in _parts(name, released.get_column(name).alias("0"))]
+    table = pl.DataFrame([column.alias(str(i)) for i, (_, column) in enumerate(parts)])
+    table = typed(table, table.columns)
+    table = table.select(column for column in table if can_mask(column.dtype))
+    if not table.width:
+        return [], np.empty((released.height, 0))
+    distinct = table.select(pl.all().n_unique()).row(0)
+    table = table.select(itertools.compress(table.columns, np.greater_equal(distinct, FEWEST)))
+    return [parts[int(i)][0] for i in table.columns], _numbers(table)
+
+
+def _parts(name: str, column: pl.Series) -> Iterator[tuple[str, pl.Series]]:
+    """A column, or what is in it, with the name of the column."""
+    kind = column.dtype
+    if isinstance(kind, pl.Struct):
+        for field in kind.fields:
+            yield from _parts(name, column.struct.field(field.name).alias("0"))
+    elif isinstance(kind, pl.List | pl.Array):
+        items = column.arr.to_list() if isinstance(kind, pl.Array) else column
+        for place in range(min(ITEMS, int(items.list.len().max() or 0))):  # type: ignore[arg-type]
+            yield from _parts(name, items.list.get(place, null_on_oob=True))
+    else:
+        yield name, column.cast(pl.String) if isinstance(kind, pl.Categorical | pl.Enum) else column
+
+
+def _numbers(table: pl.DataFrame) -> Matrix:
+    """Columns as numbers, NaN where there is none."""
+    numbers = table.select(pl.all().to_physical().cast(pl.Float64)).to_numpy()
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _strongest(x: Matrix, y: Matrix) -> Matrix:
+    """The larger of both correlations of each pair, on the records that have both values."""
+    whole = [np.asarray(~np.isnan(side).any(axis=0)) for side in (x, y)]
+    found = np.zeros((x.shape[1], y.shape[1]))
+    if all(side.any() for side in whole):
+        one, other = x[:, whole[0]], y[:, whole[1]]
+        linear = _standardised(one).T @ _standardised(other)
+        ranked = _standardised(_ranks(one)).T @ _standardised(_ranks(other))
+        found[np.ix_(*whole)] = np.maximum(np.abs(linear), np.abs(ranked))
+    for i in range(x.shape[1]):
+        missing = ~(whole[0][i] & whole[1])
+        if missing.any():
+            found[i, missing] = _strongest_beside(x[:, i], y[:, missing])
+    return found
+
+
+def _strongest_beside(x: Vector, y: Matrix) -> Vector:
+    """The same of one column and each of several, where values are missing."""
+    both = ~np.isnan(x)[:, None] & ~np.isnan(y)
+    one, other = (np.where(both, side, np.nan) for side in (x[:, None], y))
+    linear = (_standardised(one) * _standardised(other)).sum(axis=0)
+    ranked = (_standardised(_ranks(one)) * _standardised(_ranks(other))).sum(axis=0)
+    few = np.minimum(_distinct(one), _distinct(other)) < FEWEST
+    return np.where(few, 0.0, np.maximum(np.abs(linear), np.abs(ranked)))
+
+
+def _ranks(x: Matrix) -> Matrix:
+    ranks = pl.DataFrame(x, nan_to_null=True).select(pl.all().rank("average"))
+    return ranks.cast(pl.Float64).to_numpy()
+
+
+def _distinct(x: Matrix) -> Vector:
+    values = pl.DataFrame(x, nan_to_null=True).select(pl.all().drop_nulls().n_unique())
+    return np.asarray(values.row(0))
+
+
+def _standardised(x: Matrix) -> Matrix:
+    """Columns with mean 0 and length 1, and 0 where no value is; those that do not vary are 0."""
+    present = ~np.isnan(x)
+    mean = np.nansum(x, axis=0) / np.maximum(present.sum(axis=0), 1)
+    x = np.where(present, x - mean, 0.0)
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    x /= np.where(largest > 0, largest, 1.0)
+    length = np.sqrt((x * x).sum(axis=0))
+    return np.asarray(x / np.where(length > 0, length, 1.0))

@@ -1,1 +1,0 @@
-"""Putting a release in place whole: files, requirements, the manifest, and warnings."""

@@ -1,0 +1,125 @@
+"""The floor of the loss: below every grouping, above nothing it should not be."""
+
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polars_microagg as mg
+from polars_microagg.kernels.risk import lower_bound, neighbour_floors
+from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
+from polars_microagg.kernels.risk.neighbour_floors import lists
+from tests.kernels.local.test_moves_and_swaps import optimum
+from tests.reference import reference, reference_frame
+
+seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+def plain(x, k):
+    """The floor from all distances."""
+    every = np.sort(((x[:, None] - x[None]) ** 2).sum(axis=2), axis=1)
+    return every[:, 1:k].sum() / (2 * k)
+
+
+@settings(max_examples=60)
+@given(rng=seeds, k=st.integers(2, 4), n=st.integers(4, 9), ties=st.booleans())
+def test_no_grouping_goes_under_the_floor(rng, k, n, ties):
+    x = rng.integers(0, 4, (n, 2)).astype(float) if ties else rng.normal(size=(n, 2))
+    x = x - x.mean(axis=0)
+    best = optimum(x, k)
+    low = neighbour_bound(x, k)
+    high = lagrangian_bound(x, k, best, 60)
+    assert low <= best * (1 + 1e-12)
+    assert high <= best * (1 + 1e-12)
+    assert low == pytest.approx(plain(x, k), rel=1e-8)
+
+
+@settings(max_examples=30)
+@given(rng=seeds, k=st.integers(2, 3), n=st.integers(6, 9), listed=st.integers(2, 4))
+def test_no_grouping_goes_under_the_floor_where_few_pairs_are_listed(rng, k, n, listed):
+    x = rng.normal(size=(n, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lower_bound, "PAIRS", 0)
+        patch.setattr(lower_bound, "LISTED", listed)
+        patch.setattr(lower_bound, "FEWER", 0 if listed == 2 else 10**6)
+        assert lagrangian_bound(x, k, optimum(x, k), 60) <= optimum(x, k) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 3, 6])
+def test_lists_by_leaves_never_know_too_much(monkeypatch, d):
+    rng = np.random.default_rng(d)
+    x = rng.normal(size=(3000, d))
+    exact = lists(x, 4)
+    monkeypatch.setattr(neighbour_floors, "WHOLE", 100)
+    monkeypatch.setattr(neighbour_floors, "LEAF", 64)
+    found = lists(x, 4)
+    every = ((x[:, None] - x[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(every, np.inf)
+    np.put_along_axis(every, found.near, np.inf, axis=1)
+    assert (found.far <= every.min(axis=1) * (1 + 1e-9)).all()
+    assert (np.minimum(found.squares, found.far[:, None]) <= exact.squares * (1 + 1e-9)).all()
+    if d < 6:
+        assert found.squares == pytest.approx(exact.squares)
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "floor", "tighter", "least"),
+    [
+        ("tarragona", 3, 9.8551, 10.6, 14.468),
+        ("tarragona", 4, 12.1667, 13.6, 17.143),
+        ("census", 3, 3.4438, 3.9, 4.671),
+        ("census", 10, 7.3363, 7.3363, 11.376),
+    ],
+)
+def test_the_floors_of_the_reference_files(name, k, floor, tighter, least):
+    # 100 (1/2k) times the sum of the k-1 smallest squared distances, over SST.
+    frame = reference_frame(name)
+    assert mg.lower_bound(frame, pl.all(), k) == pytest.approx(floor, abs=5e-5)
+    if k <= 4:
+        assert tighter < mg.lower_bound(frame, pl.all(), k, effort=1) < least
+    x = reference(name)
+    assert 100 * plain(x, k) / (x**2).sum() == pytest.approx(floor, abs=5e-5)
+
+
+def test_a_floor_worked_by_hand():
+    # Standardised 0, 1, 8, 9: each is 1 from its nearest, 4 * 1/4 = 1; SST = 4 * var = 65.
+    frame = pl.DataFrame({"a": [0, 1, 8, 9]})
+    assert mg.lower_bound(frame, "a", 2) == pytest.approx(100 / 65)
+    assert frame.lazy().microagg.lower_bound(["a"], 2) == pytest.approx(100 / 65)
+    assert mg.lower_bound(frame, "a", 4) <= 100
+
+
+def test_more_effort_finds_no_lower_floor_and_the_same_one_twice():
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(rng.normal(size=(150, 2)), schema=["a", "b"])
+    floors = [mg.lower_bound(frame, ["a", "b"], 3, effort=e) for e in (0, 0.2, 1, 1)]
+    assert all(low <= high for low, high in pairwise(floors))
+    assert floors[0] < floors[1] < floors[2] == floors[3]
+    assert floors[3] <= mg.loss(frame, mg.lowloss(frame, ["a", "b"], 3))
+
+
+def test_what_does_not_vary_has_no_floor():
+    assert mg.lower_bound(pl.DataFrame({"a": [1, 1, 1]}), "a", 2) == 0.0
+
+
+@pytest.mark.parametrize("effort", [-1, float("nan"), float("inf"), "1", None, True])
+def test_an_effort_is_a_number(effort):
+    with pytest.raises(mg.InvalidParameterError, match="effort=.* must be a number at least 0"):
+        mg.lower_bound(pl.DataFrame({"a": [1, 2]}), "a", 2, effort=effort)
+
+
+def test_what_cannot_be_masked_has_no_floor():
+    with pytest.raises(mg.TooFewRecordsError, match="k=3 needs at least 3 records, got 2"):
+        mg.lower_bound(pl.DataFrame({"a": [1, 2]}), "a", 3)
+    with pytest.raises(mg.MissingValuesError, match="Column 'a' has 1 null"):
+        mg.lower_bound(pl.DataFrame({"a": [1, None, 2]}), "a", 2)
+    with pytest.raises(mg.NotNumericError, match="Column 'a' is of type String"):
+        mg.lower_bound(pl.DataFrame({"a": ["x", "y"]}), "a", 2)
+
+
+def test_blocks_have_no_floor_together():
+    with pytest.raises(mg.InvalidParameterError, match="cannot honour several blocks of columns"):
+        mg.lower_bound(pl.DataFrame({"a": [1, 2, 3], "b": [1, 5, 9]}), [["a"], ["b"]], 2)

@@ -1,0 +1,115 @@
+"""Annealing keeps k and its tables; blocks and patches hold every record once."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polars_microagg.core.partition import Partition
+from polars_microagg.kernels.candidates import candidates
+from polars_microagg.kernels.local import patches
+from polars_microagg.kernels.local.annealing import Schedule, anneal, heat
+from polars_microagg.kernels.local.annealing_search import block_start, tail_of
+from polars_microagg.kernels.local.groups import Groups
+from polars_microagg.kernels.local.patches import in_patches
+from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks, nearby
+from polars_microagg.methods.mdav import mdav
+from tests.kernels.local.test_moves_and_swaps import assert_whole, sse, starts
+
+seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+# --- Annealing --------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(start=starts(), hot=st.sampled_from([0.1, 10.0, 1e6]))
+def test_annealing_keeps_k_and_its_tables_right_however_hot(start, hot):
+    x, labels, k = start
+    groups = Groups(x, labels, k)
+    near = candidates(x, np.array([len(x)]), 2 * k + 4)
+    told = []
+    schedule = Schedule(60_000, hot, hot / 10)
+    rng = np.random.default_rng(0)
+    anneal(groups, near, heat(x, near, k), schedule, rng, told.append)
+    assert_whole(groups)
+    assert told == sorted(told)
+    assert told[-1] >= 60_000
+
+
+def test_a_cold_annealing_only_goes_down():
+    x = np.random.default_rng(3).normal(size=(200, 2))
+    groups = Groups(x, mdav(x, k=3).labels, 3)
+    near = candidates(x, np.array([200]), 12)
+    before = sse(x, groups.labels)
+    warmth = heat(x, near, 3)
+    for _ in range(20):
+        rng = np.random.default_rng(4)
+        anneal(groups, near, warmth, Schedule(20_000, 1e-12, 1e-13), rng)
+        after = sse(x, groups.labels)
+        assert after <= before * (1 + 1e-12)
+        before = after
+
+
+# --- Many records -----------------------------------------------------------------------------
+
+
+def test_blocks_are_equal_and_of_neighbours():
+    x = np.random.default_rng(5).normal(size=(4096, 3))
+    blocks = equal_blocks(x, 16)
+    assert np.array_equal(np.sort(blocks.ravel()), np.arange(4096))
+    within = sum(((x[b] - x[b].mean(axis=0)) ** 2).sum() for b in blocks)
+    assert within < 0.5 * (x**2).sum()
+
+
+@pytest.mark.parametrize(("size", "k"), [(64, 3), (50, 5), (12, 5), (7, 4), (4, 4)])
+def test_blocks_are_grouped_as_mdav_does(size, k):
+    # Without ties and with the seed of the second group still free the groups are the same.
+    x = np.random.default_rng(6).normal(size=(8 * size, 2))
+    blocks = equal_blocks(x, 8)
+    labels = mdav_in_blocks(x, blocks, k)
+    assert np.bincount(labels).min() >= k
+    assert np.bincount(labels).max() <= 2 * k - 1
+    for block in blocks:
+        wanted = mdav(x[block], k=k)
+        if wanted.sizes.max() < 2 * k:
+            alike = Partition.from_labels(labels[block])
+            assert sse(x[block], alike.labels) <= 1.3 * sse(x[block], wanted.labels) + 1e-9
+            assert len(alike) == len(wanted)
+
+
+@given(rng=seeds, n=st.integers(1, 300), size=st.integers(1, 40))
+def test_parts_of_near_points_are_all_of_them(rng, n, size):
+    parts = nearby(rng.integers(0, 3, (n, 2)).astype(float), size, rng)
+    assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(n))
+    assert max(map(len, parts)) <= size
+
+
+@pytest.mark.parametrize(("n", "k"), [(5000, 3), (20_001, 7), (3000, 100), (40, 3)])
+def test_the_tail_holds_the_farthest_and_the_core_whole_blocks(n, k):
+    x = np.random.default_rng(7).lognormal(size=(n, 3))
+    x -= x.mean(axis=0)
+    tail, core = tail_of(x, k)
+    assert np.array_equal(np.sort(np.concatenate((tail, core.ravel()))), np.arange(n))
+    if core.size:
+        norms = (x**2).sum(axis=1)
+        assert norms[tail].min() >= norms[core].max()
+    labels = block_start(x, k, lambda part: mdav(part, k=k).labels)
+    sizes = np.bincount(labels)
+    assert sizes.min() >= k
+    assert sizes.max() <= 2 * k - 1
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_patches_give_every_record_a_group_and_keep_k(ties):
+    rng = np.random.default_rng(8)
+    x = rng.integers(0, 9, (3000, 3)).astype(float) if ties else rng.normal(size=(3000, 3))
+    labels = mdav(x, k=4).labels
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(patches, "LEAF", 200)
+        patch.setattr(patches, "PATCH", 900)
+        seen = []
+        same = in_patches(x, labels, 4, 12, rng, lambda g, near: seen.append(len(g)))
+    assert sum(seen) == 3000
+    assert len(seen) >= 3
+    assert np.array_equal(Partition.from_labels(same).labels, labels)
