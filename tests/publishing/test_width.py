@@ -192,3 +192,17 @@ def test_columns_taken_together_are_what_each_is_alone(
         w for n in ("x", "y") for one in alone for w in revealing(original, [n], one, one.columns)
     ]
     assert together[2] == found
+
+
+def test_a_csv_of_very_many_columns_is_looked_through(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pattern that counts all separators of a line has a limit, which ended as a bug."""
+    source = tmp_path / "wide.csv"
+    names = ",".join(f"c{i}" for i in range(10_001))
+    source.write_text(f"name,{names}\n" + f"a{',1' * 10_001}\nb{',2' * 10_001}\n")
+    assert main(["init", str(source), "-o", str(tmp_path / "job.toml")]) == 0
+    line = "d" + ",4" * 10_001
+    source.write_text(f'name,{names}\n"a\n{line}\nb"{",1" * 10_001}\n')
+    assert main(["init", str(source), "-o", str(tmp_path / "other.toml")]) == 3
+    assert "reads like whole lines of the table" in capsys.readouterr().err

@@ -21,6 +21,9 @@ BLOCK = 1 << 24
 SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'"}
 """What else is between cells, and how it is typed in a shell."""
 
+WIDE = 1000
+"""Separators in a line from which on it reads like a line of any table; patterns have a limit of size."""
+
 MOST = 0.5
 """Share of the cells from which on a column is thought to be of a type."""
 
@@ -57,7 +60,8 @@ def refuse_doubtful(path: Path, frame: pl.DataFrame, separator: str = "") -> Non
     if quotes % 2:
         why = "it has a quote that is never closed, and all rows behind it would be one cell."
         raise InvalidDataError.unreadable(path, f"{why} Close the quote, or double it.")
-    rows = rf"\n[^\n]*({re.escape(separator or ',')}[^\n]*){{{max(1, frame.width - 1)}}}\n"
+    between = min(max(1, frame.width - 1), WIDE)
+    rows = rf"\n[^\n]*({re.escape(separator or ',')}[^\n]*){{{between}}}\n"
     inside = sum(frame.select(pl.all().str.contains(rows).sum().cast(pl.Int64)).row(0))
     if inside:
         why = f"{inside} cell(s) hold what reads like whole lines of the table."
