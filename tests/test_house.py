@@ -26,7 +26,16 @@ TEXT = PYTHON + [
     for path in sorted(ROOT.glob(pattern))
     if path.is_file() and path.suffix != ".py" and "build" not in path.relative_to(ROOT).parts
 ]
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PYTHON}
+
+
+class Trees(dict):
+    """The syntax tree of each file, parsed when a law first asks for it."""
+
+    def __missing__(self, path):
+        return self.setdefault(path, ast.parse(path.read_text(encoding="utf-8")))
+
+
+TREES = Trees()
 
 INSIDE = {".errors", ".wording", ".progress", ".core", ".kernels", "numpy"}
 FRAMES = {*INSIDE, ".frames", "polars"}
@@ -70,7 +79,34 @@ def named(path):
 
 
 def each(paths):
-    return pytest.mark.parametrize("path", paths, ids=named)
+    """One case for many files, which names every file that breaks the law."""
+
+    def of(law):
+        def one_case():
+            offences = []
+            for path in paths:
+                try:
+                    law(path)
+                except AssertionError as error:
+                    offences.append(f"{named(path)}: {error}")
+            assert not offences, "\n".join(offences)
+            assert paths
+
+        one_case.__name__ = law.__name__
+        return one_case
+
+    return of
+
+
+def test_one_case_names_every_file_that_breaks_the_law():
+    @each([ROOT / "a.py", ROOT / "b.py", ROOT / "c.py"])
+    def law(path):
+        assert path.name == "b.py", "not b"
+
+    with pytest.raises(AssertionError, match=r"a\.py: not b(\n.*)*c\.py: not b"):
+        law()
+    with pytest.raises(AssertionError):
+        each([])(law)()
 
 
 def imported(tree):
