@@ -1,4 +1,8 @@
-"""How hard Hypothesis tries (HYPOTHESIS_PROFILE=thorough pytest tests), short evolutions, methods for one test."""
+"""The quick loop and `--deep`, short evolutions, methods for one test.
+
+`python -m pytest` tries every test in few examples, and of a product of parameters every value of
+each; `--deep` tries all of it. HYPOTHESIS_PROFILE=thorough tries a thousand examples.
+"""
 
 import os
 from dataclasses import replace
@@ -7,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from polars_microagg.core import registry
+from tests.loop import DEEP, left_out
 
 GENERATIONS = 30
 """The laws hold after any number of generations, and are tried thousands of times."""
@@ -17,12 +22,41 @@ for entry in registry.methods().values():
         entry.function.__kwdefaults__["generations"] = GENERATIONS
         entry.options["generations"] = replace(entry.options["generations"], default=GENERATIONS)
 
-slow = [HealthCheck.too_slow]
-settings.register_profile(
-    "default", max_examples=30, deadline=None, derandomize=True, suppress_health_check=slow
-)
-settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=slow)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+always = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("quick", max_examples=5, derandomize=True, database=None, **always)
+settings.register_profile("deep", max_examples=DEEP, derandomize=True, **always)
+settings.register_profile("thorough", max_examples=1000, **always)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--deep", action="store_true", help="run every case, in many examples")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Use every core for the whole suite, where pytest-xdist is there and no number was asked."""
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    alone = config.option.usepdb or config.option.collectonly
+    if whole and not alone and getattr(config.option, "numprocesses", 0) is None:
+        config.option.numprocesses = "auto"
+        config.option.dist = "worksteal"
+
+
+def pytest_configure(config):
+    profile = "deep" if config.option.deep else "quick"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+
+
+def pytest_report_header(config):
+    return "every case" if config.option.deep else "the quick loop: every case is run by --deep"
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.option.deep or any("::" in asked for asked in config.args):
+        return
+    left = set(left_out(items))
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture

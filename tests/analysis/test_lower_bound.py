@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_microagg as mg
@@ -13,6 +13,7 @@ from polars_microagg.kernels.risk import lower_bound, neighbour_floors
 from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
 from polars_microagg.kernels.risk.neighbour_floors import lists
 from tests.kernels.local.test_moves_and_swaps import optimum
+from tests.loop import tries
 from tests.reference import reference, reference_frame
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -24,7 +25,7 @@ def plain(x, k):
     return every[:, 1:k].sum() / (2 * k)
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(rng=seeds, k=st.integers(2, 4), n=st.integers(4, 9), ties=st.booleans())
 def test_no_grouping_goes_under_the_floor(rng, k, n, ties):
     x = rng.integers(0, 4, (n, 2)).astype(float) if ties else rng.normal(size=(n, 2))
@@ -37,7 +38,7 @@ def test_no_grouping_goes_under_the_floor(rng, k, n, ties):
     assert low == pytest.approx(plain(x, k), rel=1e-8)
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(rng=seeds, k=st.integers(2, 3), n=st.integers(6, 9), listed=st.integers(2, 4))
 def test_no_grouping_goes_under_the_floor_where_few_pairs_are_listed(rng, k, n, listed):
     x = rng.normal(size=(n, 1))

@@ -7,10 +7,11 @@ here and checked everywhere, and it is asked itself where it is installed.
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import polars_microagg as mg
+from tests.loop import tries
 
 KNOWN = ["age", "region"]
 HIDDEN = ["wage", "sick"]
@@ -71,7 +72,7 @@ def test_pycanon_still_answers_so(given):
     assert asked(table(*given)) == pytest.approx(ANSWERS[given], abs=1e-9)
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(rng=st.integers(0, 2**32 - 1).map(np.random.default_rng))
 def test_pycanon_counts_alike(rng):
     rows, *rest = (int(rng.integers(low, high)) for low, high in ((5, 90), (1, 9), (2, 7), (2, 6)))

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_microagg.kernels.candidates import candidates
+from tests.loop import tries
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
@@ -14,7 +15,7 @@ def whole(n):
     return np.array([n])
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(rng=seeds, ties=st.booleans(), data=st.data())
 def test_neighbours_are_the_nearest_of_the_stratum_and_ties_go_to_the_lowest_row(rng, ties, data):
     sizes = np.array(data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=6)))

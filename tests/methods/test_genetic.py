@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_microagg.core.partition import Labels, Matrix
@@ -15,6 +15,7 @@ from polars_microagg.methods._evolution import Evolution, evolved
 from polars_microagg.methods._repair import split_large
 from polars_microagg.methods.genetic import genetic
 from polars_microagg.methods.mdav import mdav
+from tests.loop import tries
 from tests.methods.plain import sse
 from tests.methods.test_mdav import DRAWS
 from tests.methods.test_univariate import all_groupings
@@ -43,7 +44,7 @@ def test_two_steps_are_never_worse_than_mdav(kind):
         assert n < 2 * k or k <= found.sizes.min() <= found.sizes.max() < 2 * k
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@tries(60)
 @given(st.data())
 def test_any_options_make_groups_of_k(data):
     draw = data.draw

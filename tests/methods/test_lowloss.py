@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_microagg as mg
@@ -21,6 +21,7 @@ from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.univariate import univariate
 from polars_microagg.progress import progress
 from tests.kernels.local.test_moves_and_swaps import optimum, sse
+from tests.loop import tries
 from tests.reference import loss, reference
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -44,7 +45,7 @@ def assert_grouping(partition, n, k):
 # --- Small tables -----------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(rng=seeds, k=st.integers(2, 4), n=st.integers(4, 11), ties=st.booleans())
 def test_the_optimum_is_never_beaten_and_mostly_found(rng, k, n, ties):
     x = rng.integers(0, 4, (n, 2)).astype(float) if ties else rng.normal(size=(n, 2))
@@ -63,7 +64,7 @@ def test_the_optimum_of_toy_tables_is_found():
     assert hits == 15
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(rng=seeds, k=st.integers(2, 5), n=st.integers(2, 90), kind=st.integers(0, 3))
 def test_sizes_hold_and_no_start_is_better(rng, k, n, kind):
     x = [
@@ -81,7 +82,7 @@ def test_sizes_hold_and_no_start_is_better(rng, k, n, kind):
         assert len(found) == 1
 
 
-@settings(max_examples=20)
+@tries(20)
 @given(rng=seeds, k=st.integers(2, 5), n=st.integers(10, 200), ties=st.booleans())
 def test_a_single_column_is_grouped_as_well_as_can_be(rng, k, n, ties):
     # To 1 in 10^9 of the optimum, which univariate finds by its own way.

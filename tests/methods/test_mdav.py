@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
 from polars_microagg.core.registry import methods
 from polars_microagg.kernels import point_search, remaining_records, smallest
 from polars_microagg.methods.mdav import mdav
+from tests.loop import tries
 from tests.methods.plain import divided, on_paper
 from tests.reference import loss, reference
 
@@ -172,7 +173,7 @@ def test_near_ties_on_a_line_are_grouped_as_by_the_plain_version() -> None:
         np.testing.assert_array_equal(mdav(x, k=3).labels, PlainMdav(x, 3).run())
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@tries(300)
 @given(st.data())
 def test_any_small_integers_are_grouped_as_by_the_plain_version(data: st.DataObject) -> None:
     d, k = data.draw(st.integers(1, 3)), data.draw(st.integers(2, 4))

@@ -3,12 +3,13 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_microagg as mg
 from polars_microagg.metrics.optimum import above_optimum
 from tests.kernels.local.test_moves_and_swaps import optimum, sse
+from tests.loop import tries
 
 
 def released(x, labels):
@@ -17,7 +18,7 @@ def released(x, labels):
     ]
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 3), n=st.integers(6, 9))
 def test_the_truth_is_never_above_it(seed, k, n):
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_microagg.core.partition import Partition
@@ -15,6 +15,7 @@ from polars_microagg.kernels.local.patches import in_patches
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks, nearby
 from polars_microagg.methods.mdav import mdav
 from tests.kernels.local.test_moves_and_swaps import assert_whole, sse, starts
+from tests.loop import tries
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
@@ -22,7 +23,7 @@ seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 # --- Annealing --------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(start=starts(), hot=st.sampled_from([0.1, 10.0, 1e6]))
 def test_annealing_keeps_k_and_its_tables_right_however_hot(start, hot):
     x, labels, k = start

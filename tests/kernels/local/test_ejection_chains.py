@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from polars_microagg.kernels.candidates import candidates
@@ -14,6 +14,7 @@ from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.local_search import exchange, improve
 from polars_microagg.methods.mdav import mdav
 from tests.kernels.local.test_moves_and_swaps import assert_whole, seeds, sse, starts, whole
+from tests.loop import tries
 
 
 def searched(x, labels, k, count=None):
@@ -32,7 +33,7 @@ def wide(monkeypatch):
 # --- Costs ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(start=starts(high=20))
 def test_the_cost_of_a_push_and_of_joining_is_exact(start):
     x, labels, k = start
@@ -74,7 +75,7 @@ def test_pushes_are_the_cheapest_ones_in_order(start):
 # --- What is carried out ----------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@tries(200)
 @given(start=starts(), length=st.sampled_from([2, 3, 5, 8]))
 def test_chains_lower_the_sum_of_squares_and_keep_the_tables_right(start, length):
     x, labels, k = start
@@ -90,7 +91,7 @@ def test_chains_lower_the_sum_of_squares_and_keep_the_tables_right(start, length
     assert touched <= set(changed.tolist())
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(start=starts())
 def test_each_chain_changes_the_sum_of_squares_as_told_and_the_best_one_is_made(start):
     x, labels, k = start
@@ -130,7 +131,7 @@ def test_a_path_worked_by_hand():
     assert np.bincount(groups.labels).tolist() == [2, 2, 3]
 
 
-@settings(max_examples=60, deadline=None)
+@tries(60)
 @given(rng=seeds, k=st.integers(2, 3), ties=st.booleans())
 @pytest.mark.usefixtures("wide")
 def test_no_ring_of_three_is_left(rng, k, ties):
@@ -168,7 +169,7 @@ def test_chains_find_what_exchanges_do_not():
     assert np.mean(losses) < 0.97
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(one=starts(), two=starts())
 def test_what_is_done_in_one_stratum_does_not_depend_on_the_other(one, two):
     (x, first, k), (y, second, other) = one, two

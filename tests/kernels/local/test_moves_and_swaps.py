@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_microagg as mg
@@ -22,6 +22,7 @@ from polars_microagg.kernels.local.groups import Groups, disjoint
 from polars_microagg.kernels.local.local_search import improve, refined, split_large, squares_within
 from polars_microagg.kernels.local.moves_and_swaps import move_records, swap_records
 from polars_microagg.methods.mdav import mdav
+from tests.loop import tries
 from tests.reference import loss, reference
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -81,7 +82,7 @@ EXCHANGES = {
 
 
 @pytest.mark.parametrize("name", list(EXCHANGES))
-@settings(max_examples=100)
+@tries(100)
 @given(start=starts())
 def test_each_exchange_lowers_the_sum_of_squares_and_keeps_the_tables_right(name, start):
     x, labels, k = start
@@ -95,7 +96,7 @@ def test_each_exchange_lowers_the_sum_of_squares_and_keeps_the_tables_right(name
         assert after < before
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(start=starts())
 def test_the_cost_of_dissolving_a_group_is_exact(start):
     x, labels, k = start
@@ -110,7 +111,7 @@ def test_the_cost_of_dissolving_a_group_is_exact(start):
             assert np.bincount(moved).max() <= groups.most
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(start=starts())
 def test_the_cost_of_creating_a_group_is_exact(start):
     x, labels, k = start
@@ -183,7 +184,7 @@ def test_the_optimum_of_the_tests_worked_by_hand():
     assert optimum(x, 3) == pytest.approx(186 - 22**2 / 5)
 
 
-@settings(max_examples=100)
+@tries(100)
 @given(start=starts())
 def test_the_search_never_ends_higher_and_groups_have_k_to_2k_less_1(start):
     x, labels, k = start
@@ -197,7 +198,7 @@ def test_the_search_never_ends_higher_and_groups_have_k_to_2k_less_1(start):
     assert np.array_equal(found, again)
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(rng=seeds, k=st.integers(2, 3), n=st.integers(4, 9), ties=st.booleans())
 def test_the_search_never_beats_the_optimum(rng, k, n, ties):
     x = rng.integers(0, 3, (n, 2)).astype(float) if ties else rng.normal(size=(n, 2))
@@ -230,7 +231,7 @@ def test_a_search_that_has_ended_finds_nothing_more():
         assert not len(exchange(groups, near)), name
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(parts=st.lists(starts(high=25), min_size=2, max_size=4))
 def test_each_stratum_is_refined_as_if_alone(parts):
     k = parts[0][2]

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_microagg.kernels.risk import lower_bound, neighbour_floors
 from polars_microagg.kernels.risk.lower_bound import ROUNDING, neighbour_bound
+from tests.loop import tries
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
@@ -45,7 +46,7 @@ KINDS = [few_values, one_crowd, crowds_of_about_k, far_apart, zeros_of_both_sign
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=60)
+@tries(60)
 @given(rng=seeds, k=st.integers(2, 7), more=st.integers(0, 30), d=st.integers(1, 3))
 def test_ties_change_no_floor(kind, rng, k, more, d):
     x = np.ascontiguousarray(kind(rng, k + more, d, k))

@@ -1,0 +1,58 @@
+"""Which cases the quick loop runs, and how many examples it tries; `--deep` runs all."""
+
+from hypothesis import settings
+
+__all__ = ["axes", "covering", "left_out", "tries"]
+
+DEEP = 30
+"""Examples of a law that asks for no other number, under `--deep`."""
+
+
+def tries(examples):
+    """Settings for a test with its own number of examples under `--deep`: as much more or less."""
+    return settings(max_examples=max(3, round(examples * settings().max_examples / DEEP)))
+
+
+def axes(item):
+    """Which value a case has on each axis: one axis for each parametrisation and fixture."""
+    values = {name: id(value) for name, value in item.callspec.params.items()}
+    case = {}
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
+        names = tuple(name.strip() for name in names)
+        case[names] = tuple(values.pop(name) for name in names)
+    return case | {(name,): (value,) for name, value in values.items()}
+
+
+def covering(cases):
+    """Whether each case of a product is taken: every value of every axis is in one that is.
+
+    Cases with the most new values come first, so that the axes are walked side by side: of m by n
+    cases max(m, n) are taken. A test with one axis is a list of cases, and keeps them all.
+    """
+    seen = set()
+    taken = [len(case) < 2 for case in cases]
+    for new in range(max(map(len, cases)), 0, -1):
+        for number, case in enumerate(cases):
+            if len(case.items() - seen) == new:
+                taken[number] = True
+                seen.update(case.items())
+    return taken
+
+
+def left_out(items):
+    """What the quick loop leaves to `--deep`: what is marked deep, and the rest of each product.
+
+    A test that is marked whole keeps its product.
+    """
+    products = {}
+    left = []
+    for item in items:
+        if item.get_closest_marker("deep"):
+            left.append(item)
+        elif hasattr(item, "callspec") and not item.get_closest_marker("whole"):
+            products.setdefault(item.nodeid.split("[")[0], []).append(item)
+    for cases in products.values():
+        taken = covering([axes(case) for case in cases])
+        left += [case for case, kept in zip(cases, taken, strict=True) if not kept]
+    return left

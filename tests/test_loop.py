@@ -1,0 +1,72 @@
+"""The quick loop leaves out no test but those that are marked deep, and no value of a parameter."""
+
+import os
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from tests.loop import covering
+
+pytest_plugins = ["pytester"]
+CONFTEST = Path(__file__).with_name("conftest.py")
+TESTS = """
+import pytest
+from hypothesis import given, settings, strategies as st
+
+@pytest.mark.parametrize("a", "klmn")
+@pytest.mark.parametrize("b", [[1], [2], [3]])
+def test_product(a, b): ...
+
+@pytest.mark.whole
+@pytest.mark.parametrize("a", "kl")
+@pytest.mark.parametrize("b", [1, 2])
+def test_whole_product(a, b): ...
+
+@pytest.mark.parametrize("a, b", [(1, 1), (1, 2), (2, 1), (2, 2)])
+def test_one_axis(a, b): ...
+
+@pytest.mark.deep
+def test_deep(): ...
+
+def test_examples():
+    print("examples", settings().max_examples)
+"""
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (2, 3, 7), (1, 1), (6, 1, 2)])
+def test_every_value_is_in_a_case_and_no_longer_than_the_longest_axis(shape):
+    cases = [dict(enumerate(case)) for case in product(*map(range, shape))]
+    taken = [case for case, kept in zip(cases, covering(cases), strict=True) if kept]
+    for axis, length in enumerate(shape):
+        assert {case[axis] for case in taken} == set(range(length))
+    assert len(taken) == max(shape)
+
+
+def test_a_list_of_cases_is_taken_whole():
+    assert covering([{0: 1}, {0: 1}, {0: 2}]) == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "passed", "examples"),
+    [([], 4 + 4 + 4 + 1, 5), (["--deep"], 12 + 4 + 4 + 2, 30)],
+    ids=["quick", "deep"],
+)
+def test_what_is_run(pytester, asked, passed, examples):
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
+    pytester.makeini(
+        f"[pytest]\nmarkers =\n  deep\n  whole\npythonpath = {CONFTEST.parents[1]}\n"
+    )
+    pytester.makepyfile(TESTS)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-s", *asked)
+    done.assert_outcomes(passed=passed, deselected=22 - passed)
+    done.stdout.fnmatch_lines([f"*examples {examples}*"])
+
+
+def test_a_case_that_is_asked_for_is_run(pytester):
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
+    pytester.makeini(
+        f"[pytest]\nmarkers =\n  deep\n  whole\npythonpath = {CONFTEST.parents[1]}\n"
+    )
+    file = pytester.makepyfile(TESTS)
+    pytester.runpytest_subprocess(f"{file.name}::test_deep").assert_outcomes(passed=1)
