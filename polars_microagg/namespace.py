@@ -123,7 +123,7 @@ def _on_frame(entry: registry.Method) -> Callable[..., Any]:
     def bound(self: MicroaggFrame, columns: Any, k: Any = None, **options: Any) -> Any:
         return function(self._take(), columns, k, **options)
 
-    dressed: Callable[..., Any] = frame_spec(entry, bound=True).dress(lower_bound, __name__)
+    dressed: Callable[..., Any] = frame_spec(entry, bound=True).dress(bound, __name__)
     return dressed
 
 
@@ -131,7 +131,7 @@ def _on_expression(entry: registry.Method) -> Callable[..., Any]:
     def bound(self: MicroaggExpr, k: Any = None, **options: Any) -> pl.Expr:
         return mask_expression(self._expression, entry.name, k, options)
 
-    dressed: Callable[..., Any] = expression_spec(entry).dress(lower_bound, __name__)
+    dressed: Callable[..., Any] = expression_spec(entry).dress(bound, __name__)
     return dressed
 
 
