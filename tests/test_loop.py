@@ -1,6 +1,5 @@
 """The quick loop leaves out no test but those that are marked deep, and no value of a parameter."""
 
-import os
 from itertools import product
 from pathlib import Path
 
@@ -47,26 +46,24 @@ def test_a_list_of_cases_is_taken_whole():
     assert covering([{0: 1}, {0: 1}, {0: 2}]) == [True] * 3
 
 
+@pytest.fixture
+def file(pytester):
+    """A folder with this conftest, and a file of tests."""
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
+    pytester.makeini(f"[pytest]\nmarkers =\n  deep\n  whole\npythonpath = {CONFTEST.parents[1]}\n")
+    return pytester.makepyfile(TESTS)
+
+
 @pytest.mark.parametrize(
     ("asked", "passed", "examples"),
     [([], 4 + 4 + 4 + 1, 5), (["--deep"], 12 + 4 + 4 + 2, 30)],
     ids=["quick", "deep"],
 )
-def test_what_is_run(pytester, asked, passed, examples):
-    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
-    pytester.makeini(
-        f"[pytest]\nmarkers =\n  deep\n  whole\npythonpath = {CONFTEST.parents[1]}\n"
-    )
-    pytester.makepyfile(TESTS)
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-s", *asked)
+def test_what_is_run(pytester, file, asked, passed, examples):
+    done = pytester.runpytest_subprocess("-s", *asked)
     done.assert_outcomes(passed=passed, deselected=22 - passed)
     done.stdout.fnmatch_lines([f"*examples {examples}*"])
 
 
-def test_a_case_that_is_asked_for_is_run(pytester):
-    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
-    pytester.makeini(
-        f"[pytest]\nmarkers =\n  deep\n  whole\npythonpath = {CONFTEST.parents[1]}\n"
-    )
-    file = pytester.makepyfile(TESTS)
+def test_a_case_that_is_asked_for_is_run(pytester, file):
     pytester.runpytest_subprocess(f"{file.name}::test_deep").assert_outcomes(passed=1)

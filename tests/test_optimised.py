@@ -49,6 +49,7 @@ def said(*flags):
     return done.stdout + done.stderr
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("flags", [["-OO"]], ids=str)
 def test_every_door_says_and_does_the_same_without_docstrings(flags):
     assert said(*flags) == said()

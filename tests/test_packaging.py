@@ -13,9 +13,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("build") is None, reason="needs build: pip install '.[test]'"
-)
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(
+        importlib.util.find_spec("build") is None, reason="needs build: pip install '.[test]'"
+    ),
+]
 
 USE = """
 import sys

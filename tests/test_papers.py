@@ -67,6 +67,7 @@ def name_of(cell: Cell) -> str:
     return f"{cell['paper']}-table {'-'.join(words)}"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("cell", TRIED, ids=name_of)
 def test_a_printed_cell(cell: Cell) -> None:
     if papers.slow(cell) and not EVERY:

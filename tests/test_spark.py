@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 COLUMNS = ["age", "income", "born", "debt"]
 
 pytestmark = [
+    pytest.mark.deep,
     pytest.mark.spark,
     pytest.mark.skipif(
         importlib.util.find_spec("pyspark") is None, reason="needs pyspark: pip install '.[spark]'"

@@ -21,7 +21,7 @@ ENGINES = {
 }
 ROWS = 40
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.deep, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(

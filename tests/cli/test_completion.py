@@ -111,6 +111,7 @@ def pressed(shell, lines):
             os.close(master)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_the_tab_key_completes(shell, folder):
     needs(shell)
@@ -133,6 +134,7 @@ def fish(line):
     return [word.partition("\t")[0] for word in done.stdout.splitlines()]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("line", "word"), CASES)
 def test_fish_completes(line, word, folder):
     needs("fish")
@@ -157,6 +159,7 @@ def offered(*words):
     return done.stdout.splitlines()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("shell", ["bash", "fish"])
 def test_all_there_is_is_offered(shell, folder):
     needs(shell)
@@ -173,6 +176,7 @@ def test_all_there_is_is_offered(shell, folder):
         assert {word for word in listed(name, "--") if word.startswith("--")} == options
 
 
+@pytest.mark.deep
 def test_zsh_loads_it_by_itself(folder):
     """As a file of the functions of zsh, and with no completion system before."""
     needs("zsh")

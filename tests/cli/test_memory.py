@@ -109,6 +109,7 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
 def test_a_process_without_memory_publishes_all_or_nothing(tmp_path, microagg):
     """Wherever it ends; how much it needs is not the same on any two machines."""

@@ -244,6 +244,7 @@ print(held() - before)
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 def test_three_hundred_cycles_leak_nothing_and_leave_nothing_open():
     # -X dev and -W error: an unclosed connection, or what nanobind finds at exit, is on stderr.

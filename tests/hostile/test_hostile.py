@@ -37,11 +37,13 @@ def test_the_pipelines_find_a_mask_below_which_filters_and_slices_move(folder, m
     assert [found for seed in range(30) for found in pipelines.trial(seed, folder)]
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_kill_leaves_a_whole_release(folder):
     assert ends.kill(0, folder) == []
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="disks of POSIX")
 def test_a_full_disk_leaves_a_whole_release(folder):
     found = ends.full_disk(0, folder)

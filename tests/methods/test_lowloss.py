@@ -129,6 +129,7 @@ print(hashlib.sha256(lowloss.lowloss(x, k=3, effort=0.1, seed=7).labels.tobytes(
 """
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("whole", [20_000, 500])
 def test_neither_the_process_nor_its_threads_decide(whole):
     found = set()
@@ -240,6 +241,7 @@ def test_the_way_for_many_records_holds_for_all(monkeypatch, kind):
         assert sse(x, found.labels) < 0.99 * sse(x, mdav(x, k=3).labels)
 
 
+@pytest.mark.deep
 def test_thirty_thousand_records_lose_less_than_by_mdav():
     x = np.random.default_rng(10).lognormal(size=(30_000, 3))
     x = (x - x.mean(axis=0)) / x.std(axis=0)

@@ -73,6 +73,7 @@ def quiet(capsys):
     return said
 
 
+@pytest.mark.deep
 def test_200_names_of_columns(guarded, capsys):
     """As masked column and as kept column, from a configuration, through all of the formats."""
     folder = guarded / "in"
@@ -118,6 +119,7 @@ def toml(name):
     return quoted(name)
 
 
+@pytest.mark.deep
 def test_200_names_are_guessed_into_a_configuration_that_reads(guarded):
     import tomllib
 
@@ -136,6 +138,7 @@ def test_200_names_are_guessed_into_a_configuration_that_reads(guarded):
         assert set(read) <= {*KEYS, "columns", "strata", "keep", "drop", "k", "method", "require"}
 
 
+@pytest.mark.deep
 def test_200_paths(guarded, capsys):
     """As the name of the target: written just there, or refused in a sentence."""
     folder = guarded / "in"
@@ -164,6 +167,7 @@ def test_200_paths(guarded, capsys):
     assert written >= 195
 
 
+@pytest.mark.deep
 def test_names_of_tables(guarded, capsys):
     folder = guarded / "in"
     source = folder / "in.parquet"

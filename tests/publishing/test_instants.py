@@ -18,6 +18,7 @@ from tests.publishing.register import PEOPLE, N, holds, publish
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.deep
 def test_kills_leave_the_old_pair_or_the_new_one():
     """The harness at few points; `python benchmarks/kills.py` kills at 200."""
     command = [

@@ -74,6 +74,7 @@ def waiting_for(folder, job, least):
     pytest.fail("the job was never there")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("least", [0, 1], ids=["masking", "written"])
 @pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM", "SIGKILL"])
 @posix
@@ -115,6 +116,7 @@ def writer(rows, path, barrier, failed):
         barrier.abort()
 
 
+@pytest.mark.deep
 def test_of_two_processes_one_wins_with_its_own_manifest(tmp_path):
     path, context = tmp_path / "out.parquet", multiprocessing.get_context("spawn")
     barrier, failed = context.Barrier(3), context.Queue()

@@ -52,6 +52,7 @@ def sound(folder, names):
     assert found == {"a.duckdb", *(f"a.duckdb.{name}.manifest.json" for name in names)}
 
 
+@pytest.mark.deep
 def test_processes_take_turns(tmp_path):
     names = [f"t{number}" for number in range(4)]
     PEOPLE.write_parquet(tmp_path / "in.parquet")

@@ -23,7 +23,10 @@ FLAGS = """
     --disable-default-apps --no-proxy-server --enable-logging=stderr --dump-dom
 """
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs chromium: apt-get install chromium")
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(BROWSER is None, reason="needs chromium: apt-get install chromium"),
+]
 
 
 @functools.cache

@@ -17,6 +17,7 @@ pytest.importorskip("altair", reason="needs altair: pip install '.[test]'")
 pytest.importorskip("vl_convert", reason="needs vl-convert-python: pip install '.[test]'")
 
 
+@pytest.mark.deep
 def test_the_tour(tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", ROOT / "examples" / "tour.py", tmp_path],
@@ -44,6 +45,7 @@ def test_the_tour_is_cells_that_say_what_they_do():
     assert len(text.split()) < 700, "five minutes"
 
 
+@pytest.mark.deep
 def test_the_guide(tmp_path):
     guide = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", guide, re.DOTALL))
