@@ -182,16 +182,14 @@ def loss_chart(table: pl.DataFrame, *, width: int = 230) -> Any:
 
     Examples
     --------
-    >>> loss(pl.DataFrame({"column": ["age"], "loss_chart": [3.2]})).description
+    >>> loss_chart(pl.DataFrame({"column": ["age"], "loss": [3.2]})).description
     'Per cent of the variation of each column that is lost.'
     """
     alt = altair()
     table = table.filter(pl.col("loss").is_not_null()).sort("loss", descending=True)
     names = table["column"].to_list()
-    rows = [
-        {"at": i, "loss_chart": b, "text": f"{b:.1f} %"} for i, b in enumerate(table["loss_chart"])
-    ]
-    top = max([1.0, *table["loss_chart"]])
+    rows = [{"at": i, "loss": b, "text": f"{b:.1f} %"} for i, b in enumerate(table["loss"])]
+    top = max([1.0, *table["loss"]])
     x = alt.X("loss:Q", axis=None, scale=alt.Scale(domain=[0, top * 1.22]))
     axis = alt.Axis(title=None, ticks=False, domain=False, labelExpr=_labels(names))
     y = alt.Y("at:O", axis=axis)
