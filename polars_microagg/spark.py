@@ -210,7 +210,7 @@ class _Table:
         names = quietly(lambda: tuple(df.columns), "df")
         for j, name in enumerate(names):
             if name in names[:j]:
-                raise InvalidParameterError.twins(name, name)
+                raise InvalidParameterError.duplicate_columns(name, name)
         return cls(df.toDF(*map(_number, range(len(names)))), names)
 
     def empty(self) -> pl.DataFrame:

@@ -1,26 +1,279 @@
-"""How a message writes names, parameters and suggestions."""
+"""Sentences that are data first: what they are about, and the spelling of each door.
+
+A sentence is a template and its fields. A field such as `Setting("nulls", "impute")` is written
+``nulls='impute'`` in Python, ``nulls := 'impute'`` in SQL, and ``--nulls impute`` on the command line.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Number
+from typing import Any, Self
 
-__all__ = ["hint", "listed", "written"]
+__all__ = [
+    "COMMAND_LINE",
+    "PYTHON",
+    "SQL",
+    "CommandLine",
+    "Given",
+    "Hidden",
+    "Listed",
+    "Parameter",
+    "PerDoor",
+    "Sentence",
+    "Setting",
+    "Spelling",
+    "Sql",
+    "hint",
+    "listed",
+    "written",
+]
+
+MOST = 10
+"""Items of a list that are shown."""
+
+
+@dataclass(frozen=True, repr=False)
+class Hidden:
+    """What is not shown of a value: all but its type where it may hold data, or the rest of a list."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        """Say what was left out."""
+        return self.name
+
+
+def _safe(got: object) -> Any:
+    """Keep of a parameter what may be shown."""
+    if isinstance(got, list | tuple):
+        rest = [Hidden("...")] if len(got) > MOST else []
+        return (*map(_safe, got[:MOST]), *rest)
+    plain = got is None or isinstance(got, str | Number | Hidden)
+    return got if plain else Hidden(f"<{type(got).__name__}>")
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value as it was given; of what may hold data, only its type is kept."""
+
+    value: object
+
+    def __post_init__(self) -> None:
+        """Forget what may not be shown."""
+        object.__setattr__(self, "value", _safe(self.value))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter with a value; `key` names one part of a value that has several."""
+
+    name: str
+    value: object
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        """Forget what may not be shown."""
+        object.__setattr__(self, "value", _safe(self.value))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The name of a parameter."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Values in a list, at most ten of which are shown."""
+
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class PerDoor:
+    """What each door says in words of its own."""
+
+    python: object
+    sql: object
+    command_line: object
+
+
+class Spelling:
+    """How Python writes what a sentence is about; other doors write some of it in another way."""
+
+    door = "python"
+
+    def write(self, part: object) -> str:
+        """Write a part of a sentence, or the whole of it.
+
+        Examples
+        --------
+        >>> [door.write(Setting("seed", 3)) for door in (PYTHON, SQL, COMMAND_LINE)]
+        ['seed=3', 'seed := 3', '--seed 3']
+        """
+        match part:
+            case Sentence():
+                return part.told(self)
+            case Setting():
+                return self.setting(part)
+            case Parameter():
+                return self.parameter(part.name)
+            case Given():
+                return self.value(part.value)
+            case Listed():
+                return _joined(map(self.value, part.values))
+            case PerDoor():
+                return self.write(getattr(part, self.door))
+        return str(part)
+
+    def setting(self, setting: Setting) -> str:
+        """Write a parameter with its value."""
+        key = "" if setting.key is None else f"[{setting.key!r}]"
+        return f"{self.parameter(setting.name)}{key}={self.value(setting.value)}"
+
+    def parameter(self, name: str) -> str:
+        """Write the name of a parameter."""
+        return name
+
+    def value(self, value: object) -> str:
+        """Write a value."""
+        if isinstance(value, tuple):
+            return f"[{', '.join(map(self.value, value))}]"
+        return repr(value)
+
+
+class Sql(Spelling):
+    """How SQL writes it."""
+
+    door = "sql"
+
+    def setting(self, setting: Setting) -> str:
+        """Write a named argument of a macro.
+
+        Examples
+        --------
+        >>> SQL.write(Setting("nulls", None)), SQL.write(Setting("known", ["age"]))
+        ('nulls := NULL', "known := ['age']")
+        """
+        value = self.value(setting.value)
+        if setting.key is not None:
+            value = f"{{{self.value(setting.key)}: {value}}}"
+        return f"{self.parameter(setting.name)} := {value}"
+
+    def value(self, value: object) -> str:
+        """Write a literal."""
+        if value is None:
+            return "NULL"
+        if isinstance(value, bool):
+            return str(value).lower()
+        return (
+            "'" + value.replace("'", "''") + "'" if isinstance(value, str) else super().value(value)
+        )
+
+
+class CommandLine(Spelling):
+    """How the command line writes it."""
+
+    door = "command_line"
+
+    other_names = {"hash_key": "hash_key_file"}  # noqa: RUF012
+    """Parameters that are options of another name."""
+
+    def setting(self, setting: Setting) -> str:
+        """Write an option as it is typed.
+
+        Examples
+        --------
+        >>> COMMAND_LINE.write(Setting("known", ["age", "net pay"]))
+        "--known 'age,net pay'"
+        >>> COMMAND_LINE.write(Setting("overwrite", True))
+        '--overwrite'
+        """
+        name = self.parameter(setting.name)
+        if setting.value is True and setting.key is None:
+            return name
+        key = "" if setting.key is None else f"{setting.key}="
+        return f"{name} {shlex.quote(key + _typed(setting.value))}"
+
+    def parameter(self, name: str) -> str:
+        """Write the name of an option."""
+        return "--" + self.other_names.get(name, name).replace("_", "-")
+
+
+def _typed(value: object) -> str:
+    if isinstance(value, tuple):
+        items = map(_typed, value)
+        return ",".join(f'"{item}"' if "," in item else item for item in items)
+    return "none" if value is None else str(value)
+
+
+PYTHON, SQL, COMMAND_LINE = Spelling(), Sql(), CommandLine()
+
+
+class Sentence(str):
+    """The text of a sentence as Python writes it, and what it is made of.
+
+    Parameters
+    ----------
+    template : str
+        Text with the names of fields in braces.
+    **fields : Any
+        What goes there: a `Setting` and so on, another sentence, or any text or number.
+
+    Examples
+    --------
+    >>> way = Sentence("Use {setting}, or drop those rows.", setting=Setting("nulls", "impute"))
+    >>> way
+    "Use nulls='impute', or drop those rows."
+    >>> way.told(COMMAND_LINE)
+    'Use --nulls impute, or drop those rows.'
+    """
+
+    template: str
+    fields: dict[str, Any]
+
+    def __new__(cls, template: str, /, **fields: Any) -> Self:
+        """Write it as Python does."""
+        self = super().__new__(cls, _told(template, fields, PYTHON))
+        self.template, self.fields = template, fields
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the parts when it is copied or sent to another process."""
+        return _again, (type(self), self.template, self.fields)
+
+    def told(self, door: Spelling) -> str:
+        """Write it in the spelling of a door."""
+        return _told(self.template, self.fields, door)
+
+
+def _told(template: str, fields: dict[str, Any], door: Spelling) -> str:
+    return template.format(**{name: door.write(part) for name, part in fields.items()}).rstrip()
+
+
+def _again(cls: type[Sentence], template: str, fields: dict[str, Any]) -> Sentence:
+    return cls(template, **fields)
+
+
+def _joined(shown: Iterable[str]) -> str:
+    shown = list(shown)
+    more = f" and {len(shown) - MOST} more" if len(shown) > MOST else ""
+    return ", ".join(shown[:MOST]) + more
 
 
 def listed(names: Iterable[object]) -> str:
     """Join names for a sentence, at most ten of them."""
-    shown = [repr(name) for name in names]
-    more = f" and {len(shown) - 10} more" if len(shown) > 10 else ""
-    return ", ".join(shown[:10]) + more
+    return _joined(map(repr, names))
 
 
 def written(got: object) -> str:
     """Write a parameter as it was given; of what may hold data, only its type."""
-    if isinstance(got, list | tuple):
-        return f"[{', '.join(map(written, got[:10]))}{', ...' if len(got) > 10 else ''}]"
-    return repr(got) if got is None or isinstance(got, str | Number) else f"<{type(got).__name__}>"
+    return PYTHON.value(_safe(got))
 
 
 def hint(name: object, known: Iterable[str], *, told: bool = False) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import polars_microagg as mg
+from polars_microagg import errors
 from polars_microagg.core import registry
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +49,7 @@ ROOMS = {
     },
     "_version": set(),
     "wording": set(),
-    "errors": {".wording"},
+    "errors": {".errors", ".wording"},
     "progress": {".errors"},
     "core": {*INSIDE},
     "core.partition": {"numpy"},
@@ -224,6 +225,23 @@ def test_no_assert_and_no_print(path):
     for node in ast.walk(TREES[path]):
         assert not isinstance(node, ast.Assert)
         assert not (isinstance(node, ast.Call) and ast.unparse(node.func) == "print")
+
+
+def worded(tree):
+    """Calls of an error of ours with a text of its own, and not by a name that says what is wrong."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in errors.__all__:
+            yield ast.unparse(node)
+
+
+@each([path for path in MODULES if path.parent != PACKAGE / "errors"])
+def test_the_wording_of_every_error_is_in_one_place(path):
+    assert not list(worded(TREES[path]))
+
+
+def test_the_law_of_wording_bites():
+    tree = ast.parse("raise InvalidDataError(f'{n} is odd.')\nraise InvalidDataError.rows(1, 2)")
+    assert list(worded(tree)) == ["InvalidDataError(f'{n} is odd.')"]
 
 
 def public_functions(tree):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -12,15 +13,20 @@ import polars as pl
 from polars_microagg.analysis.anonymity import classes, keys_of, selected
 from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.attacker import Known
-from polars_microagg.analysis.time_budget import TimeBudget
+from polars_microagg.analysis.time_budget import NotBegun, TimeBudget
 from polars_microagg.core import registry
 from polars_microagg.core.options import group_size
-from polars_microagg.errors import InvalidDataError, InvalidParameterError, UnknownMethodError
+from polars_microagg.errors import (
+    InvalidDataError,
+    InvalidParameterError,
+    MicroaggError,
+    UnknownMethodError,
+)
 from polars_microagg.frames.mask import MaskRequest, mask_frame, mask_table
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame, names_of
 
-__all__ = ["TYPES", "compare"]
+__all__ = ["TYPES", "Comparison", "compare", "comparison"]
 
 MEASURES = ("loss", "il", "dld", "pld", "interval_disclosure", "dr", "score", "k_prime", "k_min")
 TYPES = {
@@ -34,6 +40,14 @@ TYPES = {
     "note": pl.String(),
 }
 """Columns of the table."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The table of `compare`, and what the notes in it are made of, by method and k."""
+
+    table: pl.DataFrame
+    notes: Mapping[tuple[str, int], MicroaggError | NotBegun]
 
 
 def compare(
@@ -98,6 +112,26 @@ def compare(
     >>> table.select("method", "k", "k_prime", "note").rows()
     [('mdav', 3, 3.0, None), ('fixed_size', 3, 3.0, None)]
     """
+    several: dict[str, Any] = {"methods": methods, "ks": ks, "strata": strata, "seconds": seconds}
+    return comparison(
+        frame, columns, known=known, known_sample=known_sample, seed=seed, **several, **options
+    ).table
+
+
+def comparison(
+    frame: Any,
+    columns: Columns,
+    *,
+    methods: str | Sequence[str] | None = None,
+    ks: int | Sequence[int] = (3, 5, 10),
+    strata: Names = None,
+    known: Known = None,
+    known_sample: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Comparison:
+    """Compare as `compare` does, with the notes as data; parameters and errors are its own."""
     if seconds is not None:
         if not isinstance(seconds, Real) or isinstance(seconds, bool) or not seconds > 0:
             raise InvalidParameterError.kind("seconds", seconds, "a number above 0")
@@ -124,18 +158,19 @@ def compare(
         seconds, frame, counts, lambda some, m: mask_frame(some, m, columns, min(sizes), whole)
     )
     cells = [(method, k) for k in sizes for method in listed]
-    rows, failed, last = dict[tuple[str, int], dict[str, Any]](), list[Exception](), 0.0
+    rows, failed, last = dict[tuple[str, int], dict[str, Any]](), list[MicroaggError](), 0.0
+    notes = dict[tuple[str, int], MicroaggError | NotBegun]()
     turns = budget.order(listed)
     for method, k in sorted(cells, key=lambda cell: turns.index(cell[0])):
         rows[method, k] = row = dict.fromkeys(TYPES) | {"method": method, "k": k}
-        row["note"] = budget.refusal(method, last)
-        if row["note"]:
+        if late := budget.refusal(method, last):
+            notes[method, k] = late
             continue
         begun = time.perf_counter()
         try:
             masked, gone = mask_table(frame, MaskRequest.of(method, columns, k, shared))
         except (InvalidParameterError, InvalidDataError) as error:
-            row["note"] = str(error)
+            notes[method, k] = error
             failed.append(error)
             continue
         row["seconds"] = spent = time.perf_counter() - begun
@@ -148,8 +183,10 @@ def compare(
             raise failed[0]
         need = f"at least {budget.enough(listed)}, in which one method can be expected to be done"
         raise InvalidParameterError.kind("seconds", seconds, need)
-    ordered = [rows[cell] for cell in cells]
-    return pl.DataFrame(ordered, schema=TYPES).with_columns(pareto=_pareto(ordered))
+    ordered = [rows[cell] | {"note": str(notes[cell]) if cell in notes else None} for cell in cells]
+    return Comparison(
+        pl.DataFrame(ordered, schema=TYPES).with_columns(pareto=_pareto(ordered)), notes
+    )
 
 
 def _methods(methods: object) -> list[str]:

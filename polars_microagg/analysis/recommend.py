@@ -9,7 +9,8 @@ import polars as pl
 
 from polars_microagg.core.options import group_size
 from polars_microagg.core.requirements import Requirement, read
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.release import none_measured
 
 __all__ = ["recommend"]
 
@@ -80,11 +81,7 @@ def _measured(compared: pl.DataFrame, k: int) -> list[dict[str, Any]]:
     """Lines with numbers, of k and more."""
     rows = [row for row in compared.to_dicts() if row["loss"] is not None and row["k"] >= k]
     if not rows:
-        raise InvalidDataError(
-            f"None of the {compared.height} line(s) of compared with a k of at least {k} was "
-            "measured, so none can be recommended. Read their notes, and allow larger ks, other "
-            "methods or more seconds."
-        )
+        raise none_measured(compared.height, k)
     return rows
 
 

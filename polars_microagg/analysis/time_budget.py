@@ -11,8 +11,9 @@ import polars as pl
 
 from polars_microagg.core import registry
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.wording import Sentence
 
-__all__ = ["TimeBudget"]
+__all__ = ["NotBegun", "TimeBudget"]
 
 FEW, MORE = 100, 1_000
 """Records on which a method is timed: on few, and if that takes no time, on more."""
@@ -30,6 +31,10 @@ def _weight(method: str) -> float:
     if "+" in cost:
         return 5000.0
     return 4.0 if cost.startswith("n^2") else 60.0 if cost == "n" else 1.0
+
+
+class NotBegun(Sentence):
+    """Why there was no time for a method."""
 
 
 class TimeBudget:
@@ -85,7 +90,7 @@ class TimeBudget:
         quickest = self._expected.get(lightest) or self._timed(lightest, MORE)
         return math.ceil(2 * (time.monotonic() - self._start + quickest))
 
-    def refusal(self, method: str, also: float) -> str | None:
+    def refusal(self, method: str, also: float) -> NotBegun | None:
         """Say why a method is not begun, if it is not.
 
         Parameters
@@ -97,7 +102,7 @@ class TimeBudget:
 
         Returns
         -------
-        str or None
+        NotBegun or None
             A sentence.
         """
         if self._seconds is None:
@@ -105,10 +110,14 @@ class TimeBudget:
         expected, left = self.expected(method), self._left()
         if expected + also < left:
             return None
-        return (
-            f"{method} was not begun: it is expected to take {expected:.3g} seconds, and of "
-            f"seconds={self._seconds:g} there were {max(left, 0):.3g} left. Allow more, or name "
-            "fewer methods."
+        return NotBegun(
+            "{method} was not begun: it is expected to take {expected} seconds, and of seconds={all} "
+            "there were {left} left. {way}",
+            method=method,
+            expected=f"{expected:.3g}",
+            all=f"{self._seconds:g}",
+            left=f"{max(left, 0):.3g}",
+            way="Allow more, or name fewer methods.",
         )
 
     def _left(self) -> float:

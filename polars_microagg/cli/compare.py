@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import polars as pl
 
-from polars_microagg.analysis.compare import TYPES, compare
+from polars_microagg.analysis.compare import TYPES, Comparison, comparison
 from polars_microagg.analysis.recommend import recommend
+from polars_microagg.analysis.time_budget import NotBegun
 from polars_microagg.cli.input_table import add_separator, raw, source_of, typed_columns
 from polars_microagg.cli.options import add_choices, add_roles, names_in, number, split
-from polars_microagg.cli.output import as_flags, show, show_json, table, tell
+from polars_microagg.cli.output import show, show_json, table, tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import roles, settings
 from polars_microagg.core.options import COMMON, group_size
 from polars_microagg.core.registry import methods
-from polars_microagg.errors import InvalidDataError, InvalidParameterError, UnknownMethodError
+from polars_microagg.core.requirements import measure_of
+from polars_microagg.errors import (
+    InvalidDataError,
+    InvalidParameterError,
+    UnknownMethodError,
+    usage,
+)
+from polars_microagg.wording import COMMAND_LINE
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -61,7 +68,7 @@ def run(given: Namespace) -> int:
             raise UnknownMethodError.of(name, methods())
     asked = settings(given)
     if not asked.get("input"):
-        raise InvalidParameterError("compare needs IN, and none was given.")
+        raise usage.needed("compare", "IN")
     ks = _sizes(given.ks, asked)
     place = source_of(asked["input"], asked.get("separator"))
     frame = raw(place)
@@ -70,7 +77,7 @@ def run(given: Namespace) -> int:
     if asked.get("order_by"):
         options["order_by"] = names_in("order-by", asked["order_by"], frame.columns)
     required = _required(given.require or [], asked.get("require", []))
-    found = compare(
+    found = comparison(
         typed_columns(place, frame, role.mask),
         role.blocks if len(role.blocks) > 1 else role.mask,
         methods=listed,
@@ -80,14 +87,15 @@ def run(given: Namespace) -> int:
         seconds=number(given.seconds),
         **options,
     )
-    line = recommend(found, require=required, k=asked.get("k", 2)).row(0, named=True)
+    table_ = found.table
+    line = recommend(table_, require=required, k=asked.get("k", 2)).row(0, named=True)
     if given.json:
-        show_json({"compared": found.to_dicts(), "recommended": line})
+        show_json({"compared": table_.to_dicts(), "recommended": line})
         return 0
-    shown = found.filter(found["note"].is_null()).drop("note")
+    shown = table_.filter(table_["note"].is_null()).drop("note")
     show(table(shown.rows(), head=shown.columns))
-    _notes(found.filter(found["note"].is_not_null()).to_dicts(), found["k"].unique().to_list())
-    show(f"\n{as_flags(line['reason'])}")
+    _notes(found)
+    show(f"\n{line['reason']}")
     return 0
 
 
@@ -109,7 +117,7 @@ def _required(typed: list[str], asked: str | list[str]) -> list[str]:
     """What the line must meet, checked at once; of a configuration, what is measured here."""
     kept = []
     for text in [asked] if isinstance(asked, str) else asked:
-        if text in typed or str(text).split("<")[0].split(">")[0].split("=")[0].strip() in TYPES:
+        if text in typed or measure_of(text) in (None, *TYPES):
             kept.append(text)
         else:
             tell(f"{text} of the configuration is not measured here, and was left out.")
@@ -119,17 +127,19 @@ def _required(typed: list[str], asked: str | list[str]) -> list[str]:
     return required
 
 
-def _notes(rows: Iterable[dict[str, Any]], ks: Sequence[int]) -> None:
+def _notes(found: Comparison) -> None:
     """Say what is not in the table: what had no time in one sentence, and why others failed."""
     late: dict[str, list[int]] = {}
-    for row in rows:
-        if row["note"].startswith(f"{row['method']} was not begun"):
-            late.setdefault(row["method"], []).append(row["k"])
-        else:
-            tell(f"{row['method']}, k={row['k']}: {as_flags(row['note'])}")
+    ks = found.table["k"].n_unique()
+    for method, k in found.table.select("method", "k").rows():
+        note = found.notes.get((method, k))
+        if isinstance(note, NotBegun):
+            late.setdefault(method, []).append(k)
+        elif note is not None:
+            tell(f"{method}, k={k}: {note.told(COMMAND_LINE)}")
     if late:
         told = [
-            method + ("" if len(left) == len(ks) else f" (k={', '.join(map(str, left))})")
+            method + ("" if len(left) == ks else f" (k={', '.join(map(str, left))})")
             for method, left in late.items()
         ]
         way = "Allow more with --seconds, or name fewer with --methods."

@@ -75,9 +75,7 @@ def run(given: Namespace) -> int:
         _shown(folder, before, after, told["measures"])
         sent()
     except OutputError:
-        raise OutputError(
-            f"The files of the demo are in {folder}, and standard output could not be written."
-        ) from None
+        raise OutputError.demo_unshown(folder) from None
     return 0
 
 

@@ -87,7 +87,7 @@ def preview(
             for name, dtype in frame.schema.items()
         ],
         "strata": {"count": len(sizes), "below_k": int((sizes < job.k).sum())},
-        "problems": [{"error": type(p).__name__, "says": str(p)} for p in problems],
+        "problems": problems,
         "warnings": of_table(
             frame, blocks, job.k, strata=roles.stratum, kept=roles.keep, **options
         ),

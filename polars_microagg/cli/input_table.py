@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_microagg.cli.parser import Parser
-from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors import InvalidParameterError, usage
 from polars_microagg.publishing.formats.csv import typed
 from polars_microagg.publishing.formats.csv_suspicions import refuse_doubtful, refuse_text
 from polars_microagg.publishing.formats.files import Location
@@ -55,9 +55,7 @@ def source_of(text: str, separator: str | None) -> Location:
         raise InvalidParameterError.kind("separator", separator, need)
     place = Location.of(text, mark)
     if place.format not in ("csv", "folder"):
-        raise InvalidParameterError(
-            f"--separator is for CSV, and {str(place)!r} is none. Leave it out."
-        )
+        raise usage.not_of_csv(place)
     return place
 
 

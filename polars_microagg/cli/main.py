@@ -24,10 +24,11 @@ from polars_microagg.cli import (
     verify,
 )
 from polars_microagg.cli.exit_codes import BUG, INTERRUPTED, PUBLISHED, UNREAD, code_of
-from polars_microagg.cli.output import as_flags, sent, show_json, tell
+from polars_microagg.cli.output import sent, show_json, tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.stdio import prepare, unheard
 from polars_microagg.errors import MicroaggError, OutputError
+from polars_microagg.wording import COMMAND_LINE
 
 __all__ = ["COMMANDS", "main", "parsers", "run"]
 
@@ -110,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _answer(given)
     except MicroaggError as error:
-        return _failed(as_flags(str(error)), code_of(type(error).__name__), given)
+        return _failed(error.told(COMMAND_LINE), code_of(type(error)), given)
     except KeyboardInterrupt as error:
         return _failed(f"Interrupted. {_outcome(error)}", INTERRUPTED, given)
     except BrokenPipeError:  # whoever reads a list, such as head, may have had enough of it

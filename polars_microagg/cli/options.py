@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from polars_microagg.core.options import CHOICES, COMMON, repeated
+from polars_microagg.core.options import CHOICES, repeated
 from polars_microagg.core.registry import Option, methods
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.errors import InvalidDataError, InvalidParameterError, usage
+from polars_microagg.wording import COMMAND_LINE
 
 __all__ = [
     "Flag",
     "add_choices",
     "add_roles",
-    "flags",
     "names_in",
     "number",
     "own_options",
@@ -26,12 +26,6 @@ __all__ = [
 ]
 
 WORDS = {"true": True, "yes": True, "false": False, "no": False}
-
-OTHERS = (
-    *("columns", "k", "method", "strata", "keep", "drop", "order_by", "require", "separator"),
-    *("output", "overwrite", "seconds", "known", "key", "ks", "hash_key_file"),
-)
-"""Options that no method has, and of which messages speak."""
 
 
 class Flag:
@@ -87,15 +81,9 @@ def own_options() -> dict[str, Flag]:
     return {name: Flag(name, options) for name, options in sorted(found.items())}
 
 
-@cache
-def flags() -> frozenset[str]:
-    """Names of all options of protect, written with dashes."""
-    return frozenset(name.replace("_", "-") for name in (*OTHERS, *COMMON, *own_options()))
-
-
 def typed_as(name: str) -> str:
     """Write the name of a parameter as an option."""
-    return f"--{name.replace('_', '-')}"
+    return COMMAND_LINE.parameter(name)
 
 
 def add_roles(parser: ArgumentParser, about: str) -> None:
@@ -192,8 +180,7 @@ def split(text: str) -> list[str]:
     try:
         return next(csv.reader([text], skipinitialspace=True, strict=True), [""])
     except csv.Error:
-        need = "names with commas between them, each whole one in double quotes or none"
-        raise InvalidParameterError.kind("a list", text, need) from None
+        raise usage.not_by_commas(text) from None
 
 
 def names_in(option: str, given: Any, table: Sequence[str]) -> list[str]:
@@ -227,10 +214,9 @@ def names_in(option: str, given: Any, table: Sequence[str]) -> list[str]:
     names = [n for item in listed for n in ([item] if item in known else split(item))]
     for name in names:
         if name not in known:
-            said = InvalidParameterError.unknown_column(f"--{option}", name, table)
-            raise InvalidDataError(str(said))
+            raise InvalidDataError.unknown_column(option, name, table)
     if twice := repeated(names):
-        raise InvalidParameterError.duplicate(f"--{option}", twice)
+        raise InvalidParameterError.duplicate(option, twice)
     return names
 
 

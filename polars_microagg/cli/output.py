@@ -3,80 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
-from polars_microagg.cli.options import flags, typed_as
 from polars_microagg.publishing.formats.standard_output import lost
 from polars_microagg.publishing.manifest.record import dumped
 
-__all__ = ["as_flags", "plain", "sent", "show", "show_json", "table", "tell"]
-
-VALUE = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|\[([^\[\]]*)\]|([\w-][\w.-]*)"""
-ASSIGNED = re.compile(rf"(?<![\w-])([a-z_]+)=(?:{VALUE})(?!\w*\()")
-"""A parameter of Python with its value."""
-
-NAMED = (
-    (re.compile(r"\bk=(?:'([^']*)'|(\S+)) is not a group size"), r"--k \1\2 is not a group size"),
-    (re.compile(r"(for example|Add) k=5\b"), r"\1 --k 5"),
-    (re.compile(r"\bLeave (\w+) out\b"), lambda found: f"Leave {_option(found[1])} out"),
-    (re.compile(r"\b(with) key="), r"\1 --key"),
-    (re.compile(r"\bUse method "), "Use --method "),
-    (re.compile(r" \(fill_nan\(None\), in SQL [^)]*\)\)"), ""),
-    (re.compile(r"\bmg\.methods\(\)"), "microagg methods"),
-    (re.compile(r"\bmeasure='(\w+)' is not"), r"The measure \1 of --require is not"),
-    (re.compile(r"^known names "), "--known names "),
-    (
-        re.compile(r"\bLeave it out of known, or ask for [^=]*metrics=\[[^]]*\]"),
-        "Leave it out of --known",
-    ),
-)
-"""Other words of Python that messages have for its users."""
-
-OTHERWISE = {"hash_key": "hash_key_file"}
-"""Options that have another name here."""
-
-
-def _option(name: str) -> str:
-    return typed_as(name) if name.replace("_", "-") in flags() else name
+__all__ = ["plain", "sent", "show", "show_json", "table", "tell"]
 
 
 def plain(text: object) -> str:
     """Write any text so that a terminal does nothing but show it."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
-
-
-def as_flags(text: str) -> str:
-    """Say a parameter of Python as the option it is here.
-
-    Examples
-    --------
-    >>> as_flags("Lower k, or use small_strata='null'.")
-    'Lower k, or use --small-strata null.'
-    >>> as_flags("mic1d cannot honour center='median'. Leave center out.")
-    'mic1d cannot honour --center median. Leave --center out.'
-    """
-
-    def flag(found: re.Match[str]) -> str:
-        name, single, double, listed, bare = found.groups()
-        name = OTHERWISE.get(name, name)
-        if name == "k" or name.replace("_", "-") not in flags():
-            return found[0]
-        if listed is not None:
-            names = ",".join(re.findall(r"'([^']*)'", listed))
-            return f"{typed_as(name)} {shlex.quote(names)}" if name == "key" else found[0]
-        end = "." if (bare or "").endswith(".") else ""
-        value = (bare or "").removesuffix(".") or shlex.quote(single or double or "")
-        return typed_as(name) + ("" if value == "True" else f" {value}") + end
-
-    text = ASSIGNED.sub(flag, text)
-    for words, here in NAMED:
-        text = words.sub(here, text)
-    return text
 
 
 def tell(text: str) -> None:

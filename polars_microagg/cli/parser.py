@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from polars_microagg.cli.output import show
-from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors import InvalidParameterError, usage
 
 __all__ = ["Parser", "example", "options_of"]
 
@@ -20,83 +18,76 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(allow_abbrev=False, **options)
+        super().__init__(allow_abbrev=False, exit_on_error=False, **options)
         self._words: list[str] = []
+        self._needed: list[argparse.Action] = []
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        """Take an argument; that it is needed is checked here, and not by argparse."""
+        action = super().add_argument(*names, **options)
+        if action.required:
+            action.required = False
+            self._needed.append(action)
+        return action
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Keep the words for a sentence about them."""
+        """Parse, and say which argument is wrong or missing."""
         self._words = list(sys.argv[1:] if args is None else args)
-        return super().parse_known_args(args, namespace)
+        try:
+            found, left = super().parse_known_args(args, namespace)
+        except argparse.ArgumentError as error:
+            # All else that argparse finds wrong of an option is refused before it does.
+            named = {"/".join(action.option_strings): action for action in self._actions}
+            if error.argument_name not in named:
+                self.error(str(error))
+            option = named[error.argument_name].option_strings[-1]
+            raise usage.takes_no_value(self.prog, option) from None
+        if missing := [action for action in self._needed if getattr(found, action.dest) is None]:
+            commands = [str(name) for action in missing for name in action.choices or ()]
+            if commands:
+                raise usage.needs_a_command(self.prog, commands)
+            names = ", ".join(str(action.metavar or action.dest) for action in missing)
+            raise usage.needed(self.prog, names, help_too=True)
+        return found, left
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and the way out."""
-        raise InvalidParameterError(f"{self._sentence(message)} See {self.prog} --help.")
+        """Pass on what argparse alone finds wrong."""
+        said = f"{message[:1].upper()}{message[1:]}."
+        raise usage.wrong_arguments(self.prog, said)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse itself takes no notice of an output that fails.
         show(message.removesuffix("\n"), None if file is sys.stdout else file)
 
-    def _sentence(self, message: str) -> str:
-        if found := re.fullmatch(
-            r"argument (?P<name>.*?): expected (one|at least one) argument", message
-        ):
-            return self._no_value(found["name"].split("/"))
-        if found := re.fullmatch(r"argument (?P<name>.*?): ignored explicit argument .*", message):
-            return f"{found['name'].rpartition('/')[2]} takes no value, and one was given."
-        if found := re.search(
-            r"invalid choice: (?P<got>.*) \(choose from (?P<known>.*)\)", message
-        ):
-            known = re.findall(r"[\w-]+", found["known"])
-            got = found["got"].strip("'\"")
-            what = "command" if message.startswith("argument COMMAND") else "choice"
-            return f"{self.prog} has no {what} {got!r}. {_hint(got, known)}"
-        if found := re.fullmatch(r"the following arguments are required: (?P<names>.*)", message):
-            if found["names"] == "COMMAND":
-                return (
-                    f"{self.prog} needs a command first. There are {', '.join(self._commands())}."
-                )
-            return f"{self.prog} needs {found['names']}, and none was given."
-        return message[:1].upper() + message[1:] + "."
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            what = "command" if action.metavar == "COMMAND" else "choice"
+            known = [str(choice) for choice in action.choices]
+            raise usage.unknown_choice(self.prog, what, value, known)
 
-    def _no_value(self, names: list[str]) -> str:
+    def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> int:
+        try:
+            return super()._match_argument(action, arg_strings_pattern)
+        except argparse.ArgumentError:
+            failed = self._no_value(action.option_strings)
+        raise failed
+
+    def _no_value(self, names: Sequence[str]) -> InvalidParameterError:
         """Say that a value is missing, or that what was given for one begins with a dash."""
         pairs = zip(self._words, self._words[1:], strict=False)
         behind = next((word for name, word in pairs if name in names and word[1:]), "")
         if not behind.startswith("-") or behind in options_of(self):
-            return f"{names[-1]} needs a value, and none was given."
-        return (
-            f"{names[-1]} was given {behind!r}, which looks like an option. If it is a file, write "
-            f"./{behind}; any other value goes behind =, as in {names[-1]}={behind}."
-        )
-
-    def _commands(self) -> list[str]:
-        return [str(name) for action in self._actions for name in action.choices or ()]
+            return usage.needs_a_value(self.prog, names[-1])
+        return usage.looks_like_an_option(self.prog, names[-1], behind)
 
     def unknown(self, left: Sequence[str]) -> NoReturn:
         """Say which argument is not known, and which it may have been meant for."""
-        name = left[0].partition("=")[0]
+        name, known = left[0].partition("=")[0], options_of(self)
         if name.startswith("-"):
-            known = [o for o in options_of(self) if o.startswith("--")]
-            hint = _hint(name.replace("_", "-"), known, few=True)
-            said = f"{self.prog} has no option {name!r}. {hint}".rstrip()
-            if not hint and "." in name:
-                said += f" If it is a file, write ./{name}."
-        elif "--columns" not in options_of(self):
-            said = f"{self.prog} does not take {name!r} as well."
-        else:
-            said = (
-                f"{self.prog} was given {name!r} without an option before it. Names of columns go "
-                "with commas between them into --columns, --strata, --keep or --drop."
-            )
-        raise InvalidParameterError(f"{said} See {self.prog} --help.")
-
-
-def _hint(name: str, known: Sequence[str], *, few: bool = False) -> str:
-    """Suggest the closest; dashes, which all options begin with, do not make them alike."""
-    words = {word.lstrip("-"): word for word in known}
-    if close := get_close_matches(name.lstrip("-"), words, n=1):
-        return f"Did you mean {words[close[0]]!r}?"
-    return "" if few else f"There are {', '.join(known)}."
+            raise usage.option_unknown(self.prog, name, [o for o in known if o.startswith("--")])
+        if "--columns" not in known:
+            raise usage.one_too_many(self.prog, name)
+        raise usage.without_an_option(self.prog, name)
 
 
 def options_of(parser: argparse.ArgumentParser) -> list[str]:

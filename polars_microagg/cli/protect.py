@@ -16,19 +16,20 @@ from polars_microagg.cli import dry_run
 from polars_microagg.cli.exit_codes import PUBLISHED, code_of
 from polars_microagg.cli.input_table import add_separator, raw, source_of, typed_columns
 from polars_microagg.cli.options import add_choices, add_roles, names_in, own_options, typed_as
-from polars_microagg.cli.output import as_flags, sent, show, show_json, tell
+from polars_microagg.cli.output import sent, show, show_json, tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.progress_bar import Bar
 from polars_microagg.cli.report_page import WITHOUT, draws, page
 from polars_microagg.cli.settings import Roles, apart, hash_key, roles, settings
 from polars_microagg.core.options import COMMON
 from polars_microagg.core.registry import methods
-from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError
+from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError, usage
 from polars_microagg.progress import progress
 from polars_microagg.publishing.atomic import checked, free, said, waiting, writable
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.precision import FEWEST
 from polars_microagg.publishing.publish import ReleaseRequest, release
+from polars_microagg.wording import COMMAND_LINE
 
 __all__ = ["EXAMPLES", "add", "job", "protect", "publish", "run"]
 
@@ -76,13 +77,13 @@ def add(parser: Parser) -> None:
 def run(given: Namespace) -> int:
     """Do it, or say what would be done."""
     told = protect(given)
+    problems = told["problems"] if given.dry_run else []
     if given.json and given.dry_run:
-        show_json(told)
+        said = [{"error": type(error).__name__, "says": str(error)} for error in problems]
+        show_json({**told, "problems": said})
     elif given.json:
         _manifest(told)
-    if given.dry_run and told["problems"]:
-        return code_of(told["problems"][0]["error"])
-    return 0
+    return code_of(type(problems[0])) if problems else 0
 
 
 def _manifest(told: dict[str, Any]) -> None:
@@ -92,7 +93,7 @@ def _manifest(told: dict[str, Any]) -> None:
         sent()
     except (BrokenPipeError, OutputError):
         why = "the manifest could not be written to standard output; it is in its file."
-        raise OutputError(f"{told['output']['name']} is published, and {why}") from None
+        raise OutputError.after_publishing(told["output"]["name"], why) from None
 
 
 def protect(given: Namespace) -> dict[str, Any]:
@@ -100,13 +101,11 @@ def protect(given: Namespace) -> dict[str, Any]:
     asked = settings(given) | {"config": given.config}
     for name, place in (("input", "IN"), ("output", "-o OUT")):
         if not asked.get(name) and not (name == "output" and given.dry_run):
-            raise InvalidParameterError(f"protect needs {place}, and none was given.")
+            raise usage.needed("protect", place)
     source = source_of(asked["input"], asked.get("separator"))
     target = Location.to(asked.get("output", "-"))
     if given.json and target.piped and not given.dry_run:
-        raise InvalidParameterError(
-            "--json and -o - both write to standard output. Give -o a file, or name the manifest."
-        )
+        raise usage.both_to_standard_output()
     _apart(source, target, asked)
     key = hash_key(asked.get("hash_key_file"))
     job(asked, Roles([["a"]], [], [], []), key)
@@ -157,11 +156,7 @@ def _refuse_foreign(method: str, options: Iterable[str]) -> None:
     if method not in methods():
         return
     for name in set(options) & set(own_options()) - set(methods()[method].options):
-        having = list(own_options()[name].found)
-        which = f"{', '.join(having)} {'has' if len(having) == 1 else 'have'} it"
-        raise InvalidParameterError(
-            f"{method} has no option {typed_as(name)}; {which}. Leave it out, or take another --method."
-        )
+        raise usage.foreign_option(method, name, list(own_options()[name].found))
 
 
 def _apart(source: Location, target: Location, asked: dict[str, Any]) -> None:
@@ -179,9 +174,9 @@ def _apart(source: Location, target: Location, asked: dict[str, Any]) -> None:
 def _show(found: dict[str, Any], file: Any) -> None:
     show(dry_run.said(found), file)
     for sentence in found["warnings"]:
-        tell(f"Warning: {as_flags(sentence)}")
+        tell(f"Warning: {COMMAND_LINE.write(sentence)}")
     for problem in found["problems"]:
-        tell(as_flags(problem["says"]))
+        tell(problem.told(COMMAND_LINE))
 
 
 def publish(
@@ -238,9 +233,9 @@ def _finish(
             rename()
     except OSError as error:
         why = f"its report could not be put in place: {said(error)}"
-        raise OutputError(f"{target} is published, and {why}") from None
+        raise OutputError.after_publishing(target, why) from None
     for sentence in warned:
-        tell(f"Warning: {as_flags(sentence)}")
+        tell(f"Warning: {COMMAND_LINE.write(sentence)}")
     if asked.get("report") and not draws():
         tell(WITHOUT)
     manifest = Path(asked["manifest"]) if asked.get("manifest") else target.record

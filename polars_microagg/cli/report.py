@@ -11,15 +11,16 @@ import polars as pl
 from polars_microagg.analysis.compare import compare
 from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.options import names_in, number
-from polars_microagg.cli.output import as_flags, tell
+from polars_microagg.cli.output import tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.report_page import WITHOUT, draws, page
 from polars_microagg.cli.settings import apart, table_of
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.errors import InvalidParameterError, originals, usage
 from polars_microagg.publishing.atomic import free, put
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.record import read_manifest
+from polars_microagg.wording import COMMAND_LINE
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -64,7 +65,7 @@ def _map(before: pl.DataFrame, told: dict[str, Any], seconds: Any) -> pl.DataFra
             **{name: config[name] for name in SHARED if name in config},
         )
     except InvalidParameterError as error:
-        tell(f"The report has no map: {as_flags(str(error))}")
+        tell(f"The report has no map: {error.told(COMMAND_LINE)}")
         return None
 
 
@@ -72,13 +73,10 @@ def run(given: Namespace) -> int:
     """Check the release against its manifest, and write the page."""
     place = Location.of(given.input)
     if not given.original:
-        raise InvalidParameterError(
-            "report needs --original, the table before: it is compared with the release, and none "
-            "of its records is shown."
-        )
+        raise usage.no_original()
     record = Path(given.manifest) if given.manifest else place.record
     if record is None:
-        raise InvalidParameterError("A stream has no manifest beside it. Name it with --manifest.")
+        raise usage.no_manifest()
     path = Path(given.output or f"{place.path}.report.html")
     files = {"the release": place, "the manifest": Location(record, ""), "-o": Location(path, "")}
     source = source_of(given.original, given.separator)
@@ -86,11 +84,9 @@ def run(given: Namespace) -> int:
     free(given.overwrite, path)
     told = read_manifest(record)
     if wrong := [finding for finding in check(place, record) if not finding.holds]:
-        raise InvalidDataError(f"The release is not what its manifest says: {wrong[0].says}")
+        raise originals.not_as_the_manifest_says(wrong[0].says)
     if wrong := [f for f in check(place, record, original=source) if not f.holds]:
-        raise InvalidDataError(
-            f"{str(source)!r} is not the table before this release: {wrong[0].says}"
-        )
+        raise originals.other_original(source, wrong[0].says)
     masked, original = place.read(), source.read()
     blocks, strata = told["config"]["columns"], told["roles"]["stratum"]
     names = [name for block in blocks for name in block]

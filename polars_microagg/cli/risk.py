@@ -16,12 +16,11 @@ from polars_microagg.cli.output import show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import table_of
 from polars_microagg.core.registry import assessed
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.errors import originals, usage
 from polars_microagg.publishing.manifest.compare_original import aligned, exchanged, uncentred
 from polars_microagg.publishing.manifest.precision import published, step
 from polars_microagg.publishing.manifest.record import read_manifest
 from polars_microagg.publishing.manifest.rounding import agree
-from polars_microagg.wording import listed
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -54,10 +53,7 @@ def run(given: Namespace) -> int:
     if given.columns is None and place.record is not None and place.record.is_file():
         told = read_manifest(place.record)
     if given.columns is None and told is None:
-        raise InvalidParameterError(
-            "risk needs --columns, as there is no manifest beside the table to take them from. Name "
-            "them, as in --columns age,income."
-        )
+        raise usage.without_a_manifest_to_ask()
     columns = told["roles"]["mask"] if told else given.columns
     names = names_in("columns", columns, frame.columns)
     strata = names_in("strata", told["roles"]["stratum"] if told else given.strata, frame.columns)
@@ -81,14 +77,10 @@ def run(given: Namespace) -> int:
             _refuse_others(told, measured.row(0, named=True), bool(known))
             whole = matched(before, after, tuple(key)) if key else after
             if (rows or key) and (moved := uncentred(told, before, whole)):
-                raise InvalidDataError(
-                    f"{listed(moved)} of the release are not centres of values of this original. {WAY}"
-                )
+                raise originals.uncentred(moved)
         found = measured.row(0, named=True) | found
     elif given.known or given.key:
-        raise InvalidParameterError(
-            "--known and --key are for measures of a release against its original. Add --original."
-        )
+        raise usage.only_with_an_original()
     found["emptied"] = emptied(frame, names, strata)
     if told:
         found |= {name: told["rows"][name] for name in ("dropped", "suppressed")}
@@ -99,9 +91,6 @@ def run(given: Namespace) -> int:
     show(table(((n, v, summaries.get(n, COUNTED.get(n, ""))) for n, v in found.items())))
     return 0
 
-
-WAY = "Name the table that was protected, its rows in the same order."
-"""What helps against another original."""
 
 PLAIN = ("loss", "il")
 """Measures that do not ask what an intruder knows."""
@@ -118,18 +107,14 @@ def _refuse_others(told: Mapping[str, Any], found: Mapping[str, Any], known: boo
         and not agree(measures[name], again[name], step(name, measures[name], digits))
     ]
     if differ:
-        raise InvalidDataError(
-            f"The manifest has other values of {listed(differ)} than this original and release. {WAY}"
-        )
+        raise originals.measures_differ(differ)
 
 
 def _refuse_exchanged(told: Mapping[str, Any], before: pl.DataFrame, after: pl.DataFrame) -> None:
     """Refuse an original of which a kept column differs from that of the release."""
     differ = exchanged(told, before, after)
     if differ:
-        raise InvalidDataError(
-            f"{listed(differ)} of the original differ from the release, row by row. {WAY}"
-        )
+        raise originals.rows_differ(differ)
 
 
 COUNTED = {

@@ -6,7 +6,6 @@ import tomllib
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ import polars as pl
 
 from polars_microagg.cli.options import names_in, number, own_options, value_of
 from polars_microagg.core.options import COMMON, repeated
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.errors import InvalidDataError, usage
 from polars_microagg.publishing.formats.csv import typed
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.wording import listed
 
 __all__ = ["KEYS", "Roles", "apart", "hash_key", "roles", "settings", "table_of"]
 
@@ -81,28 +79,19 @@ def _read(path: Path) -> dict[str, Any]:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         why = "there is no such file. Write one with microagg init."
-        raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None
+        raise usage.unreadable_configuration(path, why) from None
     except tomllib.TOMLDecodeError as error:
         where = str(error).rpartition("(")[2].rstrip(")")
-        why = f"it is not TOML ({where}). Text and names go in double quotes."
-        raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None
+        raise usage.unlike_toml(path, where) from None
     except RecursionError:
         why = "its lists or tables are too deep. Write it again."
-        raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None
+        raise usage.unreadable_configuration(path, why) from None
     except (OSError, ValueError):
         why = "it is no text file."
-        raise InvalidParameterError(f"{str(path)!r} cannot be read: {why}") from None
+        raise usage.unreadable_configuration(path, why) from None
     for name, value in found.items():
         if name not in _known():
-            close = get_close_matches(name, _known(), n=1)
-            way = (
-                f"Did you mean {close[0]!r}?"
-                if close
-                else "Write one to start from with microagg init."
-            )
-            raise InvalidParameterError(
-                f"The key {name!r} of the configuration is not known. {way}"
-            )
+            raise usage.unknown_key(name, _known())
         kinds = KEYS.get(name)
         if kinds and (
             not isinstance(value, kinds) or (isinstance(value, bool) and kinds == (int,))
@@ -111,7 +100,7 @@ def _read(path: Path) -> dict[str, Any]:
                 {str: "text", list: "a list", int: "a whole number", bool: "true or false"}[kind]
                 for kind in kinds
             )
-            raise InvalidParameterError.kind(name, value, need)
+            raise usage.wrong_key(name, value, need)
     return found
 
 
@@ -169,30 +158,15 @@ def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = Tr
     named = {name: names_in(name, asked.get(name), table) for name in ("strata", "keep", "drop")}
     found = Roles(blocks, named["strata"], named["keep"], named["drop"])
     if not found.mask:
-        raise InvalidParameterError(
-            "No column was given to mask. Name them with --columns, as in --columns age,income, or "
-            "let microagg init guess."
-        )
+        raise usage.no_columns()
     every = [*found.mask, *found.stratum, *found.keep, *found.drop]
     if twice := repeated(every):
-        raise InvalidParameterError(
-            f"{_listed(twice)} has more than one role. Name it once, in --columns, --strata, --keep "
-            "or --drop."
-        )
+        raise usage.several_roles(twice)
     known = set(every)
     none = [name for name in table if name not in known]
     if released and none:
-        config = asked.get("config")
-        asks = f" Where {config} asks about it, answer there." if config else ""
-        raise InvalidDataError(
-            f"{_listed(none)} has no role, and nothing is passed through by default. Add it to "
-            f"--columns, --strata, --keep or --drop.{asks}"
-        )
+        raise usage.without_role(none, asked.get("config"))
     return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ("Column " if len(names) == 1 else "Each of ") + listed(names)
 
 
 def table_of(frame: pl.DataFrame, names: Sequence[str], form: str) -> pl.DataFrame:
@@ -226,10 +200,7 @@ def apart(files: Mapping[str, Location]) -> None:
     """
     for one, other in combinations(files, 2):
         if _same(files[one], files[other]):
-            raise InvalidParameterError(
-                f"{str(files[one])!r} is both {one} and {other}, and one of them would be lost. Name "
-                "another file."
-            )
+            raise usage.same_file(files[one], one, other)
 
 
 def _same(one: Location, other: Location) -> bool:

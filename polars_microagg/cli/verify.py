@@ -11,7 +11,7 @@ from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.output import plain, show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import hash_key
-from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors import usage
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 
@@ -42,7 +42,7 @@ def run(given: Namespace) -> int:
     """Check it; 4 if something does not hold."""
     place = Location.of(given.input)
     if given.separator is not None and given.original is None:
-        raise InvalidParameterError("--separator is of the original. Add --original.")
+        raise usage.separator_of_the_original()
     if given.columns is not None or given.k is not None:
         return _without(given, place)
     findings = check(
@@ -68,9 +68,7 @@ def run(given: Namespace) -> int:
 
 def _without(given: Namespace, place: Location) -> int:
     if given.columns is None or given.k is None or given.manifest:
-        raise InvalidParameterError(
-            "verify needs --columns and --k together, or the manifest that has both."
-        )
+        raise usage.columns_and_k()
     frame = place.read()
     names = names_in("columns", given.columns, frame.columns)
     strata = names_in("strata", given.strata, frame.columns)

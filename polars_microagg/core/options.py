@@ -72,8 +72,8 @@ def repeated(names: Iterable[str]) -> list[str]:
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
-def check_option(option: Option, value: object) -> None:
-    """Check an option of a method or metric against its type hint."""
+def check_option(option: Option, value: object, key: str | None = None) -> None:
+    """Check an option of a method or metric, or the part of it that `key` names."""
     chosen = any(type(value) is type(choice) and value == choice for choice in option.choices)
     if chosen or (isinstance(value, str) and option.axis):
         return
@@ -90,7 +90,7 @@ def check_option(option: Option, value: object) -> None:
         raise InvalidParameterError.choice(option.name, value, option.choices)
     if option.kind is bool:
         if not isinstance(value, bool):
-            raise InvalidParameterError.kind(option.name, value, "True or False")
+            raise InvalidParameterError.switch(option.name, value)
         return
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
         value, bool
@@ -102,14 +102,14 @@ def check_option(option: Option, value: object) -> None:
     if not inside:
         need = "a whole number" if option.kind is int else "a number"
         need = f"{need} {option.range}" if option.range else need
-        raise InvalidParameterError.kind(option.name, value, need)
+        raise InvalidParameterError.kind(option.name, value, need, key)
 
 
 def _check_mapping(option: Option, value: Mapping[Any, Any]) -> None:
     """Check a mapping of names to numbers that are not all 0."""
     for key, number in value.items():
         if key not in option.keys:
-            raise InvalidParameterError.choice(f"a key of {option.name}", key, option.keys)
-        check_option(Option(f"{option.name}[{key!r}]", 0.0, kind=float, range=option.range), number)
+            raise InvalidParameterError.key(option.name, key, option.keys)
+        check_option(Option(option.name, 0.0, kind=float, range=option.range), number, key)
     if not any(value.values()):
         raise InvalidParameterError.kind(option.name, dict(value), "some number that is not 0")

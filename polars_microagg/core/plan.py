@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from polars_microagg.kernels.local.local_search import refined
 from polars_microagg.kernels.missing import completed
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.progress import Callback, current, progress
+from polars_microagg.wording import Parameter, Sentence, Setting
 
 __all__ = ["Plan"]
 
@@ -111,19 +112,22 @@ class Plan:
 
     def _refuse_what_would_be_ignored(self) -> None:
         if not isinstance(self.refine, bool):
-            raise InvalidParameterError.kind("refine", self.refine, "True or False")
+            raise InvalidParameterError.switch("refine", self.refine)
         if self.refine and self.method.unit == "value":
-            raise InvalidParameterError.cannot(
-                self.method.name, "refine=True, which exchanges records", "Leave refine out."
-            )
+            what = "{setting}, which exchanges records"
+            self._refuse("refine", Sentence(what, setting=Setting("refine", True)))
         if self.groups_cells and self.center != "mean":
-            raise InvalidParameterError.cannot(
-                self.method.name, f"center={self.center!r}", "Leave center out."
-            )
+            self._refuse("center", Setting("center", self.center))
         if self.groups_cells and self.nulls == "impute":
-            raise InvalidParameterError.cannot(
-                self.method.name, "nulls='impute'", "Use nulls='pattern', or drop those rows first."
+            way = Sentence(
+                "Use {pattern}, or drop those rows first.", pattern=Setting("nulls", "pattern")
             )
+            raise InvalidParameterError.cannot(self.method.name, Setting("nulls", "impute"), way)
+
+    def _refuse(self, name: str, what: object) -> NoReturn:
+        """Refuse an option of all methods that this one cannot honour."""
+        way = Sentence("Leave {parameter} out.", parameter=Parameter(name))
+        raise InvalidParameterError.cannot(self.method.name, what, way)
 
     def bind(self, blocks: Sequence[Sequence[str]]) -> Self:
         """Name the columns that are masked together.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from polars_microagg.errors import InvalidParameterError
 
-__all__ = ["COUNTS", "SHARES", "Requirement", "read"]
+__all__ = ["COUNTS", "SHARES", "Requirement", "measure_of", "read"]
 
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -83,6 +83,18 @@ def read(given: object, known: Iterable[str]) -> list[Requirement]:
     return [_one(text, known) for text in listed]
 
 
+def measure_of(text: object) -> str | None:
+    """Name of the measure that a requirement is on; None of what is no requirement.
+
+    Examples
+    --------
+    >>> measure_of("dld <= 10 %"), measure_of("dld")
+    ('dld', None)
+    """
+    found = WRITTEN.fullmatch(text) if isinstance(text, str) else None
+    return found[1] if found else None
+
+
 def _one(text: object, known: Sequence[str]) -> Requirement:
     found = WRITTEN.fullmatch(text) if isinstance(text, str) else None
     need = 'a measure, a sign and a number, as in "k=5" or "dld<=10"'
@@ -90,7 +102,7 @@ def _one(text: object, known: Sequence[str]) -> Requirement:
         raise InvalidParameterError.kind("require", text, need)
     name, sign, number, percent = found.groups()
     if name not in known:
-        raise InvalidParameterError.choice("measure", name, known)
+        raise InvalidParameterError.measure(name, known)
     bound = float(number)
     if not math.isfinite(bound) or (percent and name in COUNTS):
         raise InvalidParameterError.kind("require", text, need)

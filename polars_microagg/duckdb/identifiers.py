@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from polars_microagg.core.options import repeated
 from polars_microagg.core.plan import Plan
-from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors import InvalidParameterError, tables
 
 __all__ = [
     "GROUP",
@@ -152,7 +152,7 @@ def refuse_twins(names: Sequence[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if (first := seen.setdefault(name.translate(LOWER), name)) is not name:
-            raise InvalidParameterError.twins(first, name)
+            raise InvalidParameterError.duplicate_columns(first, name)
 
 
 def refuse_ours(names: Sequence[str]) -> None:
@@ -177,18 +177,10 @@ def copies_of(masked: Sequence[str], others: Sequence[str]) -> Iterator[tuple[st
 
 def refuse_copy(copy: str, name: str) -> NoReturn:
     """Refuse to release a masked column a second time, as it was."""
-    raise InvalidParameterError(
-        f"Column {copy!r} holds the values of the masked column {name!r}, as where a query has two "
-        f"columns of the name {name!r} and DuckDB renames one of them. It would come out as it is, so "
-        f"nothing was released. Leave it out, as in SELECT * EXCLUDE, mask it, or rename it to keep it."
-    )
+    raise tables.copy_of_masked(copy, name)
 
 
 def require_match(key: object, ordered: object) -> None:
     """Refuse to match rows by position in a database that keeps tables in no order."""
     if not key and not ordered:
-        raise InvalidParameterError(
-            "Without key, rows are matched by position, and this database keeps tables in no order: "
-            "preserve_insertion_order is false. Name columns that identify a row, as in key='id' (in SQL "
-            "key := 'id'), or SET preserve_insertion_order = true if both tables were written in one order."
-        )
+        raise tables.no_order()

@@ -24,14 +24,12 @@ from polars_microagg.duckdb.identifiers import (
     same,
 )
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.wording import Sentence, Setting
 
 __all__ = ["AssessCall", "MaskCall", "VerifyCall", "roles"]
 
 
-BESIDE = {"strata": "'region'", "k": "5"} | {
-    name: f"'{value}'" if isinstance(value, str) else str(value).lower()
-    for name, value in COMMON.items()
-}
+BESIDE = {"strata": "region", "k": 5} | COMMON
 """Parameters of the macro itself, each with a value that it may have."""
 
 
@@ -151,8 +149,8 @@ def _options(spec: Mapping[str, Any]) -> dict[str, Any]:
     entry = registry.methods().get(method)
     for name in own:
         if name in BESIDE:
-            what, instead = f"{name!r}", f"Write it beside options, as in {name} := {BESIDE[name]}."
-            raise InvalidParameterError.cannot("options", what, instead)
+            way = Sentence("Write it beside options, as in {it}.", it=Setting(name, BESIDE[name]))
+            raise InvalidParameterError.cannot("options", repr(name), way)
         if entry and name not in entry.options:
             raise InvalidParameterError.option(method, name, entry.options)
     return own | {name: spec[name] for name in COMMON if name in spec}

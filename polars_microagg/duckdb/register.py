@@ -10,6 +10,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from polars_microagg.duckdb.macros import identifier, macros
 from polars_microagg.duckdb.udfs import FUNCTIONS
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.wording import Sentence, Setting
 
 __all__ = ["register"]
 
@@ -82,9 +83,12 @@ def _attach(cursor: duckdb.DuckDBPyConnection, catalog: str) -> None:
     if len(taken) == 1 and _is_ours(cursor, catalog):
         return
     if taken:
-        what = f"catalog={catalog!r}: the database has a catalog or schema of that name already"
-        instead = "Give another name, as in register(con, catalog='mg')."
-        raise InvalidParameterError.cannot("register", what, instead)
+        what = Sentence(
+            "{setting}: the database has a catalog or schema of that name already",
+            setting=Setting("catalog", catalog),
+        )
+        way = "Give another name, as in register(con, catalog='mg')."
+        raise InvalidParameterError.cannot("register", what, way)
     # READ_WRITE, because an attached database is otherwise as read-only as the first one.
     cursor.execute(f"ATTACH ':memory:' AS {identifier(catalog)} (READ_WRITE)")
     cursor.execute(f"CREATE OR REPLACE MACRO {identifier(catalog)}.{OURS}() AS true")

@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 from polars_microagg import errors
 from polars_microagg.duckdb.batch import in_order
 from polars_microagg.duckdb.identifiers import ROW
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.errors import InvalidDataError, tables
 from polars_microagg.frames.safe_collect import quietly
 
 __all__ = ["WHOLE", "by_number", "connection", "in_its_order", "ordered", "read", "relation_of"]
@@ -98,10 +98,7 @@ def _sifted(step: Callable[[], T], what: str) -> T:
 def connection(con: Any) -> DuckDBPyConnection:
     """Return a connection, or refuse what is none."""
     if not isinstance(con, DuckDBPyConnection):
-        raise InvalidParameterError(
-            f"con is of type {type(con).__name__}; it must be a connection of duckdb. Give one, as in "
-            "duckdb.connect()."
-        )
+        raise tables.not_a_connection(con)
     return con
 
 
@@ -116,10 +113,7 @@ def relation_of(
         return __mg_con.table_function("query_table", [__mg_source])
     if hasattr(__mg_source, "__arrow_c_stream__"):
         return __mg_con.from_arrow(__mg_source)
-    raise InvalidParameterError(
-        f"{__mg_what} is of type {type(__mg_source).__name__}; it must be the name of a table, a "
-        "relation, or a table that exports Arrow. Give one, as in 'patients' or con.sql('FROM patients')."
-    )
+    raise tables.not_a_table(__mg_what, __mg_source)
 
 
 def ordered(con: DuckDBPyConnection) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from polars_microagg.duckdb.arrow_lists import (
 from polars_microagg.duckdb.batch import group_rows, mask_columns
 from polars_microagg.duckdb.list_metrics import Table, assessed
 from polars_microagg.duckdb.macro_call import AssessCall, MaskCall, VerifyCall, roles
-from polars_microagg.errors import NotAnonymousError
+from polars_microagg.errors import MicroaggError, NotAnonymousError
+from polars_microagg.wording import SQL
 
 __all__ = ["FUNCTIONS"]
 
@@ -31,11 +33,27 @@ MASKED = "STRUCT(name VARCHAR, d DOUBLE[], i BIGINT[], t VARCHAR[])[]"
 SIDE = f"STRUCT(rows BIGINT[], keys BIGINT[], columns {COLUMNS})"
 
 
+def _in_sql(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of this module say what is wrong in the spelling of SQL."""
+
+    @wraps(function)
+    def told(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except MicroaggError as error:
+            failed = type(error)(error.told(SQL))
+        # Raised out here, as DuckDB keeps only the text.
+        raise failed
+
+    return told
+
+
 def _calls(*arguments: Any) -> Iterator[Any]:
     """Arguments of each of the calls that DuckDB makes at once."""
     return zip(*(one_array(argument) for argument in arguments), strict=True)
 
 
+@_in_sql
 def _columns(names: Any, role: Any, spec: Any) -> Any:
     """Choose the columns of a table that play a role in a call."""
     calls = _calls(spec, role, names)
@@ -43,6 +61,7 @@ def _columns(names: Any, role: Any, spec: Any) -> Any:
     return pa.array(chosen, pa.list_(pa.string()))
 
 
+@_in_sql
 def _mask(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
     """Mask the columns of a table."""
     results = []
@@ -54,6 +73,7 @@ def _mask(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
     return pa.concat_arrays(results)
 
 
+@_in_sql
 def _groups(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
     """Number the groups of a table."""
     results = []
@@ -71,6 +91,7 @@ def _numbered(**results: Any) -> Any:
     return pa.StructArray.from_arrays(list(results.values()), list(results))
 
 
+@_in_sql
 def _verify(spec: Any, sizes: Any) -> Any:
     """Refuse a table that has a class of records smaller than k."""
     for text, size in _calls(spec, sizes):
@@ -82,6 +103,7 @@ def _verify(spec: Any, sizes: Any) -> Any:
     return pa.array(np.ones(len(spec), dtype=np.bool_))
 
 
+@_in_sql
 def _assess(spec: Any, original: Any, masked: Any, sizes: Any) -> Any:
     """Measure a masked table against the original."""
     found = []

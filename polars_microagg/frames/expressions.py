@@ -13,6 +13,7 @@ from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import refuse, type_name
 from polars_microagg.frames.mask import GroupNode, MaskNode, node, one_grouping
+from polars_microagg.wording import Setting
 
 __all__ = ["group_expression", "mask_expression"]
 
@@ -30,7 +31,8 @@ def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> P
             raise InvalidParameterError.cannot("An expression", name, instead)
     if options.get("small_strata") == "drop":
         instead = "Use the frame function, which may return fewer rows."
-        raise InvalidParameterError.cannot("An expression", "small_strata='drop'", instead)
+        what = Setting("small_strata", "drop")
+        raise InvalidParameterError.cannot("An expression", what, instead)
     return Plan.make(
         method, k, **{n: v for n, v in options.items() if n not in ("strata", "order_by")}
     )

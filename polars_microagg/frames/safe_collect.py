@@ -87,7 +87,8 @@ def quietly(step: Callable[[], T], what: str, names: Callable[[], Iterable[str]]
 def _said(error: BaseException, what: str, names: Callable[[], Iterable[str]]) -> Exception:
     text = str(error)
     if isinstance(error, MicroaggError):  # one of our nodes in the plan, and where that is
-        return type(error)(text.partition("\n\n")[0])
+        where_too = error.sentence != text.partition("\n\n")[0]
+        return type(error)(text.partition("\n\n")[0] if where_too else error.sentence)
     if found := MISSING.match(text):
         number, path = int(found[1]), found[2]
         return OSError(number, os.strerror(number), *([path] if path else []))

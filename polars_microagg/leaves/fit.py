@@ -23,6 +23,7 @@ from polars_microagg.leaves.masking import fingerprints, matrix_of
 from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_size
 from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
 from polars_microagg.leaves.tree import Tree
+from polars_microagg.wording import Sentence, Setting
 
 __all__ = [
     "accept",
@@ -149,7 +150,9 @@ def fit_leaves(
 def accept(leaves: Leaves, names: tuple[str, ...], k: int, options: Mapping[str, Any]) -> None:
     """Refuse leaves of another call, and options that leaves have already."""
     for name, value in options.items():
-        what = f"{name}={value!r} beside leaves={leaves!r}"
+        what = Sentence(
+            "{setting} beside leaves={leaves}", setting=Setting(name, value), leaves=repr(leaves)
+        )
         raise InvalidParameterError.cannot("leaves", what, "Give it to fit_leaves.")
     if (leaves.columns, leaves.k) != (names, k):
         need = f"leaves of {list(names)} with k={k}"

@@ -10,6 +10,7 @@ from polars_microagg.core.plan import Plan
 from polars_microagg.core.registry import methods
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.leaves.masking import LARGE
+from polars_microagg.wording import Setting
 
 __all__ = ["leaf_columns", "leaf_plan", "leaf_size"]
 
@@ -29,7 +30,7 @@ def leaf_plan(method: str, k: int, options: dict[str, Any]) -> Plan:
     """Check a call, and that leaves can honour it."""
     for name, (value, instead) in HONOURED.items():
         if (given := options.pop(name, value)) != value:
-            raise InvalidParameterError.cannot("fit_leaves", f"{name}={given!r}", instead)
+            raise InvalidParameterError.cannot("fit_leaves", Setting(name, given), instead)
     own = methods()[method].options if method in list(methods()) else options
     can = [*own, "size", "cut", *(name for name in COMMON if name not in HONOURED)]
     for name in options:

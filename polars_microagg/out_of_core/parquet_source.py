@@ -61,7 +61,7 @@ class ParquetSource:
                 groups = range(file.metadata.num_row_groups)
                 size += sum(file.metadata.row_group(group).total_byte_size for group in groups)
         if twice := repeated(schema.names):
-            raise InvalidParameterError.twins(twice[0], twice[0])
+            raise InvalidParameterError.duplicate_columns(twice[0], twice[0])
         _refuse_unknown(paths[0], schema)
         return cls(tuple(paths), schema, rows, size / max(rows, 1))
 

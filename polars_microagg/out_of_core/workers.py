@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_microagg import errors
+from polars_microagg.errors import MicroaggError
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import mask_leaves
 from polars_microagg.out_of_core.spill import read, write_ranges
@@ -141,7 +143,7 @@ def _ask(process: subprocess.Popen[str], part: str) -> int:
         text = "A process that masked a part ended before it was done. Nothing was released."
         raise RuntimeError(f"{text} Give it more memory, or run with workers=1.") from None
     if "error" in answer:
-        raise getattr(errors, answer["error"], RuntimeError)(answer["text"])
+        raise pickle.loads(base64.b64decode(answer["error"]))  # noqa: S301 (of a process of ours)
     return int(answer["records"])
 
 
@@ -160,7 +162,7 @@ def main(arguments: Sequence[str]) -> None:
         answer: dict[str, object]
         try:
             answer = {"records": job.mask(line.strip(), leaves)}
-        except errors.MicroaggError as error:
-            answer = {"error": type(error).__name__, "text": str(error)}
+        except MicroaggError as error:
+            answer = {"error": base64.b64encode(pickle.dumps(error)).decode()}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

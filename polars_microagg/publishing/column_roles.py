@@ -8,9 +8,8 @@ from typing import Self
 
 import polars as pl
 
-from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.release import in_two_roles, without_role
 from polars_microagg.frames.selection import Others, Schema, items_of, resolve
-from polars_microagg.wording import listed
 
 __all__ = ["OtherColumns"]
 
@@ -72,11 +71,7 @@ class OtherColumns:
             }
             _settle(roles, what, [name for name in left if name in chosen])
         if none := [name for name in schema if name not in roles]:
-            raise InvalidParameterError(
-                f"{_listed(none)} no role, and no column is passed through by default. Put it into "
-                "columns or strata, into keep=[...] to release it as it is, or into drop=[...]; a "
-                "selector such as keep=cs.all() or drop=cs.all() means all that are left."
-            )
+            raise without_role(none)
         return [name for name in schema if roles[name] == "drop"]
 
 
@@ -91,11 +86,4 @@ def _named(what: str, item: Item, schema: Schema) -> list[str]:
 def _settle(roles: dict[str, str], what: str, names: Sequence[str]) -> None:
     for name in names:
         if (other := roles.setdefault(name, what)) != what:
-            raise InvalidParameterError(
-                f"{name!r} is in {other} and in {what} as well; a column has one role. Take it out "
-                f"of {other} or out of {what}."
-            )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{'' if len(names) == 1 else 'Each of '}{listed(names)} has"
+            raise in_two_roles(name, other, what)

@@ -9,7 +9,8 @@ from typing import Any
 
 from polars_microagg.core import registry
 from polars_microagg.core.requirements import COUNTS, SHARES, Requirement, read
-from polars_microagg.errors import InvalidParameterError, RequirementError
+from polars_microagg.errors import RequirementError
+from polars_microagg.errors.release import contradictory, more_than_k
 
 __all__ = ["judged", "possible", "release_requirements"]
 
@@ -55,19 +56,14 @@ def possible(required: Iterable[Requirement], k: int | None) -> None:
     required = list(required)
     for one, other in combinations(required, 2):
         if one.name == other.name and not _both(one, other):
-            raise InvalidParameterError(
-                f"{one} and {other} cannot both be met. Leave out one of them, or change its bound."
-            )
+            raise contradictory(one, other)
     least = [
         math.floor(r.bound) + 1 if r.sign == ">" else math.ceil(r.bound)
         for r in required
         if r.name == "k" and r.sign in (">=", ">")
     ]
     if k is not None and max(least, default=0) > k:
-        raise InvalidParameterError(
-            f"k={k} was asked for and k>={max(least)} is required, which groups of {k} do not meet. "
-            f"Ask for k={max(least)}, or require k={k}."
-        )
+        raise more_than_k(k, max(least))
 
 
 def _both(one: Requirement, other: Requirement) -> bool:

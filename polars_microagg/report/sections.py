@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_microagg.analysis.recommend import recommend
 from polars_microagg.charts import altair_charts, risk_map
+from polars_microagg.core.requirements import measure_of
 from polars_microagg.errors import MicroaggError
 from polars_microagg.report.facts import Block, Facts
 from polars_microagg.report.markup import counted, escaped, listed, number, percent, section, table
@@ -56,9 +57,7 @@ def choices(facts: Facts, compared: pl.DataFrame | None, required: Sequence[str]
 
 def _best(compared: pl.DataFrame, required: Sequence[str], k: int) -> str:
     """Recommend a line of at least k, by the requirements that the comparison measured."""
-    asked = [
-        text for text in required if text.partition("<")[0].partition(">")[0] in compared.columns
-    ]
+    asked = [text for text in required if measure_of(text) in compared.columns]
     if not asked:
         return ""
     try:

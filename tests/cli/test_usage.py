@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from polars_microagg.cli.main import COMMANDS, parsers
-from polars_microagg.cli.options import flags, own_options
+from polars_microagg.cli.options import own_options
 from polars_microagg.core.registry import methods
 
 from .conftest import ROLES
@@ -121,7 +121,7 @@ def test_every_option_of_every_method_is_an_option_here():
         "overwrite",
     }
     assert not set(own_options()) & (others | {"columns", "k", "method", "strata", "keep", "drop"})
-    assert "small-strata" in flags()
+    assert "--small-strata" in offered
 
 
 # --- The configuration -------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import shlex
 import pytest
 
 from polars_microagg.cli.options import own_options
-from polars_microagg.cli.output import as_flags
 from polars_microagg.core.options import CHOICES
 from polars_microagg.core.registry import methods
 
@@ -82,25 +81,3 @@ def test_an_option_of_other_methods_names_them(line, source, tmp_path, microagg,
     having = own_options()[option[2:].replace("-", "_")].found
     said = microagg(*shlex.split(line)).err
     assert f"has no option {option}; {', '.join(having)} ha" in said
-
-
-@pytest.mark.parametrize(
-    ("python", "here"),
-    [
-        ("Use nulls='impute' or drop them.", "Use --nulls impute or drop them."),
-        ("k=0 is not a group size; for example k=5.", "--k 0 is not a group size; for example --k 5."),
-        ("2 strata have fewer than k=5 records.", "2 strata have fewer than k=5 records."),
-        ("Allow it with overwrite=True.", "Allow it with --overwrite."),
-        ("separator=';;' was given", "--separator ';;' was given"),
-        ("seconds=0.5 was given.", "--seconds 0.5 was given."),
-        ("seconds=0.5.", "--seconds 0.5."),
-        ("key=['a', 'b c'] does not match", "--key 'a,b c' does not match"),
-        ("name a key column with key=.", "name a key column with --key."),
-        ("measure='foo' is not known", "The measure foo of --require is not known"),
-        ("Leave no stone out.", "Leave no stone out."),
-        ("Use method mdav, or fixed_size", "Use --method mdav, or fixed_size"),
-        ("by null (fill_nan(None), in SQL nullif(x, 'nan')) or by a number", "by null or by a number"),
-    ],
-)  # fmt: skip
-def test_words_of_python_are_said_as_options(python, here):
-    assert as_flags(python) == here

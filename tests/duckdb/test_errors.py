@@ -1,4 +1,4 @@
-"""What is wrong with a call is said in the sentences of Python, and no value is in them."""
+"""What is wrong with a call is said in the spelling of SQL, and no value is in it."""
 
 import re
 
@@ -37,16 +37,16 @@ def refused(con, call, sentence, kind=None, error=duckdb.InvalidInputException):
 K = "is not a group size; k must be an integer of at least 2. Give the smallest number of records"
 
 BAD = {
-    "mdav('people', ['age'], NULL)": f"k=None {K}",
-    "mdav('people', ['age'], 1)": f"k=1 {K}",
-    "mdav('people', ['age'], 0)": f"k=0 {K}",
-    "mdav('people', ['age'], -3)": f"k=-3 {K}",
-    "mdav('people', ['age'], 2.7)": f"k=2.7 {K}",
-    "mdav('people', ['age'], 5.0)": f"k=5.0 {K}",
-    "mdav('people', ['age'], 5::DOUBLE)": f"k=5.0 {K}",
-    "mdav('people', ['age'], '5')": f"k='5' {K}",
-    "mdav('people', ['age'], true)": f"k=True {K}",
-    "mdav('people', ['age'], [5])": f"k=[5] {K}",
+    "mdav('people', ['age'], NULL)": f"k := NULL {K}",
+    "mdav('people', ['age'], 1)": f"k := 1 {K}",
+    "mdav('people', ['age'], 0)": f"k := 0 {K}",
+    "mdav('people', ['age'], -3)": f"k := -3 {K}",
+    "mdav('people', ['age'], 2.7)": f"k := 2.7 {K}",
+    "mdav('people', ['age'], 5.0)": f"k := 5.0 {K}",
+    "mdav('people', ['age'], 5::DOUBLE)": f"k := 5.0 {K}",
+    "mdav('people', ['age'], '5')": f"k := '5' {K}",
+    "mdav('people', ['age'], true)": f"k := true {K}",
+    "mdav('people', ['age'], [5])": f"k := [5] {K}",
     "mdav('people', ['agee'], 5)": (
         "columns names 'agee', which is not a column of the table. Did you mean 'age'?"
     ),
@@ -54,9 +54,9 @@ BAD = {
     "mdav('people', ['age', 'AGE'], 5)": "columns lists 'age' more than once. Name each column once.",
     "mdav('people', [['age'], ['Age']], 5)": "columns lists 'age' more than once.",
     "mdav('people', [], 5)": "No column was given to mask; at least one is needed.",
-    "mdav('people', NULL, 5)": "columns=None was given; it must be a column name, a list of them",
-    "mdav('people', 5, 5)": "columns=5 was given; it must be a column name, a list of them",
-    "mdav('people', [1, 2], 5)": "columns=[1, 2] was given; it must be a column name",
+    "mdav('people', NULL, 5)": "columns := NULL was given; it must be a column name, a list of them",
+    "mdav('people', 5, 5)": "columns := 5 was given; it must be a column name, a list of them",
+    "mdav('people', [1, 2], 5)": "columns := [1, 2] was given; it must be a column name",
     "mdav('people', [['age'], []], 5)": "No column was given to mask; at least one is needed.",
     "mdav('people', ['ag%'], 5)": "columns names 'ag%', which is not a column of the table.",
     "mdav('people', ['*'], 5)": "columns names '*', which is not a column of the table.",
@@ -65,25 +65,25 @@ BAD = {
     ),
     "mdav('people', 'age', 5, strata := ['region', 'REGION'])": "strata lists 'region' more than once.",
     "mdav('people', 'age', 5, strata := ['AGE'])": "'age' is masked and is in strata as well",
-    "mdav('people', 'age', 5, strata := 3)": "strata=3 was given; it must be a column name or a list",
-    "mdav('people', 'age', 5, scale := 'z')": "scale='z' is not known; it must be one of 'zscore'",
-    "mdav('people', 'age', 5, center := NULL)": "center=None is not known; it must be one of 'mean'",
-    "mdav('people', 'age', 5, nulls := 'drop')": "nulls='drop' is not known; it must be one of 'raise'",
-    "mdav('people', 'age', 5, dtype := 'flaot')": "dtype='flaot' is not known; it must be one of",
-    "mdav('people', 'age', 5, small_strata := 1)": "small_strata=1 is not known; it must be one of",
-    "mdav('people', 'age', 5, seed := -1)": "seed=-1 was given; it must be a whole number of at least 0",
-    "mdav('people', 'age', 5, seed := 'x')": "seed='x' was given; it must be a whole number",
-    "mdav('people', 'age', 5, refine := 1)": "refine=1 was given; it must be True or False",
+    "mdav('people', 'age', 5, strata := 3)": "strata := 3 was given; it must be a column name or a list",
+    "mdav('people', 'age', 5, scale := 'z')": "scale := 'z' is not known; it must be one of 'zscore'",
+    "mdav('people', 'age', 5, center := NULL)": "center := NULL is not known; it must be one of 'mean'",
+    "mdav('people', 'age', 5, nulls := 'drop')": "nulls := 'drop' is not known; it must be one of 'raise'",
+    "mdav('people', 'age', 5, dtype := 'flaot')": "dtype := 'flaot' is not known; it must be one of",
+    "mdav('people', 'age', 5, small_strata := 1)": "small_strata := 1 is not known; it must be one of",
+    "mdav('people', 'age', 5, seed := -1)": "seed := -1 was given; it must be a whole number of at least 0",
+    "mdav('people', 'age', 5, seed := 'x')": "seed := 'x' was given; it must be a whole number",
+    "mdav('people', 'age', 5, refine := 1)": "refine := 1 was given; it must be true or false",
     "mask('people', 'age', 5, method := 'mdva')": "There is no method 'mdva'. Did you mean 'mdav'?",
-    "mask('people', 'age', 5, method := NULL)": "There is no method None.",
+    "mask('people', 'age', 5, method := NULL)": "There is no method NULL.",
     "mask('people', 'age', 5, options := {'gamma': 1})": "mdav has no option 'gamma'.",
     "mask('people', 'age', 5, options := {'scale': 'none'})": "Write it beside options, as in scale",
-    "mask('people', 'age', 5, options := 7)": "options=7 was given; it must be a struct of options",
-    "fixed_size('people', 'age', 5, sort := 'nope')": "sort='nope' is not known; it must be one of",
+    "mask('people', 'age', 5, options := 7)": "options := 7 was given; it must be a struct of options",
+    "fixed_size('people', 'age', 5, sort := 'nope')": "sort := 'nope' is not known; it must be one of",
     "groups('people', [['age'], ['income']], 5)": "groups of records for more than one block",
     "groups('people', 'age', 5, method := 'mic1d')": "cannot honour",
     "verify('people', 'agee', 5)": "columns names 'agee', which is not a column of the table.",
-    "verify('people', 'age', 1)": f"k=1 {K}",
+    "verify('people', 'age', 1)": f"k := 1 {K}",
     "verify('people', [['age'], ['id']], 2)": "This macro cannot honour several blocks of columns",
     "anonymity('people', [])": "No column was given",
     "assess('people', 'people', ['agee'])": "columns names 'agee', which is not a column of the table.",
@@ -168,7 +168,7 @@ def test_data_that_cannot_do_it(people, call):
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ("NULL", "Column 'wealth' has 2 null value(s). Use nulls='impute'"),
+        ("NULL", "Column 'wealth' has 2 null value(s). Use nulls := 'impute'"),
         (
             "'nan'::DOUBLE",
             "Column 'wealth' has 2 NaN or infinite value(s), which have no centroid.",
@@ -182,7 +182,7 @@ def test_values_without_a_centre(people, value, sentence, type_):
     people.execute(f"ALTER TABLE people ALTER wealth TYPE {type_}")
     people.execute(f"UPDATE people SET wealth = {value} WHERE id IN (3, 4)")
     refused(people, "mdav('people', ['age', 'wealth'], 3)", sentence, "MissingValuesError")
-    with pytest.raises(mg.MissingValuesError, match=re.escape(sentence)):
+    with pytest.raises(mg.MissingValuesError, match=re.escape(sentence.replace(" := ", "="))):
         mgd.mask(people, "people", ["age", "wealth"], 3)
 
 

@@ -101,7 +101,7 @@ def test_what_is_no_table_or_no_connection(con, thing):
 def test_options_that_are_no_struct(con, options):
     con.execute("CREATE TABLE t AS SELECT i AS age FROM range(9) r(i)")
     with pytest.raises(
-        duckdb.Error, match="InvalidParameterError: options=.*must be a struct|JSON"
+        duckdb.Error, match="InvalidParameterError: options := .*must be a struct|JSON"
     ):
         con.sql(f"FROM microagg.mask('t', 'age', 3, options := {options})")
     assert len(con.sql("FROM microagg.mask('t', 'age', 3, options := NULL)").fetchall()) == 9

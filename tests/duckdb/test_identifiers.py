@@ -39,11 +39,11 @@ def test_a_column_to_sort_by_is_found_in_any_case(table, method, written):
 
 
 def test_a_column_that_is_not_masked_is_still_none_to_sort_by(table):
-    with pytest.raises(duckdb.InvalidInputException, match="sort='ID' is not known; .* 'Age'"):
+    with pytest.raises(duckdb.InvalidInputException, match="sort := 'ID' is not known; .* 'Age'"):
         table.sql("FROM microagg.fixed_size('t', ['age', 'income'], 3, sort := 'ID')")
     # The word for a projection is not taken for a column of that name.
     table.execute('CREATE TABLE u AS SELECT id AS "fpc", income FROM t')
-    with pytest.raises(duckdb.InvalidInputException, match="sort='FPC' is not known"):
+    with pytest.raises(duckdb.InvalidInputException, match="sort := 'FPC' is not known"):
         table.sql("FROM microagg.fixed_size('u', ['fpc', 'income'], 3, sort := 'FPC')")
 
 

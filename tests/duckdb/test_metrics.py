@@ -228,9 +228,11 @@ def test_assess_of_some_metrics(con):
     assert found["k_min"] == 1
     assert {name for name, value in found.items() if value is not None} == {"sse", "k_min"}
     for empty in ("metrics", "known"):
-        with pytest.raises(duckdb.InvalidInputException, match=rf"{empty}=\[\] was given; .* one"):
+        with pytest.raises(
+            duckdb.InvalidInputException, match=rf"{empty} := \[\] was given; .* one"
+        ):
             con.sql(f"FROM microagg.assess('o', 'o', 'age', {empty} := [])").fetchall()
-    with pytest.raises(duckdb.InvalidInputException, match="metrics='lost' is not known"):
+    with pytest.raises(duckdb.InvalidInputException, match="metrics := 'lost' is not known"):
         con.sql("FROM microagg.assess('o', 'o', 'age', metrics := 'lost')")
 
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from polars_microagg.errors import InvalidDataError
+from polars_microagg.errors.files import bad_header, bad_names
 from polars_microagg.publishing.formats.column_batches import batches
 from polars_microagg.publishing.formats.csv_errors import ragged, refuse_encoding
 
@@ -75,12 +75,12 @@ def _header(file: IO[bytes], separator: str) -> list[str]:
     try:
         names = next(csv.reader(text, delimiter=separator), [])
     except csv.Error:
-        raise InvalidDataError("its header is no line of CSV. Write the header again.") from None
+        raise bad_header() from None
     finally:
         text.detach()
     file.seek(0)
     if len(names) != len(set(names)) or not names:
-        raise InvalidDataError("its header names a column twice or none. Name each column once.")
+        raise bad_names()
     return names
 
 

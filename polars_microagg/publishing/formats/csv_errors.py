@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from polars_microagg.errors import InvalidDataError
+from polars_microagg.errors import InvalidDataError, files
 
 __all__ = ["line_of", "ragged", "refuse_encoding"]
 
@@ -44,18 +44,11 @@ def refuse_encoding(file: IO[bytes]) -> None:
             decoder.decode(piece)
         except UnicodeDecodeError as error:
             lines += piece[: max(0, error.start - held)].count(b"\n")
-            raise _foreign(lines) from None
+            raise files.not_utf8(lines) from None
         lines += piece.count(b"\n")
     if decoder.getstate()[0]:
-        raise _foreign(lines)
+        raise files.not_utf8(lines)
     file.seek(0)
-
-
-def _foreign(line: int) -> InvalidDataError:
-    return InvalidDataError(
-        f"line {line} has bytes that are not UTF-8, perhaps of Latin-1. Save it as UTF-8, as with "
-        "iconv -f latin1 -t utf-8."
-    )
 
 
 def ragged(file: IO[bytes], width: int, separator: str) -> InvalidDataError:
@@ -82,10 +75,7 @@ def ragged(file: IO[bytes], width: int, separator: str) -> InvalidDataError:
         if len(wrong):
             line = f"line {line_of(file, int(wrong[0]), separator, blank=True)}"
             cells = str(lengths[wrong[0]])
-    return InvalidDataError(
-        f"{line} has {cells} cell(s) and not the {width} of the header. Complete it, or put cells "
-        "with a separator or a line break in quotes."
-    )
+    return files.ragged(line, cells, width)
 
 
 def line_of(file: IO[bytes], record: int, separator: str, *, blank: bool = False) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_microagg.errors import InvalidDataError
+from polars_microagg.errors import InvalidDataError, files
 from polars_microagg.publishing.formats.csv import READ
 from polars_microagg.publishing.formats.csv_errors import line_of
 from polars_microagg.publishing.formats.file_content import opened
@@ -105,30 +105,23 @@ def refuse_text(path: Path, frame: pl.DataFrame, names: Iterable[str], separator
     for name in names:
         column = frame.get_column(name).alias("text")
         if column.dtype == pl.String and column.null_count() < len(column):
-            raise InvalidDataError(_told(path, frame.width, name, column, separator))
+            raise _no_type(path, frame.width, name, column, separator)
 
 
-def _told(path: Path, width: int, name: str, column: pl.Series, separator: str) -> str:
+def _no_type(
+    path: Path, width: int, name: str, column: pl.Series, separator: str
+) -> InvalidDataError:
     text = column.str.strip_chars()
     filled = len(text) - text.null_count()
     if text.str.contains(SLASHED).sum() > MOST * filled:
-        return (
-            f"Column {name!r} has dates such as DD/MM/YYYY, of which nobody can tell the day from "
-            "the month. Write them as YYYY-MM-DD, or leave the column out of --columns."
-        )
+        return files.two_readings_of_dates(name)
     kinds = list(READ)[1:]  # whole numbers are numbers as well
     read = {kind: READ[kind](text.to_frame()).to_series() for kind in kinds}
     counts = {kind: filled - read[kind].count() for kind in kinds}
     kind = min(counts, key=lambda kind: counts[kind])
     if counts[kind] > MOST * filled:
-        return (
-            f"Column {name!r} is text; numbers, dates (YYYY-MM-DD) and times (HH:MM:SS) can be "
-            "masked. Leave it out of --columns, or use it as a stratum."
-        )
+        return files.text_column(name)
     wrong = (read[kind].is_null() & text.is_not_null()).arg_max()
     with opened(path, "csv") as file:
         line = line_of(file, int(wrong or 0) + 1, separator, blank=width == 1)
-    return (
-        f"Column {name!r} has {counts[kind]} cell(s) that are no {kind}, the first of them on line "
-        f"{line} of {str(path)!r}. Correct them, leave them empty, or take the column out of --columns."
-    )
+    return files.wrong_cells(name, counts[kind], kind, line, path)

@@ -100,7 +100,7 @@ def unreadable(what: object, error: BaseException, *, view: bool = False) -> Mic
     else:
         why = _why(error, "read the table in DuckDB to see it.")
     if name in OWN and re.search(IN_USE, str(error)):
-        return NotPublishedError(f"{str(what)!r} cannot be read: {why}")
+        return NotPublishedError.unreadable(what, why)
     return InvalidDataError.unreadable(what, why)
 
 

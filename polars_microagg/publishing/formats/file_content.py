@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from polars_microagg.errors import InvalidDataError
+from polars_microagg.errors.files import other_format, packed
 from polars_microagg.publishing.atomic import is_special
 
 __all__ = ["PACKED", "TEXT", "opened", "refuse_foreign", "refuse_special"]
@@ -118,10 +119,10 @@ def refuse_foreign(file: IO[bytes], form: str) -> None:
     start = file.read(HEAD)
     file.seek(0)
     if found := _packer(start):
-        raise InvalidDataError(f"it is compressed with {found}. {UNPACK}")
+        raise packed(found, UNPACK)
     for own, begin, what, way in KINDS:
         if own != form and re.match(begin, start, re.DOTALL):
-            raise InvalidDataError(f"it is {what}. {way}")
+            raise other_format(what, way)
 
 
 def refuse_special(path: Path) -> None:

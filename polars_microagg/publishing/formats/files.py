@@ -18,7 +18,8 @@ from typing import IO, Any, Self
 import polars as pl
 import polars.selectors as cs
 
-from polars_microagg.errors import InvalidDataError, InvalidParameterError, OutputError
+from polars_microagg.errors import InvalidDataError, OutputError
+from polars_microagg.errors.files import compressed_target, no_table_named, unknown_ending
 from polars_microagg.publishing.atomic import is_special, of_system, said
 from polars_microagg.publishing.formats.csv import read_csv
 from polars_microagg.publishing.formats.file_content import (
@@ -107,14 +108,8 @@ class Location:
                     return cls(path, "folder")  # whoever reads from it or writes to it says so
             file = text.removesuffix("::")
             if TABLE.fullmatch(f"{file}::table"):
-                raise InvalidParameterError(
-                    f"{text!r} names no table of the file. Write it behind, as in {file}::table."
-                )
-            known = ", ".join([*FORMATS, ".duckdb::table"])
-            raise InvalidParameterError(
-                f"{text!r} has the ending {path.suffix!r}, which is of no known format; it must be "
-                f"one of {known}. Name a file of another ending."
-            )
+                raise no_table_named(text, file)
+            raise unknown_ending(text, path.suffix, [*FORMATS, ".duckdb::table"])
         return cls(path, form, separator=separator)
 
     @classmethod
@@ -122,10 +117,7 @@ class Location:
         """Read a place that is to be written, as `of` does; a compressed file is none."""
         place = cls.of(text)
         if not place.table and place.path.suffix.lower() in PACKED:
-            raise InvalidParameterError(
-                f"{str(place)!r} cannot be written, as compressed files are only read. Write "
-                f"{place.path.stem!r}, or Parquet, which is compressed."
-            )
+            raise compressed_target(place, place.path.stem)
         return place
 
     def __str__(self) -> str:
@@ -210,7 +202,7 @@ def parsed(file: IO[bytes], form: str, what: object, separator: str = "") -> pl.
         refuse_foreign(file, form)
         frame = read_csv(file, separator or ",") if form == "csv" else READERS[form](file)
     except InvalidDataError as error:
-        raise InvalidDataError.unreadable(what, str(error)) from None
+        raise InvalidDataError.unreadable(what, error.sentence) from None
     except BROKEN:
         name = {"arrow": "Arrow IPC", "stream": "Arrow IPC stream"}.get(form, form.capitalize())
         why = f"it is not a whole {name} file. Write it again, or give it the ending of its format."

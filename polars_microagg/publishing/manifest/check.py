@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_microagg.errors import InvalidDataError, MicroaggError
+from polars_microagg.errors import MicroaggError, files
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest import consistency
 from polars_microagg.publishing.manifest.consistency import Outcome
@@ -82,7 +82,7 @@ def check(
         original = Location.of(original)
     record = record or place.record
     if record is None:
-        raise InvalidDataError("A stream has no manifest beside it. Name it with --manifest.")
+        raise files.no_manifest()
     told = read_manifest(record)
     before = None if original is None else original.read()
     release = Recheck(told, place, place.read(), before, original, hash_key)

@@ -10,7 +10,7 @@ from polars_microagg.analysis.anonymity import classes
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.warnings.functional_dependency import revealing
 from polars_microagg.publishing.warnings.outliers import exposed
-from polars_microagg.wording import listed
+from polars_microagg.wording import Sentence, Setting, listed
 
 __all__ = ["advice", "of_release", "of_table"]
 
@@ -127,8 +127,12 @@ def of_table(
         found.append(f"{_alone(blocks, k)} in each of them and not for whole records. {ONE_BLOCK}")
     if center != "mean":
         found.append(
-            f"The {center} of a group of an odd number of records is the value of one of them, and "
-            "is released as it was. Use center='mean'."
+            Sentence(
+                "The {center} of a group of an odd number of records is the value of one of them, and "
+                "is released as it was. Use {mean}.",
+                center=center,
+                mean=Setting("center", "mean"),
+            )
         )
     return found if original.height else []
 
@@ -160,12 +164,20 @@ def _rare(
         return []
     sizes = classes(released, strata)["size"].to_numpy()
     below, alone = int((sizes < k).sum()), int(((sizes >= k) & (sizes < 2 * k)).sum())
-    found = []
+    found = list[str]()
     if below and refused:
         found.append(
-            f"{below} of {len(sizes)} strata of {listed(strata)} have fewer than k={k} records "
-            f"(the smallest has {sizes.min()}). Merge strata, empty them with small_strata='null', or "
-            "leave them out with small_strata='drop'."
+            Sentence(
+                "{below} of {total} strata of {strata} have fewer than k={k} records (the smallest has "
+                "{smallest}). Merge strata, empty them with {empty}, or leave them out with {drop}.",
+                below=below,
+                total=len(sizes),
+                strata=listed(strata),
+                k=k,
+                smallest=sizes.min(),
+                empty=Setting("small_strata", "null"),
+                drop=Setting("small_strata", "drop"),
+            )
         )
     if alone:
         found.append(
@@ -189,7 +201,7 @@ def _strata_shown(
     if not keys or not gone.any():
         return []
     stratum = original.select(pl.struct(by_name(name) for name in keys).alias("0")).to_series()
-    found = []
+    found = list[str]()
     for name in kept:
         column = original.get_column(name).alias("1")
         of = pl.DataFrame([column, stratum, gone.alias("2")]).drop_nulls("1")
@@ -197,9 +209,14 @@ def _strata_shown(
         told = of.filter(pl.len().over("1") > 1, pl.col("0").n_unique().over("1") == 1)["2"].sum()
         if told:
             found.append(
-                f"The kept column {name!r} may tell the stratum of {told} emptied record(s): its value "
-                f"there goes with one stratum of {listed(keys)} only. Drop it, or use "
-                "small_strata='drop'."
+                Sentence(
+                    "The kept column {name} may tell the stratum of {told} emptied record(s): its value "
+                    "there goes with one stratum of {keys} only. Drop it, or use {drop}.",
+                    name=repr(name),
+                    told=told,
+                    keys=listed(keys),
+                    drop=Setting("small_strata", "drop"),
+                )
             )
     return found
 

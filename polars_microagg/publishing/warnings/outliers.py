@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_microagg.frames.columns import can_mask
+from polars_microagg.wording import Sentence, Setting
 
 __all__ = ["DOMINATES", "exposed"]
 
@@ -94,13 +95,25 @@ def _sentences(groups: pl.DataFrame, i: int, name: str, center: str, numeric: bo
         )
     if center != "mean" and same:
         found.append(
-            f"In {same} of {groups.height} groups the centre of {name!r} is the value of one record: "
-            f"center={center!r} releases values as they were. Use center='mean'."
+            Sentence(
+                "In {same} of {all} groups the centre of {name} is the value of one record: {center} "
+                "releases values as they were. Use {mean}.",
+                same=same,
+                all=groups.height,
+                name=repr(name),
+                center=Setting("center", center),
+                mean=Setting("center", "mean"),
+            )
         )
     if one:
         found.append(
-            f"In {one} of {groups.height} groups only one record has a value of {name!r}, and it is "
-            "the centre that all of them are given. Drop the column, or keep nulls with "
-            "nulls='pattern'."
+            Sentence(
+                "In {one} of {all} groups only one record has a value of {name}, and it is the centre "
+                "that all of them are given. Drop the column, or keep nulls with {pattern}.",
+                one=one,
+                all=groups.height,
+                name=repr(name),
+                pattern=Setting("nulls", "pattern"),
+            )
         )
     return found

@@ -1,0 +1,58 @@
+"""Every error the library raises, and the wording of each message.
+
+::
+
+    MicroaggError(ValueError)
+      InvalidParameterError     you called it wrongly; raised when the call is typed
+        UnknownMethodError
+      InvalidDataError          the data cannot do it
+        TooFewRecordsError
+        MissingValuesError
+        NotNumericError
+        NotAnonymousError       verify: a class is smaller than k
+      NotPublishedError         publish: no file was put in place
+        RequirementError        a requirement is not met
+        OutputError             the file cannot be written
+          TargetExistsError     it is there and may not be replaced
+      BrokenPromiseError        our bug; nothing was released
+
+A message names columns, counts and parameters and never a data value of a record. It is a
+sentence that stands alone, because DuckDB keeps only the text. The sentence is written from the
+fields of the error, and each door writes it in its own spelling.
+
+What one door or one kind of file alone refuses is worded in `usage`, `files`, `originals`, `release`
+and `tables`, the rest by the classes.
+"""
+
+from polars_microagg.errors.base import MicroaggError
+from polars_microagg.errors.data import (
+    InvalidDataError,
+    MissingValuesError,
+    NotAnonymousError,
+    NotNumericError,
+    TooFewRecordsError,
+)
+from polars_microagg.errors.output import (
+    BrokenPromiseError,
+    NotPublishedError,
+    OutputError,
+    RequirementError,
+    TargetExistsError,
+)
+from polars_microagg.errors.parameters import InvalidParameterError, UnknownMethodError
+
+__all__ = [
+    "BrokenPromiseError",
+    "InvalidDataError",
+    "InvalidParameterError",
+    "MicroaggError",
+    "MissingValuesError",
+    "NotAnonymousError",
+    "NotNumericError",
+    "NotPublishedError",
+    "OutputError",
+    "RequirementError",
+    "TargetExistsError",
+    "TooFewRecordsError",
+    "UnknownMethodError",
+]

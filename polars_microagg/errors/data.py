@@ -1,0 +1,198 @@
+"""Errors of data: the call is right, and the table cannot do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from polars_microagg.errors.base import MicroaggError
+from polars_microagg.errors.parameters import no_such_column
+from polars_microagg.wording import Parameter, PerDoor, Sentence, Setting, listed
+
+__all__ = [
+    "InvalidDataError",
+    "MissingValuesError",
+    "NotAnonymousError",
+    "NotNumericError",
+    "TooFewRecordsError",
+]
+
+EMPTY, DROP = Setting("small_strata", "null"), Setting("small_strata", "drop")
+
+
+class InvalidDataError(MicroaggError):
+    """The call is right and the data cannot do it."""
+
+    @classmethod
+    def rows(cls, original: int, masked: int) -> Self:
+        """Refuse tables that cannot be matched by position."""
+        return cls.of_fields(
+            "original has {original} rows and masked has {masked}; {need}. {way}",
+            original=original,
+            masked=masked,
+            need="rows are matched by position",
+            way=Sentence(
+                "Give two tables of the same rows in the same order, or name a key column with {key}.",
+                key=PerDoor("key=", "key", Parameter("key")),
+            ),
+        )
+
+    @classmethod
+    def key(cls, key: object, found: str) -> Self:
+        """Refuse a key that does not match rows one to one."""
+        return cls.of_fields(
+            "{setting} does not match the rows of original and masked one to one: {found}. {way}",
+            setting=Setting("key", key),
+            found=found,
+            way="Name columns that identify a row in both tables.",
+        )
+
+    @classmethod
+    def unreadable(cls, what: object, why: object) -> Self:
+        """Refuse a file, a table or a stream that cannot be read."""
+        return cls.of_fields("{what} cannot be read: {why}", what=repr(str(what)), why=why)
+
+    @classmethod
+    def unknown_column(cls, what: str, name: object, known: Iterable[str]) -> Self:
+        """Refuse a table that has not the columns that were written down for it."""
+        return cls(no_such_column(what, name, known))
+
+
+class TooFewRecordsError(InvalidDataError):
+    """Fewer than k records."""
+
+    @classmethod
+    def of(cls, n: int, k: int, way: object = "Lower k, or add records.") -> Self:
+        """Say how many records there are."""
+        return cls.of_fields(
+            "k={k} needs at least {k} records, got {value}. {way}", k=k, value=n, way=way
+        )
+
+    @classmethod
+    def strata(cls, small: int, total: int, fewest: int, k: int) -> Self:
+        """Say how many strata are too small."""
+        return cls.of_fields(
+            "{small} of {total} strata have fewer than k={k} records (the smallest has {fewest}). {way}",
+            small=small,
+            total=total,
+            k=k,
+            fewest=fewest,
+            way=Sentence(
+                "Lower k, merge strata, or use {empty} to empty their masked cells and strata, or "
+                "{drop} to leave their rows out.",
+                empty=EMPTY,
+                drop=DROP,
+            ),
+        )
+
+    @classmethod
+    def emptied(cls, rows: int, k: int) -> Self:
+        """Say that the records to empty are too few to be alike."""
+        return cls.of_fields(
+            "{setting} would empty {rows} record(s), and k={k} needs {need}. {way}",
+            setting=EMPTY,
+            rows=rows,
+            k=k,
+            need=f"at least {k} records that are alike, also emptied ones",
+            way=Sentence("Use {drop} to leave them out, lower k, or merge strata.", drop=DROP),
+        )
+
+
+class MissingValuesError(InvalidDataError):
+    """Nulls, NaN or infinities where numbers are needed."""
+
+    @classmethod
+    def nulls(cls, column: str, count: int, way: object = None) -> Self:
+        """Say which column has nulls and how many."""
+        impute, pattern = Setting("nulls", "impute"), Setting("nulls", "pattern")
+        way = way or Sentence(
+            "Use {impute} to fill them with the centroid of their group, {pattern} to keep them, or "
+            "drop those rows first.",
+            impute=impute,
+            pattern=pattern,
+        )
+        return cls.of_fields(
+            "Column {column} has {count} null value(s). {way}",
+            column=repr(column),
+            count=count,
+            way=way,
+        )
+
+    @classmethod
+    def not_finite(cls, column: str, count: int, way: object = None) -> Self:
+        """Say which column has NaN or infinities and how many."""
+        python, sql = " (fill_nan(None), in SQL nullif(x, 'nan'))", " (nullif(x, 'nan'))"
+        way = way or Sentence(
+            "Replace them by null{by} or by a number, or drop those rows first.",
+            by=PerDoor(python, sql, ""),
+        )
+        return cls.of_fields(
+            "Column {column} has {count} NaN or infinite value(s), which have no centroid. {way}",
+            column=repr(column),
+            count=count,
+            way=way,
+        )
+
+
+class NotNumericError(InvalidDataError):
+    """A column of a type that has no centroid."""
+
+    @classmethod
+    def of(
+        cls,
+        column: str,
+        dtype: object,
+        way: object = "Leave it out, cast it, or use it as a stratum.",
+    ) -> Self:
+        """Say which column and what type."""
+        return cls.of_fields(
+            "Column {column} is of type {dtype}, which has no centroid; {need}. {way}",
+            column=repr(column),
+            dtype=dtype,
+            need="numbers, decimals, dates and times can be masked",
+            way=way,
+        )
+
+    @classmethod
+    def known(cls, column: str, dtype: object) -> Self:
+        """Refuse to link records by a column that has no distances."""
+        counting = Sentence(
+            ", or ask for measures that only count, as in {metrics}",
+            metrics=Setting("metrics", ["k_min", "k_prime"]),
+        )
+        return cls.of_fields(
+            "{parameter} names {column} of type {dtype}, which has no distances, so that no records "
+            "are linked by it. {way}",
+            parameter=Parameter("known"),
+            column=repr(column),
+            dtype=dtype,
+            way=Sentence(
+                "Leave it out of {parameter}{counting}.",
+                parameter=Parameter("known"),
+                counting=PerDoor(counting, counting, ""),
+            ),
+        )
+
+
+class NotAnonymousError(InvalidDataError):
+    """Some class of equal records is smaller than k."""
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[str], k: int, counts: tuple[int, int, int], strata: Iterable[str]
+    ) -> Self:
+        """Say how many classes and records fall short, and the size of the smallest class."""
+        keys = [name for name in strata if name not in columns]
+        together = f"together with this k{' and these strata' * bool(keys)}"
+        return cls.of_fields(
+            "The table is not {k}-anonymous on {columns}: {classes} class(es) with {records} record(s) "
+            "in all are smaller than k={k} (the smallest has {smallest}). {way}",
+            k=k,
+            columns=f"{listed(columns)} within strata of {listed(keys)}"
+            if keys
+            else listed(columns),
+            classes=counts[0],
+            records=counts[1],
+            smallest=counts[2],
+            way=f"Mask these columns {together} before releasing the table.",
+        )

@@ -1,0 +1,140 @@
+"""What is wrong with a file or with its name, and on which of its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polars_microagg.errors.data import InvalidDataError
+from polars_microagg.errors.parameters import InvalidParameterError
+
+__all__ = [
+    "bad_header",
+    "bad_names",
+    "compressed_target",
+    "no_manifest",
+    "no_table_named",
+    "not_utf8",
+    "other_format",
+    "packed",
+    "ragged",
+    "text_column",
+    "two_readings_of_dates",
+    "unknown_ending",
+    "wrong_cells",
+]
+
+
+def not_utf8(line: int) -> InvalidDataError:
+    """Name the line where a text ceases to be UTF-8."""
+    return InvalidDataError.of_fields(
+        "line {line} has bytes that are not UTF-8, perhaps of Latin-1. {way}",
+        line=line,
+        way="Save it as UTF-8, as with iconv -f latin1 -t utf-8.",
+    )
+
+
+def ragged(line: str, cells: str, width: int) -> InvalidDataError:
+    """Name the first line that has not as many cells as the header."""
+    return InvalidDataError.of_fields(
+        "{line} has {value} cell(s) and not the {need} of the header. {way}",
+        line=line,
+        value=cells,
+        need=width,
+        way="Complete it, or put cells with a separator or a line break in quotes.",
+    )
+
+
+def bad_header() -> InvalidDataError:
+    """Refuse a header that cannot be split."""
+    return InvalidDataError.of_fields(
+        "its header is no line of CSV. {way}", way="Write the header again."
+    )
+
+
+def bad_names() -> InvalidDataError:
+    """Refuse a header in which names do not tell columns apart."""
+    return InvalidDataError.of_fields(
+        "its header names a column twice or none. {way}", way="Name each column once."
+    )
+
+
+def packed(packer: str, way: str) -> InvalidDataError:
+    """Refuse a compressed file where it is not unpacked."""
+    return InvalidDataError.of_fields(
+        "it is compressed with {packer}. {way}", packer=packer, way=way
+    )
+
+
+def other_format(what: str, way: str) -> InvalidDataError:
+    """Refuse a file that is of another format than its ending says."""
+    return InvalidDataError.of_fields("it is {value}. {way}", value=what, way=way)
+
+
+def two_readings_of_dates(name: str) -> InvalidDataError:
+    """Refuse dates of which nobody can tell the day."""
+    return InvalidDataError.of_fields(
+        "Column {column} has dates such as DD/MM/YYYY, of which nobody can tell the day from the "
+        "month. {way}",
+        column=repr(name),
+        way="Write them as YYYY-MM-DD, or leave the column out of --columns.",
+    )
+
+
+def text_column(name: str) -> InvalidDataError:
+    """Refuse to mask text."""
+    return InvalidDataError.of_fields(
+        "Column {column} is text; {need} can be masked. {way}",
+        column=repr(name),
+        need="numbers, dates (YYYY-MM-DD) and times (HH:MM:SS)",
+        way="Leave it out of --columns, or use it as a stratum.",
+    )
+
+
+def wrong_cells(name: str, count: int, kind: str, line: int, path: object) -> InvalidDataError:
+    """Say how many cells are of no type, and where the first of them is."""
+    return InvalidDataError.of_fields(
+        "Column {column} has {count} cell(s) that are no {kind}, the first of them on line {line} of "
+        "{path}. {way}",
+        column=repr(name),
+        count=count,
+        kind=kind,
+        line=line,
+        path=repr(str(path)),
+        way="Correct them, leave them empty, or take the column out of --columns.",
+    )
+
+
+def no_table_named(text: str, file: str) -> InvalidParameterError:
+    """Ask for the table of a DuckDB file."""
+    return InvalidParameterError.of_fields(
+        "{value} names no table of the file. {way}",
+        value=repr(text),
+        way=f"Write it behind, as in {file}::table.",
+    )
+
+
+def unknown_ending(text: str, ending: str, known: Iterable[str]) -> InvalidParameterError:
+    """Refuse a file whose ending tells no format."""
+    return InvalidParameterError.of_fields(
+        "{text} has the ending {value}, which is of no known format; it must be one of {need}. {way}",
+        text=repr(text),
+        value=repr(ending),
+        need=", ".join(known),
+        way="Name a file of another ending.",
+    )
+
+
+def compressed_target(place: object, plain: str) -> InvalidParameterError:
+    """Refuse to write a compressed file."""
+    return InvalidParameterError.of_fields(
+        "{place} cannot be written, as compressed files are only read. {way}",
+        place=repr(str(place)),
+        way=f"Write {plain!r}, or Parquet, which is compressed.",
+    )
+
+
+def no_manifest() -> InvalidDataError:
+    """Ask for the manifest of a stream."""
+    return InvalidDataError.of_fields(
+        "A stream has no manifest beside it. {way}", way="Name it with --manifest."
+    )

@@ -1,0 +1,62 @@
+"""What is wrong where a release is held against a manifest or a table that is not its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polars_microagg.errors.data import InvalidDataError
+from polars_microagg.wording import listed
+
+__all__ = [
+    "measures_differ",
+    "not_as_the_manifest_says",
+    "other_original",
+    "rows_differ",
+    "uncentred",
+]
+
+SAME_TABLE = "Name the table that was protected, its rows in the same order."
+"""What helps against another original."""
+
+
+def not_as_the_manifest_says(finding: str) -> InvalidDataError:
+    """Refuse a release that is not the one of its manifest."""
+    return InvalidDataError.of_fields(
+        "The release is not what its manifest says: {finding}", finding=finding
+    )
+
+
+def other_original(source: object, finding: str) -> InvalidDataError:
+    """Refuse a table that is not the one that was protected."""
+    return InvalidDataError.of_fields(
+        "{source} is not the table before this release: {finding}",
+        source=repr(str(source)),
+        finding=finding,
+    )
+
+
+def uncentred(names: Sequence[str]) -> InvalidDataError:
+    """Refuse an original whose values do not make the release."""
+    return InvalidDataError.of_fields(
+        "{names} of the release are not centres of values of this original. {way}",
+        names=listed(names),
+        way=SAME_TABLE,
+    )
+
+
+def measures_differ(names: Sequence[str]) -> InvalidDataError:
+    """Refuse tables that give other measures than those of the manifest."""
+    return InvalidDataError.of_fields(
+        "The manifest has other values of {names} than this original and release. {way}",
+        names=listed(names),
+        way=SAME_TABLE,
+    )
+
+
+def rows_differ(names: Sequence[str]) -> InvalidDataError:
+    """Refuse an original of which a kept column differs from that of the release."""
+    return InvalidDataError.of_fields(
+        "{names} of the original differ from the release, row by row. {way}",
+        names=listed(names),
+        way=SAME_TABLE,
+    )

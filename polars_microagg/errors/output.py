@@ -1,0 +1,103 @@
+"""Errors of a release: it was not published, or a promise of ours broke."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self
+
+from polars_microagg.errors.base import MicroaggError
+from polars_microagg.wording import Sentence, Setting
+
+__all__ = [
+    "BrokenPromiseError",
+    "NotPublishedError",
+    "OutputError",
+    "RequirementError",
+    "TargetExistsError",
+]
+
+BUG = "This is a bug of polars_microagg: please report the call and the versions."
+
+
+class NotPublishedError(MicroaggError):
+    """No file was put in place; what was there before is still there."""
+
+    @classmethod
+    def unreadable(cls, what: object, why: object) -> Self:
+        """Say what cannot be read now, where another try may do."""
+        return cls.of_fields("{what} cannot be read: {why}", what=repr(str(what)), why=why)
+
+
+class RequirementError(NotPublishedError):
+    """A requirement on the release is not met."""
+
+    @classmethod
+    def unmet(cls, unmet: Iterable[str]) -> Self:
+        """Say what was required and what was found."""
+        return cls.of_fields(
+            "The release does not meet {unmet}. Nothing was published. {way}",
+            unmet=" and ".join(unmet),
+            way="Choose another method or k, or require what can be reached: compare shows what each "
+            "method reaches.",
+        )
+
+
+class OutputError(NotPublishedError):
+    """The file cannot be written."""
+
+    @classmethod
+    def of(cls, what: object, why: object) -> Self:
+        """Say what cannot be written and why."""
+        return cls.of_fields(
+            "{what} cannot be written: {why} Nothing was published.", what=repr(str(what)), why=why
+        )
+
+    @classmethod
+    def after_publishing(cls, what: object, why: str) -> Self:
+        """Say what failed when the release was in place already."""
+        return cls.of_fields("{what} is published, and {why}", what=what, why=why)
+
+    @classmethod
+    def demo_unshown(cls, folder: object) -> Self:
+        """Say where the files of the demo are, which could not be shown."""
+        return cls.of_fields(
+            "The files of the demo are in {folder}, and standard output could not be written.",
+            folder=folder,
+        )
+
+
+class TargetExistsError(OutputError):
+    """The target is there already and may not be replaced."""
+
+    @classmethod
+    def of(cls, what: object, why: object = "it is there already.") -> Self:
+        """Say what is there, and what allows to replace it."""
+        allow = Setting("overwrite", True)
+        return super().of(what, Sentence("{why} Allow it with {setting}.", why=why, setting=allow))
+
+
+class BrokenPromiseError(MicroaggError):
+    """A result broke our own promise; a bug of ours, and nothing was released."""
+
+    @classmethod
+    def small_class(cls, method: str, smallest: int, k: int) -> Self:
+        """Say which promise was broken."""
+        return cls.of_fields(
+            "{method} made a class of {value} record(s) where k={k} was promised. Nothing was "
+            "released. {way}",
+            method=method,
+            value=smallest,
+            k=k,
+            way=BUG,
+        )
+
+    @classmethod
+    def shape(cls, method: str, got: int, need: int) -> Self:
+        """Say that a result has the wrong length."""
+        return cls.of_fields(
+            "{method} labelled {value} of {need} records. Nothing was released. {way}",
+            method=method,
+            value=got,
+            need=need,
+            way=BUG,
+        )

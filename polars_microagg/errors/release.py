@@ -1,0 +1,64 @@
+"""What a release is refused for before anything is read: roles, and requirements that exclude others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polars_microagg.errors.data import InvalidDataError
+from polars_microagg.errors.parameters import InvalidParameterError
+from polars_microagg.wording import listed
+
+__all__ = ["contradictory", "in_two_roles", "more_than_k", "none_measured", "without_role"]
+
+
+def without_role(names: Sequence[str]) -> InvalidParameterError:
+    """Refuse columns that nobody said what to do with."""
+    return InvalidParameterError.of_fields(
+        "{names} has no role, and no column is passed through by default. {way}",
+        names=f"{'' if len(names) == 1 else 'Each of '}{listed(names)}",
+        way="Put it into columns or strata, into keep=[...] to release it as it is, or into "
+        "drop=[...]; a selector such as keep=cs.all() or drop=cs.all() means all that are left.",
+    )
+
+
+def in_two_roles(name: str, one: str, other: str) -> InvalidParameterError:
+    """Refuse a column of two roles."""
+    return InvalidParameterError.of_fields(
+        "{name} is in {one} and in {other} as well; {need}. {way}",
+        name=repr(name),
+        one=one,
+        other=other,
+        need="a column has one role",
+        way=f"Take it out of {one} or out of {other}.",
+    )
+
+
+def contradictory(one: object, other: object) -> InvalidParameterError:
+    """Refuse two bounds that leave nothing between them."""
+    return InvalidParameterError.of_fields(
+        "{one} and {other} cannot both be met. {way}",
+        one=one,
+        other=other,
+        way="Leave out one of them, or change its bound.",
+    )
+
+
+def more_than_k(k: int, least: int) -> InvalidParameterError:
+    """Refuse to require larger groups than are made."""
+    return InvalidParameterError.of_fields(
+        "k={k} was asked for and k>={least} is required, which groups of {k} do not meet. {way}",
+        k=k,
+        least=least,
+        way=f"Ask for k={least}, or require k={k}.",
+    )
+
+
+def none_measured(lines: int, k: int) -> InvalidDataError:
+    """Refuse a comparison of which no line can be recommended."""
+    return InvalidDataError.of_fields(
+        "None of the {lines} line(s) of compared with {need} was measured, so none can be "
+        "recommended. {way}",
+        lines=lines,
+        need=f"a k of at least {k}",
+        way="Read their notes, and allow larger ks, other methods or more seconds.",
+    )

@@ -1,0 +1,56 @@
+"""What the DuckDB door refuses of connections and tables."""
+
+from __future__ import annotations
+
+from polars_microagg.errors.parameters import InvalidParameterError
+from polars_microagg.wording import PerDoor, Sentence, Setting
+
+__all__ = ["copy_of_masked", "no_order", "not_a_connection", "not_a_table"]
+
+
+def not_a_connection(con: object) -> InvalidParameterError:
+    """Refuse what is no connection."""
+    return InvalidParameterError.of_fields(
+        "con is of type {value}; it must be {need}. {way}",
+        value=type(con).__name__,
+        need="a connection of duckdb",
+        way="Give one, as in duckdb.connect().",
+    )
+
+
+def not_a_table(what: str, source: object) -> InvalidParameterError:
+    """Refuse what names no table."""
+    return InvalidParameterError.of_fields(
+        "{what} is of type {value}; it must be {need}. {way}",
+        what=what,
+        value=type(source).__name__,
+        need="the name of a table, a relation, or a table that exports Arrow",
+        way="Give one, as in 'patients' or con.sql('FROM patients').",
+    )
+
+
+def copy_of_masked(copy: str, name: str) -> InvalidParameterError:
+    """Refuse to release a masked column a second time, as it was."""
+    return InvalidParameterError.of_fields(
+        "Column {copy} holds the values of the masked column {name}, as where a query has two columns "
+        "of the name {name} and DuckDB renames one of them. It would come out as it is, so nothing was "
+        "released. {way}",
+        copy=repr(copy),
+        name=repr(name),
+        way="Leave it out, as in SELECT * EXCLUDE, mask it, or rename it to keep it.",
+    )
+
+
+def no_order() -> InvalidParameterError:
+    """Refuse to match rows by position in a database that keeps tables in no order."""
+    by_id = Setting("key", "id")
+    both = Sentence("{by_id} (in SQL key := 'id')", by_id=by_id)
+    return InvalidParameterError.of_fields(
+        "Without key, rows are matched by position, and this database keeps tables in no order: "
+        "preserve_insertion_order is false. {way}",
+        way=Sentence(
+            "Name columns that identify a row, as in {example}, or SET preserve_insertion_order = true "
+            "if both tables were written in one order.",
+            example=PerDoor(both, by_id, by_id),
+        ),
+    )
