@@ -247,6 +247,16 @@ def test_a_value_that_may_hold_data_is_not_kept():
     assert "k=[<Series>, <dict>] was given" in str(error)
 
 
+def test_a_key_whose_type_is_wrong_shows_its_type():
+    text, listed, option = (
+        usage.wrong_key(name, value, "other")
+        for name, value in (("k", "5"), ("input", ["a"]), ("columns", 3))
+    )
+    assert text.told(COMMAND_LINE).startswith("k='5' was given; it must be other.")
+    assert listed.told(COMMAND_LINE).startswith("input=['a'] was given; it must be other.")
+    assert option.told(COMMAND_LINE).startswith("--columns 3 was given; it must be other.")
+
+
 def test_an_error_of_its_text_alone_is_said_as_it_is():
     for text in ("It was {odd}.", "", "k=5 {0}"):
         error = mg.TooFewRecordsError(text)

@@ -25,7 +25,7 @@ from polars_microagg.cli import (
 )
 from polars_microagg.cli.exit_codes import BUG, INTERRUPTED, PUBLISHED, UNREAD, code_of
 from polars_microagg.cli.output import sent, show_json, tell
-from polars_microagg.cli.parser import Parser, example
+from polars_microagg.cli.parser import COMMAND, Parser, example
 from polars_microagg.cli.stdio import prepare, unheard
 from polars_microagg.errors import MicroaggError, OutputError
 from polars_microagg.wording import COMMAND_LINE
@@ -83,7 +83,7 @@ def _front() -> Parser:
         usage="microagg COMMAND ...",
     )
     front.add_argument("--version", action="version", version=__version__)
-    front.add_argument("command", metavar="COMMAND", choices=list(COMMANDS), help="one of these")
+    front.add_argument("command", metavar=COMMAND, choices=list(COMMANDS), help="one of these")
     return front
 
 

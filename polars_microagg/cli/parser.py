@@ -10,7 +10,11 @@ from typing import Any, NoReturn
 from polars_microagg.cli.output import show
 from polars_microagg.errors import InvalidParameterError, usage
 
-__all__ = ["Parser", "example", "options_of"]
+__all__ = ["COMMAND", "Parser", "example", "options_of"]
+
+
+COMMAND = "COMMAND"
+"""The argument that names a command."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,9 +47,8 @@ class Parser(argparse.ArgumentParser):
             option = named[error.argument_name].option_strings[-1]
             raise usage.takes_no_value(self.prog, option) from None
         if missing := [action for action in self._needed if getattr(found, action.dest) is None]:
-            commands = [str(name) for action in missing for name in action.choices or ()]
-            if commands:
-                raise usage.needs_a_command(self.prog, commands)
+            if missing[0].metavar == COMMAND:
+                raise usage.needs_a_command(self.prog, map(str, missing[0].choices or ()))
             names = ", ".join(str(action.metavar or action.dest) for action in missing)
             raise usage.needed(self.prog, names, help_too=True)
         return found, left
@@ -61,7 +64,7 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            what = "command" if action.metavar == "COMMAND" else "choice"
+            what = "command" if action.metavar == COMMAND else "choice"
             known = [str(choice) for choice in action.choices]
             raise usage.unknown_choice(self.prog, what, value, known)
 

@@ -269,9 +269,9 @@ def unknown_key(name: str, known: Iterable[str]) -> InvalidParameterError:
 
 
 def wrong_key(name: str, value: object, need: str) -> InvalidParameterError:
-    """Refuse a key with a value of another type; an option would not show the type of some."""
+    """Refuse a key with a value of another type; no option would show all that is wrong with some."""
     error = InvalidParameterError.kind(name, value, need)
-    if not isinstance(value, bool | str):
+    if name != "input" and not isinstance(value, bool | str):
         return error
     as_it_is = Sentence("{text}", text=str(Sentence("{it}", it=Setting(name, value))))
     return InvalidParameterError.of_fields(
