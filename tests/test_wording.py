@@ -22,6 +22,7 @@ CLASSES = [
     mg.InvalidParameterError.kind("seed", "x", "a whole number of at least 0"),
     mg.InvalidParameterError.kind("weights", "x", "a number at least 0", "loss"),
     mg.InvalidParameterError.kind("known", ["age", None], "a column name or a list of names"),
+    mg.InvalidParameterError.kind("options", 7, "a struct, as in {'gamma': 0.2}"),
     mg.InvalidParameterError.switch("refine", "yes"),
     mg.InvalidParameterError.option("mdav", "gama", ["gamma"]),
     mg.InvalidParameterError.missing_k("mdav"),
