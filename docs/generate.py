@@ -56,6 +56,7 @@ COMPARED = (
     signatures.KNOWN,
     signatures.KNOWN_SAMPLE,
     Argument("seconds", "float | None", "", None),
+    METRICS,
     signatures.SEED,
 )
 PLOT = f'''@property
@@ -211,8 +212,17 @@ def methods_page() -> str:
                 for a in own
             ]
             parts.append(_table(("option", "values", "default", "meaning"), rows))
-    rows = [(f"`{e.name}`", e.summary.rstrip("."), e.cite) for e in registry.metrics().values()]
-    parts += ["## Metrics\n", _table(("metric", "what it measures", "from"), rows)]
+    rows = [
+        (f"`{e.name}`", e.summary.rstrip("."), "on demand" if e.assessed is None else "yes", e.cite)
+        for e in registry.metrics().values()
+    ]
+    about = (
+        "Those marked yes are what `assess` gives by default, and a manifest holds. Those on demand "
+        "are\ncomputed where they are named: `metrics=` of `assess` and `compare`, `require=`, and in "
+        "SQL and on the\ncommand line likewise. Each is also a function of its own.\n"
+    )
+    head = ("metric", "what it measures", "by default", "from")
+    parts += ["## Metrics\n", about, _table(head, rows)]
     return "\n".join(parts)
 
 

@@ -111,6 +111,7 @@ class MicroaggFrame(Generic[F]):
         known: Known = None,
         known_sample: int | None = None,
         seconds: float | None = None,
+        metrics: str | Sequence[str] | None = None,
         seed: int = 0,
         **options: Any,
     ) -> pl.DataFrame:

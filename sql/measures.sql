@@ -44,7 +44,8 @@ SELECT __mg_x.* EXCLUDE (__mg_value), __mg_key
 FROM __mg_x JOIN query_table(keys) AS __mg_k
     ON __mg_x.__mg_value IS NOT DISTINCT FROM __mg_k.__mg_value;
 
--- What is behind `assess`. The word with a dollar sign is filled in: one column a metric.
+-- What is behind `assess`. The words with a dollar sign are filled in from the register: one column a
+-- metric below, of which those are chosen that are given by default or named, and their names.
 CREATE OR REPLACE MACRO microagg._assess(original, masked, spec) AS TABLE
 WITH __mg_o AS MATERIALIZED (FROM microagg._numbered(original, spec)),
 __mg_m AS MATERIALIZED (FROM microagg._numbered(masked, spec)),
@@ -74,16 +75,19 @@ __mg_r AS MATERIALIZED (
             FROM microagg._lists('__mg_mk')),
         (SELECT list(__mg_size) FROM __mg_c)
     ) AS __mg_r
-)
-SELECT
+),
+__mg_a AS (
+    SELECT
     $metrics
-FROM __mg_r;
+    FROM __mg_r
+)
+SELECT COLUMNS(system.main._microagg_columns((*), 'metrics', spec)) FROM __mg_a;
 
--- One row, one column a metric. Rows are matched by key, or by position where tables keep an order. With metrics, only those
--- are computed and the others are null.
+-- One row, one column a metric. Rows are matched by key, or by position where tables keep an order.
+-- With metrics, only those are computed; the others that are given by default are null.
 CREATE OR REPLACE MACRO microagg.assess(
     original, masked, columns := NULL, metrics := NULL, known := NULL, key := NULL
 ) AS TABLE
 FROM microagg._assess(original, masked,
     to_json({'columns': columns, 'metrics': metrics, 'known': known, 'key': key,
-        'ordered': current_setting('preserve_insertion_order')}));
+        'offered': [$names], 'ordered': current_setting('preserve_insertion_order')}));

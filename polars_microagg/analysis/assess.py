@@ -82,19 +82,7 @@ def _shared(
 def matrices(
     original: pl.DataFrame, masked: pl.DataFrame, names: list[str]
 ) -> tuple[Matrix, Matrix]:
-    """Bring both tables into matrices in the same units.
-
-    Parameters
-    ----------
-    original, masked : polars.DataFrame
-        The table before and after, in the same order.
-    names : list of str
-        Columns, of types that can be masked.
-
-    Returns
-    -------
-    tuple of array of shape (n, p)
-        Both, NaN where null.
+    """Matrices of both tables in the same units, NaN for null.
 
     Examples
     --------
@@ -112,18 +100,14 @@ def matrices(
     return x, y
 
 
-class _Pair:
-    """Two tables with their rows matched, and what metrics take of them."""
+class _Release:
+    """A table before and after, rows matched; what metrics take is computed when one needs it."""
 
     def __init__(
         self, original: pl.DataFrame, masked: pl.DataFrame, names: list[str], known: Attack
     ) -> None:
         self._before, self._after = original, masked
-        self._names, (self._known, self.subsets) = names, known
-
-    def given(self, name: str) -> Any:
-        """One input of a metric."""
-        return getattr(self, name)
+        self._names, (self._known, self._subsets) = names, known
 
     @cached_property
     def _matrices(self) -> tuple[Matrix, Matrix]:
@@ -139,14 +123,19 @@ class _Pair:
         """The matrix after."""
         return self._matrices[1]
 
-    @cached_property
-    def unmeasurable(self) -> str | None:
-        """First column that an intruder knows and that has no distances."""
-        tables = self._before.schema, self._after.schema
+    def require_distances(self) -> None:
+        """Refuse a column that an intruder knows and that has no distances."""
         for name in self._known:
-            if not all(name in schema and can_mask(schema[name]) for schema in tables):
-                return name
-        return None
+            for table in (self._before, self._after):
+                if name not in table.schema:
+                    raise InvalidParameterError.unknown_column("known", name, table.schema)
+                if not can_mask(table.schema[name]):
+                    raise NotNumericError.known(name, type_name(table.schema[name]))
+
+    @property
+    def subsets(self) -> list[tuple[int, ...]]:
+        """Sets of positions among the columns that an intruder knows."""
+        return self._subsets
 
     @cached_property
     def known(self) -> tuple[Matrix, Matrix]:
@@ -191,7 +180,7 @@ def assess(
     columns : str, selector or list, optional
         Columns to measure; all numeric and temporal ones that both tables have by default.
     metrics : str or list of str, optional
-        Names of metrics; by default those of the papers, see Notes.
+        Names of metrics; by default those that the papers report.
     known : str, int or list, optional
         What an intruder knows, for `dld`, `pld`, `dr`, `score`, `k_min` and `k_prime`: a list of
         columns; "all" of `columns` (the default); a whole number m, for all sets of m columns;
@@ -220,9 +209,9 @@ def assess(
 
     Notes
     -----
-    By default: sse sst loss il1 il2 il3 il4 il5 il dld pld interval_disclosure dr score k_min
-    k_prime mean_sd delta_r delta_w fpc_share delta_corr delta_corr_sd. The others have to be asked
-    for. Each is also a function of its own, with options and with its conventions in its help.
+    Each metric is also a function of its own, with options and with its conventions in its help.
+    The table of metrics in docs/methods.md says which are computed by default and which only where
+    `metrics` names them.
 
     Examples
     --------
@@ -250,10 +239,10 @@ def assess(
     rows = []
     divided, pieces = _parts(before, after, parts)
     for x, y in pieces:
-        pair, found = _Pair(x, y, names, what), dict[str, Any]()
-        for entry in entries:
-            _require_known(entry, {}, pair)
-        rows.append({e.name: evaluate(e, pair.given, found) for e in entries})
+        release, computed = _Release(x, y, names, what), dict[str, Any]()
+        if any("subsets" in inputs(entry) for entry in entries):
+            release.require_distances()
+        rows.append({e.name: evaluate(e, release, computed) for e in entries})
     schema = {e.name: pl.Int64() if e.whole else pl.Float64() for e in entries}
     result = pl.DataFrame(rows, schema=schema)
     return pl.concat([divided, result], how="horizontal") if parts else result
@@ -270,17 +259,6 @@ def _parts(
     rows = numbered.with_row_index("row").group_by(keys, maintain_order=True).agg("row")
     divided = rows.select(pl.col(str(i)).alias(name) for i, name in enumerate(by))
     return divided, [(before[part], after[part]) for part in rows["row"]]
-
-
-def _require_known(entry: registry.Metric, options: Mapping[str, Any], pair: _Pair) -> None:
-    """Refuse a measure of linkage that is asked for where a known column has no distances."""
-    name = pair.unmeasurable
-    if name is not None and "subsets" in inputs(entry, options):
-        for table in (pair._before, pair._after):
-            if name not in table.schema:
-                raise InvalidParameterError.unknown_column("known", name, table.schema)
-            if not can_mask(table.schema[name]):
-                raise NotNumericError.known(name, type_name(table.schema[name]))
 
 
 def _entries(metrics: object) -> list[registry.Metric]:
@@ -304,21 +282,8 @@ def measure(
 ) -> float | int | None:
     """One metric as a number.
 
-    Parameters
-    ----------
-    name : str
-        Name of the metric.
-    original, masked, columns
-        As for `assess`.
-    shared : mapping
-        `known`, `known_sample`, `key` and `seed`, as for `assess`.
-    options : mapping
-        Options of the metric.
-
-    Returns
-    -------
-    float, int or None
-        The value.
+    `shared` are `known`, `known_sample`, `key` and `seed`, as for `assess`; `options` those of the
+    metric.
 
     Examples
     --------
@@ -339,6 +304,7 @@ def measure(
     sample, seed = shared.get("known_sample"), shared.get("seed", 0)
     what = attacker(shared.get("known"), sample, seed, names, after)
     after = matched(before, after, keys_of(after, "key", key))
-    pair = _Pair(before, after, names, what)
-    _require_known(entry, options, pair)
-    return evaluate(entry, pair.given, {}, options)
+    release = _Release(before, after, names, what)
+    if "subsets" in inputs(entry, options):
+        release.require_distances()
+    return evaluate(entry, release, {}, options)

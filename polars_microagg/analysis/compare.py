@@ -60,6 +60,7 @@ def compare(
     known: Known = None,
     known_sample: int | None = None,
     seconds: float | None = None,
+    metrics: str | Sequence[str] | None = None,
     seed: int = 0,
     **options: Any,
 ) -> pl.DataFrame:
@@ -83,6 +84,8 @@ def compare(
         How long it may take in all: MDAV and the method of this library go first, then the quickest,
         and none is begun that is expected to take longer than what is left, to go by its time for
         up to a thousand of the records.
+    metrics : str or list of str, optional
+        Further metrics to compute, by name: each a column more, at the end.
     seed : int, default 0
         Seed of methods that draw at random, and of `known_sample`.
     **options : Any
@@ -113,6 +116,7 @@ def compare(
     [('mdav', 3, 3.0, None), ('fixed_size', 3, 3.0, None)]
     """
     several: dict[str, Any] = {"methods": methods, "ks": ks, "strata": strata, "seconds": seconds}
+    several["metrics"] = metrics
     return comparison(
         frame, columns, known=known, known_sample=known_sample, seed=seed, **several, **options
     ).table
@@ -128,6 +132,7 @@ def comparison(
     known: Known = None,
     known_sample: int | None = None,
     seconds: float | None = None,
+    metrics: str | Sequence[str] | None = None,
     seed: int = 0,
     **options: Any,
 ) -> Comparison:
@@ -144,13 +149,18 @@ def comparison(
     if not sizes:
         raise InvalidParameterError.kind("ks", ks, "at least one smallest group size, as in (3, 5)")
     shared = dict(options) | {"strata": strata, "seed": seed}
+    further = [m for m in dict.fromkeys(names_of("metrics", metrics)) if m not in MEASURES]
     known_by: dict[str, Any] = {"known": known, "known_sample": known_sample, "seed": seed}
 
     def measured(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Any]:
-        return assess(before, after, names, metrics=MEASURES, **known_by).row(0, named=True)
+        wanted = [*MEASURES, *further]
+        return assess(before, after, names, metrics=wanted, **known_by).row(0, named=True)
 
     # What is wrong with the measures is found before anything is masked.
     measured(frame.clear(), frame.clear())
+    types = TYPES | {
+        m: pl.Int64() if registry.metrics()[m].whole else pl.Float64() for m in further
+    }
     divided = keys_of(frame, "strata", strata)
     counts = classes(frame, divided)["size"].to_list() if divided else [frame.height]
     whole = shared | {"strata": None}
@@ -162,7 +172,7 @@ def comparison(
     notes = dict[tuple[str, int], MicroaggError | NotBegun]()
     turns = budget.order(listed)
     for method, k in sorted(cells, key=lambda cell: turns.index(cell[0])):
-        rows[method, k] = row = dict.fromkeys(TYPES) | {"method": method, "k": k}
+        rows[method, k] = row = dict.fromkeys(types) | {"method": method, "k": k}
         if late := budget.refusal(method, last):
             notes[method, k] = late
             continue
@@ -185,7 +195,7 @@ def comparison(
         raise InvalidParameterError.kind("seconds", seconds, need)
     ordered = [rows[cell] | {"note": str(notes[cell]) if cell in notes else None} for cell in cells]
     return Comparison(
-        pl.DataFrame(ordered, schema=TYPES).with_columns(pareto=_pareto(ordered)), notes
+        pl.DataFrame(ordered, schema=types).with_columns(pareto=_pareto(ordered)), notes
     )
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.core.options import group_size
+from polars_microagg.core.registry import metrics
 from polars_microagg.core.requirements import Requirement, read
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.errors.release import none_measured
 
 __all__ = ["recommend"]
 
-PER_CENT = {"loss", "il", "dld", "pld", "interval_disclosure", "dr", "suppressed"}
 NEEDED = {"method", "k", "loss"}
 
 
@@ -123,7 +123,10 @@ def _nearest(row: dict[str, Any], needs: list[Requirement]) -> tuple[float, ...]
 def _written(measure: str, value: float | None) -> str:
     if value is None:
         return "unknown"
-    return f"{value:.3g} %" if measure in PER_CENT else f"{value:.6g}"
+    entry = metrics().get(measure)
+    # The share of suppressed records is counted by `compare` and is no metric.
+    per_cent = measure == "suppressed" or (entry is not None and entry.unit == "%")
+    return f"{value:.3g} %" if per_cent else f"{value:.6g}"
 
 
 def _asked(needs: list[Requirement]) -> str:

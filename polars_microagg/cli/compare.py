@@ -17,8 +17,8 @@ from polars_microagg.cli.output import show, show_json, table, tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import roles, settings
 from polars_microagg.core.options import COMMON, group_size
-from polars_microagg.core.registry import methods
-from polars_microagg.core.requirements import measure_of
+from polars_microagg.core.registry import methods, metrics
+from polars_microagg.core.requirements import measure_of, read
 from polars_microagg.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -77,6 +77,7 @@ def run(given: Namespace) -> int:
     if asked.get("order_by"):
         options["order_by"] = names_in("order-by", asked["order_by"], frame.columns)
     required = _required(given.require or [], asked.get("require", []))
+    bounded = {each.name for each in read(required, [*TYPES, *metrics()])}
     found = comparison(
         typed_columns(place, frame, role.mask),
         role.blocks if len(role.blocks) > 1 else role.mask,
@@ -85,6 +86,7 @@ def run(given: Namespace) -> int:
         strata=role.stratum or None,
         known=names_in("known", given.known, frame.columns) or None,
         seconds=number(given.seconds),
+        metrics=sorted(bounded.intersection(metrics()).difference(TYPES)),
         **options,
     )
     table_ = found.table
@@ -123,7 +125,8 @@ def _required(typed: list[str], asked: str | list[str]) -> list[str]:
             tell(f"{text} of the configuration is not measured here, and was left out.")
     required = kept or ["dld<=10"]
     with suppress(InvalidDataError):  # the table has no lines yet
-        recommend(pl.DataFrame(schema=TYPES), require=required)
+        types = dict.fromkeys(metrics(), pl.Float64()) | TYPES
+        recommend(pl.DataFrame(schema=types), require=required)
     return required
 
 

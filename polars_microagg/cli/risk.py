@@ -11,14 +11,14 @@ import polars as pl
 from polars_microagg.analysis.anonymity import anonymity, emptied
 from polars_microagg.analysis.assess import assess, matched
 from polars_microagg.cli.input_table import add_separator, source_of
-from polars_microagg.cli.options import names_in
+from polars_microagg.cli.options import names_in, split
 from polars_microagg.cli.output import show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import table_of
-from polars_microagg.core.registry import assessed
+from polars_microagg.core.registry import assessed, metrics
 from polars_microagg.errors import originals, usage
 from polars_microagg.publishing.manifest.compare_original import aligned, exchanged, uncentred
-from polars_microagg.publishing.manifest.precision import published, step
+from polars_microagg.publishing.manifest.precision import names_told, published, step
 from polars_microagg.publishing.manifest.record import read_manifest
 from polars_microagg.publishing.manifest.rounding import agree
 
@@ -27,6 +27,7 @@ __all__ = ["EXAMPLES", "add", "run"]
 EXAMPLES = example(
     "microagg risk masked.parquet --original patients.parquet",
     "microagg risk masked.parquet --original patients.parquet --known age --json",
+    "microagg risk masked.parquet --original patients.parquet --metrics dld,drisk",
     "microagg risk patients.parquet --columns age,income,region",
 )
 
@@ -40,6 +41,7 @@ def add(parser: Parser) -> None:
     )
     parser.add_argument("--strata", action="append", metavar="C", help="classes are counted within")
     parser.add_argument("--known", action="append", metavar="A", help="what an intruder knows")
+    parser.add_argument("--metrics", metavar="M,N", help="those by default, or any by name")
     add_separator(parser, "the original, or of TABLE without one")
     parser.add_argument("--key", action="append", metavar="ID", help="matches the rows of both")
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
@@ -72,14 +74,19 @@ def run(given: Namespace) -> int:
         rows = not key and original.height == frame.height
         if told and rows and told["config"]["method"] is not None:
             _refuse_exchanged(told, original, frame)
-        measured = assess(before, after, names, known=known, key=key)
+        asked = list(assessed()) if given.metrics is None else split(given.metrics)
+        # Published measures are compared with the manifest also where others are asked for.
+        compared = _comparable(told, bool(known)) if told else []
+        wanted = list(dict.fromkeys([*asked, *compared]))
+        measured = assess(before, after, names, metrics=wanted, known=known, key=key)
+        computed = measured.row(0, named=True)
         if told:
-            _refuse_others(told, measured.row(0, named=True), bool(known))
+            _refuse_others(told, {name: computed[name] for name in compared})
             whole = matched(before, after, tuple(key)) if key else after
             if (rows or key) and (moved := uncentred(told, before, whole)):
                 raise originals.uncentred(moved)
-        found = measured.row(0, named=True) | found
-    elif given.known or given.key:
+        found = {name: computed[name] for name in asked} | found
+    elif given.known or given.key or given.metrics:
         raise usage.only_with_an_original()
     found["emptied"] = emptied(frame, names, strata)
     if told:
@@ -87,7 +94,7 @@ def run(given: Namespace) -> int:
     if given.json:
         show_json(found)
         return 0
-    summaries = {name: entry.summary for name, entry in assessed().items()}
+    summaries = {name: entry.summary for name, entry in metrics().items()}
     show(table(((n, v, summaries.get(n, COUNTED.get(n, ""))) for n, v in found.items())))
     return 0
 
@@ -96,15 +103,20 @@ PLAIN = ("loss", "il")
 """Measures that do not ask what an intruder knows."""
 
 
-def _refuse_others(told: Mapping[str, Any], found: Mapping[str, Any], known: bool) -> None:
+def _comparable(told: Mapping[str, Any], known: bool) -> list[str]:
+    """Measures of a manifest that are computed again and must agree."""
+    names = names_told(assessed(), told["digits"])
+    return [n for n in (PLAIN if known else names) if n in names and n in told["measures"]]
+
+
+def _refuse_others(told: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     """Refuse tables that give other measures than those of the manifest."""
     digits, measures = told["digits"], told["measures"]
     again = published(found, digits)
     differ = [
         name
-        for name in (PLAIN if known else again)
-        if name in measures
-        and not agree(measures[name], again[name], step(name, measures[name], digits))
+        for name, value in again.items()
+        if not agree(measures[name], value, step(name, measures[name], digits))
     ]
     if differ:
         raise originals.measures_differ(differ)

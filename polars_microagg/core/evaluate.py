@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast
 
+from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.core.registry import Metric, metrics
 
-__all__ = ["evaluate", "inputs"]
+__all__ = ["MetricInputs", "evaluate", "inputs"]
+
+
+class MetricInputs(Protocol):
+    """What metrics take of a release. Each is read only if a metric needs it, so it may be lazy."""
+
+    @property
+    def original(self) -> Matrix:
+        """Measured columns before, NaN for null."""
+
+    @property
+    def masked(self) -> Matrix:
+        """Measured columns after, rows in the order of the original."""
+
+    @property
+    def known(self) -> tuple[Matrix, Matrix] | None:
+        """Columns that an intruder knows, before and after; None if one has no distances."""
+
+    @property
+    def subsets(self) -> Sequence[tuple[int, ...]]:
+        """Sets of positions in `known`: over each the intruder links records."""
+
+    @property
+    def classes(self) -> Sequence[Labels]:
+        """Sizes of the classes of equal masked records, one array for each of `subsets`."""
 
 
 def inputs(entry: Metric, options: Mapping[str, Any] | None = None) -> set[str]:
-    """What has to be given for a metric, also by way of the metrics that it is made of."""
+    """Inputs of a metric that are no metrics, also of the metrics that it is made of."""
     needed: set[str] = set()
     for name in entry.needed(options or {}):
         needed |= inputs(metrics()[name]) if name in metrics() else {name}
@@ -20,48 +45,37 @@ def inputs(entry: Metric, options: Mapping[str, Any] | None = None) -> set[str]:
 
 def evaluate(
     entry: Metric,
-    given: Callable[[str], Any],
-    found: dict[str, Any],
+    release: MetricInputs,
+    computed: dict[str, Any],
     options: Mapping[str, Any] | None = None,
 ) -> float | int | None:
-    """Compute a metric, and first the metrics that it is made of.
+    """Compute a metric, and first the metrics that it is made of, which have their default options.
 
-    Parameters
-    ----------
-    entry : Metric
-        What to compute.
-    given : callable
-        Gives the inputs that are no metrics by name. "known" is the pair of matrices for metrics
-        that take subsets, or None where there are none; "classes" is a list of arrays, one for
-        each subset.
-    found : dict
-        Metrics found before with their default options; it is added to.
-    options : mapping, optional
-        Options of the metric; those it is made of have their defaults.
-
-    Returns
-    -------
-    float, int or None
-        The value; None if it is not defined for these tables. A metric of classes is the mean
-        over the subsets, or the least if it is a whole number.
+    `computed` holds the values of metrics with their default options, and grows: a metric that
+    several others are made of is computed once. None is a metric that these tables do not define.
     """
-    if not options and entry.name in found:
-        return cast("float | int | None", found[entry.name])
+    if not options and entry.name in computed:
+        return cast("float | int | None", computed[entry.name])
     options = options or {}
+    # An input that does not count with these options stays None and is never computed.
     values: dict[str, Any] = dict.fromkeys(entry.inputs)
     for name in set(entry.needed(options)) & set(metrics()):
-        values[name] = evaluate(metrics()[name], given, found)
+        values[name] = evaluate(metrics()[name], release, computed)
     result: float | int | None
     if "classes" in entry.inputs:
-        each = [entry.function(classes, **options) for classes in given("classes")]
-        some = [value for value in each if value is not None]
-        result = (min(some) if entry.whole else sum(some) / len(some)) if some else None
+        by_subset = [entry.function(sizes, **options) for sizes in release.classes]
+        defined = [value for value in by_subset if value is not None]
+        # A whole number such as k_min is a guarantee: of several subsets the worst one counts.
+        result = (min(defined) if entry.whole else sum(defined) / len(defined)) if defined else None
     elif "subsets" in entry.inputs:
-        pair = given("known")
-        result = pair and entry.function(*pair, given("subsets"), **options)
+        known = release.known
+        result = known and entry.function(*known, release.subsets, **options)
     else:
-        tables = {name: given(name) for name in entry.inputs if name in ("original", "masked")}
-        result = entry.function(*(values | tables).values(), **options)
+        if "original" in values:
+            values["original"] = release.original
+        if "masked" in values:
+            values["masked"] = release.masked
+        result = entry.function(*values.values(), **options)
     if not options:
-        found[entry.name] = result
+        computed[entry.name] = result
     return result

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import pkgutil
-import textwrap
 import types
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import (
     TYPE_CHECKING,
-    Annotated,
     Any,
     Literal,
-    NewType,
     TypeVar,
     Union,
     get_args,
@@ -25,16 +20,18 @@ from typing import (
     get_type_hints,
 )
 
+from polars_microagg.core.type_hints import Axis, Option, Range, docstring, options_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from polars_microagg.core.partition import Labels
 
 __all__ = [
-    "ASSESSED",
     "Axis",
     "Method",
     "Metric",
+    "MetricInput",
     "Option",
     "Range",
     "assessed",
@@ -43,92 +40,18 @@ __all__ = [
     "methods",
     "metric",
     "metrics",
+    "on_demand",
 ]
 
-ASSESSED = (
-    *("sse", "sst", "loss", "il1", "il2", "il3", "il4", "il5", "il", "dld", "pld"),
-    *("interval_disclosure", "dr", "score", "k_min", "k_prime", "mean_sd", "delta_r", "delta_w"),
-    *("fpc_share", "delta_corr", "delta_corr_sd"),
-)
-"""Metrics that `assess` gives by default, in the order of its columns."""
-
-Axis = NewType("Axis", int)
-"""An option that names one of the masked columns; the method receives its position."""
-
 Unit = Literal["record", "value"]
+
+MetricInput = Literal["original", "masked", "classes", "subsets"]
+"""What a metric may take of a release; `core/evaluate.py` types them. All else is a metric by name."""
+
+MetricUnit = Literal["", "%", "points"]
+"""Unit of a metric: per cent, points out of 100, or none, as of shares, sums and counts."""
+
 Function = TypeVar("Function", bound="Callable[..., Any]")
-
-
-@dataclass(frozen=True)
-class Range:
-    """Bounds of a numeric option, as in ``Annotated[float, Range(0)]``.
-
-    Where an option only buys a better result with time, `quick` is a value that takes next to
-    none; every promise holds there too.
-    """
-
-    low: float
-    high: float = float("inf")
-    quick: float | None = None
-
-    def __contains__(self, value: float) -> bool:
-        """Tell whether the value lies within the bounds, both included."""
-        return self.low <= value <= self.high
-
-    def __str__(self) -> str:
-        """Say the bounds in words."""
-        return (
-            f"at least {self.low:g}"
-            if self.high == float("inf")
-            else f"from {self.low:g} to {self.high:g}"
-        )
-
-
-def docstring(function: Callable[..., Any]) -> str:
-    """Find the docstring of a function; in its source, where ``python -OO`` took it away."""
-    if function.__doc__ is not None:
-        return inspect.getdoc(function) or ""
-    with suppress(OSError, SyntaxError):  # there may be no source
-        node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-        if isinstance(node, ast.FunctionDef):
-            return ast.get_docstring(node) or ""
-    return ""
-
-
-@dataclass(frozen=True)
-class Option:
-    """One keyword option of a method or metric, read from its signature.
-
-    `several` says that a sequence of numbers will do as well as one; `keys` are those of a mapping
-    to numbers that will do.
-    """
-
-    name: str
-    default: Any
-    choices: tuple[Any, ...] = ()
-    axis: bool = False
-    kind: type | None = None
-    range: Range | None = None
-    several: bool = False
-    keys: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, name: str, default: object, hint: object) -> Option:
-        """Read the type hint of an option."""
-        bounds = (
-            next((a for a in get_args(hint)[1:] if isinstance(a, Range)), None)
-            if get_origin(hint) is Annotated
-            else None
-        )
-        hint = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-        parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-        choices = tuple(c for part in parts if get_origin(part) is Literal for c in get_args(part))
-        kinds = [part for part in parts if part in (int, float, bool)]
-        several = any(get_origin(part) is Sequence for part in parts)
-        maps = [get_args(part)[0] for part in parts if get_origin(part) is Mapping]
-        keys = get_args(maps[0]) if maps else ()
-        kind = kinds[0] if kinds else None
-        return cls(name, default, choices, Axis in parts, kind, bounds, several, keys)
 
 
 @dataclass(frozen=True)
@@ -166,8 +89,9 @@ class Method:
 class Metric:
     """A registered measure of (original, masked).
 
-    `inputs` are what the function takes: original, masked, classes, subsets, or other metrics by
-    name. `needs` tells from the options which of them count; the others may be None.
+    `inputs` are what the function takes: each a `MetricInput` or another metric by name. `needs`
+    says from the options which of them count; the others may be None. `assessed` is the place among
+    the columns that `assess` gives by default; None is a metric that is computed on demand.
     """
 
     name: str
@@ -177,6 +101,9 @@ class Metric:
     options: Mapping[str, Option] = field(default_factory=dict)
     returns: str = "float"
     needs: Callable[..., Collection[str]] | None = None
+    assessed: int | None = None
+    reported: bool = False
+    unit: MetricUnit = ""
 
     @property
     def summary(self) -> str:
@@ -248,7 +175,7 @@ def method(
 
     def register(function: Function) -> Function:
         hints = get_type_hints(function, include_extras=True)
-        options = _options(function)
+        options = options_of(function)
         name = function.__name__
         _METHODS[name] = Method(
             name,
@@ -271,18 +198,13 @@ def method(
     return register
 
 
-def _options(function: Callable[..., Any]) -> dict[str, Option]:
-    """Read the keyword options of a function from its signature."""
-    hints = get_type_hints(function, include_extras=True)
-    return {
-        p.name: Option.read(p.name, p.default, hints[p.name])
-        for p in inspect.signature(function).parameters.values()
-        if p.kind is p.KEYWORD_ONLY and p.name not in ("k", "seed")
-    }
-
-
 def metric(
-    *, cite: str, needs: Callable[..., Collection[str]] | None = None
+    *,
+    cite: str,
+    needs: Callable[..., Collection[str]] | None = None,
+    assessed: int | None = None,
+    reported: bool = False,
+    unit: MetricUnit = "",
 ) -> Callable[[Function], Function]:
     """Register a function ``(original, masked, ..., /, *, ...) -> float`` under its own name.
 
@@ -291,8 +213,16 @@ def metric(
     cite : str
         Author and year.
     needs : callable, optional
-        Tells from the options, given as keywords, which inputs count; the function is given None
-        for the others.
+        Says from the options, passed as keywords, which inputs count; the function gets None for
+        the others.
+    assessed : int, optional
+        Place among the columns that `assess` gives by default, from left to right; manifests then
+        hold the metric as well. Without a place it is computed on demand: where it is named.
+    reported : bool
+        Whether a report shows it.
+    unit : {"", "%", "points"}
+        Per cent, points out of 100, or none. What is published of a metric is rounded to digits of
+        100 or of 1 accordingly.
 
     Returns
     -------
@@ -301,21 +231,41 @@ def metric(
 
     Notes
     -----
-    The positional parameters say by their names what the function is given: ``original`` and
+    The positional parameters say by their names what the function takes: ``original`` and
     ``masked``, matrices with NaN for null; ``classes``, the sizes of the classes of equal masked
     records; ``subsets``, sets of the attributes that an intruder knows, in which case the matrices
-    have these attributes; or the name of another metric. Keyword parameters become options.
+    have these attributes; or the name of another metric. Keyword parameters become options. The
+    result is a whole number, a real number, or None.
     """
 
     def register(function: Function) -> Function:
-        signature = inspect.signature(function)
+        signature, name = inspect.signature(function), function.__name__
         inputs = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
-        name, returns = function.__name__, str(signature.return_annotation)
-        options = _options(function)
-        _METRICS[name] = Metric(name, function, cite, tuple(inputs), options, returns, needs)
+        result = get_type_hints(function)["return"]
+        kinds = get_args(result) if get_origin(result) in (Union, types.UnionType) else (result,)
+        if not {*kinds} <= {int, float, types.NoneType}:
+            # Every door has a column, a bound or a digit for a number, and for nothing else.
+            raise TypeError(f"metric {name!r} returns {result}; it must return a number or None.")
+        _METRICS[name] = Metric(
+            name,
+            function,
+            cite,
+            tuple(inputs),
+            options_of(function),
+            _written(signature.return_annotation),
+            needs,
+            assessed,
+            reported,
+            unit,
+        )
         return function
 
     return register
+
+
+def _written(annotation: object) -> str:
+    """Text of an annotation, which is a text already where annotations are postponed."""
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
 @cache
@@ -335,10 +285,28 @@ def methods() -> Mapping[str, Method]:
 def metrics() -> Mapping[str, Metric]:
     """All registered metrics by name, in alphabetical order."""
     _discover("metrics")
-    return dict(sorted(_METRICS.items()))
+    names = tuple(sorted(_METRICS))
+    _refuse_unknown_inputs(names)
+    return {name: _METRICS[name] for name in names}
+
+
+@cache
+def _refuse_unknown_inputs(names: tuple[str, ...]) -> None:
+    """Refuse a metric with an input that is not offered; others may be registered after it."""
+    offered = get_args(MetricInput)
+    for name in names:
+        for taken in _METRICS[name].inputs:
+            if taken not in (*offered, *names):
+                need = f"must be one of {', '.join(offered)}, or a metric"
+                raise TypeError(f"metric {name!r} has the input {taken!r}, which {need}.")
 
 
 def assessed() -> Mapping[str, Metric]:
-    """Metrics of `assess`, in the order of its columns."""
-    known = metrics()
-    return {name: known[name] for name in ASSESSED if name in known}
+    """Metrics that `assess` gives by default, in the order of its columns."""
+    places = {n: e.assessed for n, e in metrics().items() if e.assessed is not None}
+    return {name: _METRICS[name] for name in sorted(places, key=places.__getitem__)}
+
+
+def on_demand() -> Mapping[str, Metric]:
+    """Metrics that are computed only where they are named, in alphabetical order."""
+    return {name: entry for name, entry in metrics().items() if entry.assessed is None}

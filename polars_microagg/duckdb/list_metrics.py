@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +24,17 @@ Table: TypeAlias = "tuple[Labels, Labels, Sequence[Column]]"
 Pairs: TypeAlias = "list[tuple[Column, Column]]"
 
 
+@dataclass(frozen=True)
+class _Release:
+    """What metrics take of a release."""
+
+    original: Matrix
+    masked: Matrix
+    known: tuple[Matrix, Matrix] | None
+    subsets: Sequence[tuple[int, ...]]
+    classes: Sequence[Labels]
+
+
 def assessed(
     asked: AssessCall, original: Table, masked: Table, classes: Labels
 ) -> list[float | int | None]:
@@ -41,31 +53,29 @@ def assessed(
     Returns
     -------
     list of float, int or None
-        The metrics of `assess`, in its order; None for those that were not asked for.
+        The metrics that the macro has columns for; None for those that are not wanted.
 
     Raises
     ------
     InvalidDataError
         The rows cannot be matched, or a column cannot be measured.
     """
-    metrics = registry.assessed()
     pairs = _paired(asked.key, original, masked)
     measured = _chosen(asked.columns, pairs) if asked.columns else _measurable(pairs)
     if not measured:
         raise InvalidParameterError.no_columns()
     known = _chosen(asked.known, pairs) if asked.known else measured
     _require_known(asked, known)
-    tables = dict(zip(("original", "masked"), _matrices(measured), strict=True))
-    given = {
-        **tables,
-        "classes": [classes if asked.known else _class_sizes([after for _, after in measured])],
-        "known": _matrices(known) if len(_measurable(known)) == len(asked.known or known) else None,
-        "subsets": [tuple(range(len(known)))],
-    }
-    found: dict[str, Any] = {}
+    release = _Release(
+        *_matrices(measured),
+        known=_matrices(known) if len(_measurable(known)) == len(asked.known or known) else None,
+        subsets=[tuple(range(len(known)))],
+        classes=[classes if asked.known else _class_sizes([after for _, after in measured])],
+    )
+    metrics, computed = registry.metrics(), dict[str, Any]()
     return [
-        evaluate(entry, given.__getitem__, found) if name in (asked.metrics or metrics) else None
-        for name, entry in metrics.items()
+        evaluate(metrics[name], release, computed) if name in asked.wanted else None
+        for name in asked.offered
     ]
 
 
@@ -93,9 +103,8 @@ def _measurable(pairs: Pairs) -> Pairs:
 
 def _require_known(asked: AssessCall, known: Pairs) -> None:
     """Refuse a measure of linkage that is asked for where a known column has no distances."""
-    metrics: Mapping[str, registry.Metric] = registry.metrics()
-    wanted = asked.metrics or registry.assessed()
-    if not asked.known or not any("subsets" in inputs(metrics[name]) for name in wanted):
+    metrics = registry.metrics()
+    if not asked.known or not any("subsets" in inputs(metrics[name]) for name in asked.wanted):
         return
     there = [before.name for before, _ in known]
     for name in asked.known:

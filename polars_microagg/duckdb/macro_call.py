@@ -113,6 +113,7 @@ class AssessCall:
     known: tuple[str, ...]
     key: tuple[str, ...]
     metrics: tuple[str, ...]
+    offered: tuple[str, ...]
 
     @classmethod
     def read(cls, spec: Mapping[str, Any]) -> Self:
@@ -124,10 +125,21 @@ class AssessCall:
             if isinstance(spec[what], list) and not spec[what]:
                 raise InvalidParameterError.kind(what, [], f"at least one {need}")
         for name in metrics:
-            if name not in registry.assessed():
-                raise InvalidParameterError.choice("metrics", name, registry.assessed())
+            if name not in spec["offered"]:
+                raise InvalidParameterError.choice("metrics", name, spec["offered"])
         require_match(key, spec["ordered"])
-        return cls(columns, known, key, metrics)
+        return cls(columns, known, key, metrics, tuple(spec["offered"]))
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Metrics to compute."""
+        return self.metrics or tuple(registry.assessed())
+
+    @property
+    def shown(self) -> list[str]:
+        """Metrics with a column: those by default, null if not wanted, and what is on demand."""
+        default = registry.assessed()
+        return [name for name in self.offered if name in default or name in self.metrics]
 
     def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
         """Sort the columns of a table by what they are for."""
@@ -165,7 +177,8 @@ def roles(text: str, role: str, names: Sequence[str]) -> list[str]:
         Parameters of a macro as JSON.
     role : str
         "source" for all columns of a table that the user has named, "all" for those among ours,
-        "known" for what an intruder knows, else a role of the call.
+        "known" for what an intruder knows, "metrics" for the measures that `assess` shows, else a
+        role of the call.
     names : sequence of str
         Names to choose from, with those of the macros themselves.
 
@@ -187,6 +200,8 @@ def roles(text: str, role: str, names: Sequence[str]) -> list[str]:
         chosen = MaskCall.read(spec).roles(table)
     elif "key" in spec:
         asked = AssessCall.read(spec)
+        if role == "metrics":
+            return asked.shown
         chosen = asked.roles(table)
         if role == "known":
             chosen[role] = find("known", asked.known, table)

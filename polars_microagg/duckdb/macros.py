@@ -94,7 +94,11 @@ def macros(catalog: str) -> Iterator[str]:
     forms = {name: Template(_named(name, catalog, "$$")) for name in TEMPLATES}
     yield _named("metrics", catalog)
     yield _named("mask", catalog)
-    yield forms["measures"].substitute(metrics=_metrics(registry.assessed()))
+    # Those by default come first, in their order.
+    measured = {**registry.assessed(), **registry.on_demand()}
+    yield forms["measures"].substitute(
+        metrics=_metrics(measured), names=", ".join(map(literal, measured))
+    )
     yield forms["methods"].substitute(rows=", ".join(map(_row, registry.methods().values())))
     yield forms["each_method"].substitute(_macro("mask", None))
     yield forms["each_method"].substitute(_macro("groups", None))

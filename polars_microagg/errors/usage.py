@@ -187,7 +187,7 @@ def without_a_manifest_to_ask() -> InvalidParameterError:
 def only_with_an_original() -> InvalidParameterError:
     """Refuse options of measures for one table alone."""
     return InvalidParameterError.of_fields(
-        "--known and --key are for measures of a release against its original. {way}",
+        "--known, --key and --metrics are for measures of a release against its original. {way}",
         way="Add --original.",
     )
 

@@ -8,7 +8,7 @@ from polars_microagg.core.registry import metric
 __all__ = ["k_min", "k_prime"]
 
 
-@metric(cite="Samarati and Sweeney (1998)")
+@metric(cite="Samarati and Sweeney (1998)", assessed=150)
 def k_min(classes: Labels) -> int | None:
     """Size of the smallest class of equal masked records.
 
@@ -31,7 +31,7 @@ def k_min(classes: Labels) -> int | None:
     return int(classes.min()) if len(classes) else None
 
 
-@metric(cite="Nin, Herranz and Torra (2008)")
+@metric(cite="Nin, Herranz and Torra (2008)", assessed=160)
 def k_prime(classes: Labels) -> float | None:
     """Mean size of the classes of equal masked records.
 

@@ -37,7 +37,7 @@ def _percent(before: Vector, after: Vector) -> Vector:
     return change
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=170)
 def mean_sd(original: Matrix, masked: Matrix, /) -> float | None:
     """Mean over the columns of the standard deviation after divided by that before.
 
@@ -67,7 +67,7 @@ def mean_sd(original: Matrix, masked: Matrix, /) -> float | None:
     return float(np.sqrt(after.variances / before.variances).mean())
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=180, unit="%")
 def delta_r(original: Matrix, masked: Matrix, /) -> float | None:
     """Change of the correlation of the columns with the first principal component, per cent.
 
@@ -102,7 +102,7 @@ def delta_r(original: Matrix, masked: Matrix, /) -> float | None:
     return float(_percent(before, after).mean())
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=190, unit="%")
 def delta_w(original: Matrix, masked: Matrix, /) -> float | None:
     """Change of the weights of the columns on the first principal component, per cent.
 
@@ -139,7 +139,7 @@ def delta_w(original: Matrix, masked: Matrix, /) -> float | None:
     return float(100.0 * np.abs(after[some] / before[some] - 1.0).mean())
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=200, unit="%")
 def fpc_share(original: Matrix, masked: Matrix, /) -> float | None:
     """Share of the variability after that the first principal component explains, per cent.
 
@@ -176,7 +176,7 @@ def _corr_errors(original: Matrix, masked: Matrix) -> Vector:
     return errors
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=210, reported=True)
 def delta_corr(original: Matrix, masked: Matrix, /) -> float | None:
     """Mean absolute difference of the correlations of pairs of columns.
 
@@ -203,7 +203,7 @@ def delta_corr(original: Matrix, masked: Matrix, /) -> float | None:
     return float(errors.mean()) if len(errors) else None
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=220)
 def delta_corr_sd(original: Matrix, masked: Matrix, /) -> float | None:
     """Standard deviation of the differences whose mean is `delta_corr`.
 

@@ -33,7 +33,7 @@ def cells(original: Matrix, masked: Matrix) -> int:
     return int(np.count_nonzero(~(np.isnan(original) | np.isnan(masked))))
 
 
-@metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)")
+@metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)", assessed=10)
 def sse(original: Matrix, masked: Matrix) -> float:
     """Sum of squared differences on standardised columns.
 
@@ -57,7 +57,7 @@ def sse(original: Matrix, masked: Matrix) -> float:
     return float(np.nansum((before - after) ** 2))
 
 
-@metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)")
+@metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)", assessed=20)
 def sst(original: Matrix) -> float:
     """Sum of squared differences from the mean on standardised columns.
 
@@ -79,7 +79,7 @@ def sst(original: Matrix) -> float:
     return float(np.nansum(standardised(original, original)[0] ** 2))
 
 
-@metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)")
+@metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)", assessed=30, reported=True, unit="%")
 def loss(original: Matrix, masked: Matrix) -> float:
     """Information loss 100 SSE/SST: 0 keeps everything, 100 leaves only the means.
 

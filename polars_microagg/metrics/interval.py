@@ -39,7 +39,7 @@ def _by_rank(values: Vector, sizes: Labels, widths: Vector) -> tuple[Matrix, Mat
     return np.minimum(at[low], values), np.maximum(at[high], values)
 
 
-@metric(cite="Domingo-Ferrer and Torra (2001)")
+@metric(cite="Domingo-Ferrer and Torra (2001)", assessed=120, reported=True, unit="%")
 def interval_disclosure(
     original: Matrix,
     masked: Matrix,

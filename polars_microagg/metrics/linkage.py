@@ -25,7 +25,7 @@ MOST = 20
 Subsets = Sequence[tuple[int, ...]]
 
 
-@metric(cite="Pagliuca and Seri (1999)")
+@metric(cite="Pagliuca and Seri (1999)", assessed=100, reported=True, unit="%")
 def dld(
     original: Matrix, masked: Matrix, subsets: Subsets | None = None, /, *, optimistic: bool = False
 ) -> float | None:
@@ -73,7 +73,7 @@ def dld(
     return 100.0 * float(subset_hits(known, chosen, optimistic=optimistic).mean())
 
 
-@metric(cite="Fellegi and Sunter (1969); Jaro (1989)")
+@metric(cite="Fellegi and Sunter (1969); Jaro (1989)", assessed=110, reported=True, unit="%")
 def pld(
     original: Matrix,
     masked: Matrix,

@@ -17,7 +17,7 @@ STEPS = 200
 """Steps towards the tighter bound for an effort of 1, as for `lower_bound`."""
 
 
-@metric(cite="this library")
+@metric(cite="this library", unit="%")
 def above_optimum(
     original: Matrix, masked: Matrix, /, *, effort: Annotated[float, Range(0, 1000)] = 0.0
 ) -> float | None:

@@ -44,7 +44,9 @@ def _weighted(shares: Mapping[str, float], values: Mapping[str, float | None]) -
     return found if shares else None
 
 
-@metric(cite="Domingo-Ferrer and Torra (2001)", needs=_risk_parts)
+@metric(
+    cite="Domingo-Ferrer and Torra (2001)", needs=_risk_parts, assessed=130, reported=True, unit="%"
+)
 def dr(
     dld: float | None,
     pld: float | None,
@@ -83,7 +85,7 @@ def dr(
     return _weighted(_shares(weights, risk=True), values)
 
 
-@metric(cite="Domingo-Ferrer and Torra (2001)", needs=_parts)
+@metric(cite="Domingo-Ferrer and Torra (2001)", needs=_parts, assessed=140, unit="points")
 def score(
     il: float | None,
     dld: float | None,

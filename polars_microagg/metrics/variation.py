@@ -36,7 +36,7 @@ def _mean(values: Matrix) -> float:
     return float(values[there].mean()) if there.any() else 0.0
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=40)
 def il1(original: Matrix, masked: Matrix, /, *, zero: Literal["scale", "skip"] = "scale") -> float:
     """Mean variation of the values: the mean over all cells of the relative difference.
 
@@ -96,7 +96,7 @@ def il1_zero_cells(original: Matrix, masked: Matrix, /) -> int:
     return int(np.count_nonzero((original == 0) & (masked != 0) & there))
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=50)
 def il2(original: Matrix, masked: Matrix, /) -> float:
     """Mean variation of the means of the columns.
 
@@ -124,7 +124,7 @@ def il2(original: Matrix, masked: Matrix, /) -> float:
     return _mean(_variation(before.means, after.means, before.sizes))
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=60)
 def il3(original: Matrix, masked: Matrix, /) -> float:
     """Mean variation of the covariances, variances among them.
 
@@ -155,7 +155,7 @@ def il3(original: Matrix, masked: Matrix, /) -> float:
     return _mean(found[upper])
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=70)
 def il4(original: Matrix, masked: Matrix, /) -> float:
     """Mean variation of the variances.
 
@@ -182,7 +182,7 @@ def il4(original: Matrix, masked: Matrix, /) -> float:
     return _mean(_variation(before.variances, after.variances, before.variances))
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=80)
 def il5(
     original: Matrix, masked: Matrix, /, *, change: Literal["absolute", "relative"] = "absolute"
 ) -> float:
@@ -219,7 +219,7 @@ def il5(
     return _mean(_variation(before, after, np.ones_like(before))[upper])
 
 
-@metric(cite=CITE)
+@metric(cite=CITE, assessed=90, reported=True, unit="%")
 def il(il1: float, il2: float, il3: float, il4: float, il5: float, /) -> float:
     """Information loss IL: 100 times the mean of IL1 to IL5.
 

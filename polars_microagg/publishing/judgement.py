@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+import polars as pl
+
+from polars_microagg.analysis.assess import assess
 from polars_microagg.core import registry
 from polars_microagg.core.requirements import COUNTS, SHARES, Requirement, read
 from polars_microagg.errors import RequirementError
 from polars_microagg.errors.release import contradictory, more_than_k
 
-__all__ = ["judged", "possible", "release_requirements"]
+__all__ = ["judged", "measured_on_demand", "possible", "release_requirements"]
 
 
 def release_requirements(given: object) -> list[Requirement]:
-    """Read what is required of a release: a measure of `assess`, a count, or a share of rows.
+    """Read what is required of a release: a metric, a count, or a share of rows."""
+    return read(given, (*COUNTS, *SHARES, *registry.assessed(), *registry.on_demand()))
 
-    Parameters
-    ----------
-    given : str or list of str
-        As written.
 
-    Returns
-    -------
-    list of Requirement
-        In that order.
+def measured_on_demand(
+    required: Iterable[Requirement],
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    names: Sequence[str],
+) -> dict[str, Any]:
+    """Compute the required metrics that `assess` does not give by default.
+
+    They are judged and not published: a manifest says whether they are met, and no value of them.
     """
-    return read(given, (*COUNTS, *SHARES, *registry.assessed()))
+    metrics = list(dict.fromkeys(r.name for r in required if r.name in registry.on_demand()))
+    if not metrics:
+        return {}
+    return assess(original, masked, list(names), metrics=metrics).row(0, named=True)
 
 
 def possible(required: Iterable[Requirement], k: int | None) -> None:
@@ -128,6 +136,8 @@ def _words(name: str, found: Mapping[str, Any], told: Mapping[str, Any]) -> str:
     """Write what was found, which an error may tell no better than a manifest."""
     if found.get(name) is None:
         return "found no value"
+    if name in registry.on_demand():
+        return "what was found is not published; assess gives it"
     if name not in told:
         return "what was found is not published of so few records; assess gives it"
     return f"found {'' if told[name] == found[name] else 'about '}{told[name]:.6g}"

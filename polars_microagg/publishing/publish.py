@@ -26,7 +26,7 @@ from polars_microagg.frames.selection import (
 from polars_microagg.publishing.column_roles import OtherColumns
 from polars_microagg.publishing.formats.column_types import refuse_types
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.judgement import judged
+from polars_microagg.publishing.judgement import judged, measured_on_demand
 from polars_microagg.publishing.manifest.precision import digits_of, published
 from polars_microagg.publishing.manifest.record import (
     SCHEMA,
@@ -92,9 +92,10 @@ def publish(
     original : polars.DataFrame or polars.LazyFrame, optional
         With ``method=None``, the table before masking, to measure against; rows match by position.
     require : str or list of str, optional
-        What must be reached, such as ``"dld<=10"``; the names are those of `assess`, ``k`` (the
+        What must be reached, such as ``"dld<=10"``; the names are those of all metrics, ``k`` (the
         smallest class of whole masked records), ``rows``, and ``suppressed`` (the per cent of the
-        rows that were emptied or dropped).
+        rows that were emptied or dropped). Of a metric that `assess` gives on demand only, the
+        manifest says whether it is met, and no value.
     manifest : str or path, optional
         Where the manifest is written; beside the file by default, as ``NAME.manifest.json``.
     overwrite : bool, default True
@@ -221,6 +222,8 @@ def release(
         digits = digits_of(fewest_records(names, original, restored)) if measured else 0
         compared = found.pop("cells", None)
         measures = published(found, digits)
+        if measured:
+            found |= measured_on_demand(job.require, original, restored, names)
         cells = {"all": source_table.height * len(names), "compared": compared if digits else None}
         smallest = min(c["smallest"] for c in counted)
         others = {*names, *strata}

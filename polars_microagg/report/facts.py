@@ -19,6 +19,7 @@ from polars_microagg.charts.aggregates import (
     loss_table,
 )
 from polars_microagg.charts.histograms import histogram
+from polars_microagg.core import registry
 from polars_microagg.core.options import group_size
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.frames.columns import refuse
@@ -35,8 +36,6 @@ from polars_microagg.publishing.manifest.precision import (
 from polars_microagg.report.markup import unlike
 
 __all__ = ["Block", "Facts"]
-
-METRICS = ("loss", "il", "dld", "pld", "interval_disclosure", "dr", "delta_corr")
 
 
 @dataclass(frozen=True)
@@ -124,11 +123,13 @@ class Facts:
             refuse(name, before.schema[name])
             refuse(name, after.schema[name])
         shown = unlike(dict.fromkeys([*names, *after.columns]))
-        measures = assess(before, after, names, metrics=[*METRICS, "cells"]).row(0, named=True)
+        every = {**registry.assessed(), **registry.on_demand()}
+        reported = [name for name, entry in every.items() if entry.reported]
+        measures = assess(before, after, names, metrics=[*reported, "cells"]).row(0, named=True)
         cells, records = measures.pop("cells"), fewest_records(names, before, after)
         digits = digits_of(records)
         pairs = len(names) * (len(names) - 1) // 2
-        numbers = 2 * len(names) + pairs + len(METRICS) + min(len(names), STEPS) + 1
+        numbers = 2 * len(names) + pairs + len(reported) + min(len(names), STEPS) + 1
         drawn = names if digits and drawable(records * len(names), len(names), numbers) else []
         return cls(
             before.height,

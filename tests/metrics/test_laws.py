@@ -1,5 +1,7 @@
 """What holds for every measure of any release, and oracles for the searches."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,16 +47,16 @@ def release(rng, x):
 
 
 def all_metrics(x, y, subsets=None):
-    given_ = {
-        "original": x,
-        "masked": y,
-        "known": (x, y),
-        "subsets": subsets or [tuple(range(x.shape[1]))],
-        "classes": [np.bincount(distinct(y)[1])],
-    }
+    release = SimpleNamespace(
+        original=x,
+        masked=y,
+        known=(x, y),
+        subsets=subsets or [tuple(range(x.shape[1]))],
+        classes=[np.bincount(distinct(y)[1])],
+    )
     found = {}
     for entry in registry.metrics().values():
-        evaluate(entry, given_.__getitem__, found)
+        evaluate(entry, release, found)
     return found
 
 

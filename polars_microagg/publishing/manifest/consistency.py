@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from polars_microagg._version import __version__
-from polars_microagg.core.evaluate import evaluate
 from polars_microagg.core.options import COMMON, group_size
 from polars_microagg.core.registry import Metric, assessed, methods, metrics
 from polars_microagg.frames.mask import MaskRequest
@@ -103,8 +102,10 @@ def composed(told: Mapping[str, Any]) -> list[str]:
     measures, digits = told["measures"], told["digits"]
     differ = []
     for name, entry in assessed().items():
-        parts = {part: measures.get(part) for part in entry.needed({}) if part in metrics()}
-        if not parts or None in (measures.get(name), *parts.values()):
+        needed = entry.needed({})
+        parts = {part: measures.get(part) for part in needed if part in metrics()}
+        # A metric that also takes the tables cannot be made of published measures alone.
+        if len(parts) < len(needed) or None in (measures.get(name), *parts.values()):
             continue
         made = _made(entry, parts)
         slack = step(name, measures[name], digits)
@@ -117,7 +118,7 @@ def composed(told: Mapping[str, Any]) -> list[str]:
 
 
 def _made(entry: Metric, parts: dict[str, Any]) -> Any:
-    return evaluate(entry, parts.get, dict(parts))
+    return entry.function(*map(parts.get, entry.inputs))
 
 
 def times(told: Mapping[str, Any]) -> Outcome:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from polars_microagg.core.registry import metrics
+
 __all__ = [
     "CHARTS",
     "FEWEST",
@@ -18,6 +20,7 @@ __all__ = [
     "names_told",
     "published",
     "step",
+    "whole_of",
 ]
 
 LADDER = ((10_000, 4), (1_000, 3), (100, 2))
@@ -35,13 +38,8 @@ OF_RELEASE = ("k_min", "k_prime")
 TWICE = ("sse", "sst")
 """Measures that are not published, as their ratio is `loss` and would have more digits."""
 
-PER_CENT = frozenset(
-    (
-        *("loss", "il", "dld", "pld", "interval_disclosure", "dr", "score"),
-        *("delta_r", "delta_w", "fpc_share", "spread"),
-    )
-)
-"""Measures whose whole is 100; that of the others is 1."""
+SPREAD = "spread"
+"""Column of a report's charts, in per cent; it is no metric."""
 
 MOST = 1_000
 """Wholes above which a measure is published as that many."""
@@ -96,7 +94,7 @@ def coarse(name: str, value: float, digits: int) -> float:
     """
     if not math.isfinite(value):
         return value
-    whole = _whole(name)
+    whole = whole_of(name)
     value = min(max(value, -MOST * whole), MOST * whole)
     if abs(value) >= whole:
         return float(f"{value:.{digits}g}")
@@ -113,15 +111,17 @@ def step(name: str, value: float | None, digits: int) -> float:
     """
     if value is None or not math.isfinite(value) or not digits:
         return 0.0
-    whole = _whole(name)
+    whole = whole_of(name)
     if abs(value) >= MOST * whole:
         return math.inf
     power = math.floor(math.log10(abs(value))) + 1 if abs(value) >= whole else _power(whole)
     return float(f"1e{power - digits}")
 
 
-def _whole(name: str) -> int:
-    return 100 if name in PER_CENT else 1
+def whole_of(name: str) -> int:
+    """Value that the digits of a measure are counted from: 100 for per cent and points, else 1."""
+    entry = metrics().get(name)
+    return 100 if name == SPREAD or (entry is not None and entry.unit) else 1
 
 
 def _power(whole: int) -> int:
@@ -166,9 +166,11 @@ def published(measures: Mapping[str, Any], digits: int) -> dict[str, Any]:
     """
     told = {name: measures[name] for name in names_told(measures, digits)}
     for name, value in told.items():
-        if isinstance(value, float):
-            whole = name in OF_RELEASE
-            told[name] = float(f"{value:.4g}") if whole else coarse(name, value, digits)
+        if name in OF_RELEASE:
+            told[name] = float(f"{value:.4g}") if isinstance(value, float) else value
+        elif value is not None:
+            # A count of cells or records of the original is rounded like any other measure of it.
+            told[name] = coarse(name, value, digits)
     return told
 
 

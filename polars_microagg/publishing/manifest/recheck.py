@@ -18,7 +18,7 @@ from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.atomic import sha256_of
 from polars_microagg.publishing.formats.csv import typed
 from polars_microagg.publishing.formats.files import Location, rows_digest
-from polars_microagg.publishing.judgement import release_requirements
+from polars_microagg.publishing.judgement import measured_on_demand, release_requirements
 from polars_microagg.publishing.manifest.compare_original import (
     aligned,
     exchanged,
@@ -181,7 +181,11 @@ class Recheck:
         share = self._rows["suppressed"]
         counts = {"k": whole[0]["smallest"], "rows": self.frame.height, "suppressed": share}
         asked, measures = release_requirements(config["require"]), self.told["measures"]
-        exact = counts if self.before is None or not measures else {**self._measured, **counts}
+        exact = counts
+        if self.before is not None and measures:
+            before, after = self._tables
+            on_demand = measured_on_demand(asked, before, after, self.told["roles"]["mask"])
+            exact = {**self._measured, **on_demand, **counts}
         said, digits = {**measures, **rounded(counts)}, self.told["digits"]
         judged = [each for each in asked if each.name in exact or each.name in said]
         holds = (

@@ -146,7 +146,7 @@ def test_what_is_told_is_at_most_a_quarter_of_a_bit_a_record():
         assert len(measures) * (digits + 1) * math.log2(10) <= records / 4
     rng = np.random.default_rng(0)
     for name in assessed():
-        whole = 100 if name in precision.PER_CENT else 1
+        whole = precision.whole_of(name)
         for digits in (2, 3):
             values = [*np.linspace(0, whole, 20_001), *whole * 10 ** rng.uniform(0, 9, 20_000)]
             told = {precision.coarse(name, float(v), digits) for v in values}
