@@ -195,13 +195,17 @@ class Plan:
         BrokenPromiseError
             The method made a group smaller than k; nothing is released.
         """
-        for block, here in zip(self.blocks, self.slices(), strict=True):
+        for block, columns in zip(self.blocks, self.slices(), strict=True):
             if self.groups_cells:
-                yield from self._mask_cells(block, x[:, here], factors[here], strata, whole[here])
+                yield from self._mask_cells(
+                    block, x[:, columns], factors[columns], strata, whole[columns]
+                )
             else:
-                labels, groups = self._labels(block, x[:, here], factors[here], strata)
+                labels, groups = self._labels(block, x[:, columns], factors[columns], strata)
                 wide = strata if self.nulls == "impute" else None
-                yield Masked(block, labels, centres(x[:, here], labels, groups, self.center, wide))
+                yield Masked(
+                    block, labels, centres(x[:, columns], labels, groups, self.center, wide)
+                )
 
     def _labels(
         self, block: tuple[str, ...], x: Matrix, factors: Vector, strata: Strata
@@ -225,12 +229,12 @@ class Plan:
             ready = scaled(part, self.scale, factors, strata.sizes, zero=zero)
         # Records of one null pattern are grouped by the columns that they have.
         firsts = np.cumsum(strata.sizes) - strata.sizes
-        there = ~np.isnan(ready[firsts]) if self.nulls == "pattern" else None
+        present = ~np.isnan(ready[firsts]) if self.nulls == "pattern" else None
         if np.isnan(ready).any():
             parts = np.split(ready, np.cumsum(strata.sizes)[:-1])
             ready = np.concatenate([completed(part) for part in parts])
         with progress(self.report):
-            grouped, groups = self._grouped(ready, strata.sizes, self._arguments(block), there)
+            grouped, groups = self._grouped(ready, strata.sizes, self._arguments(block), present)
         sizes = np.bincount(grouped, minlength=groups)
         if sizes.min() < self.k:
             raise BrokenPromiseError.small_class(self.method.name, int(sizes.min()), self.k)
@@ -244,7 +248,7 @@ class Plan:
         x: Matrix,
         sizes: Labels,
         arguments: Mapping[str, Any],
-        there: npt.NDArray[np.bool_] | None,
+        present: npt.NDArray[np.bool_] | None,
     ) -> tuple[Labels, int]:
         """Run the method on each stratum; the groups of later ones get later numbers."""
         starts = np.cumsum(sizes) - sizes
@@ -254,12 +258,12 @@ class Plan:
             rows = np.repeat(small, sizes)
             grouped[rows], groups = self.method.lockstep(x[rows], sizes[small], **arguments)
             starts, sizes = starts[~small], sizes[~small]
-            there = there if there is None else there[~small]
+            present = present if present is None else present[~small]
         by_name = any(option.axis for option in self.method.options.values())
         for i, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
             part = x[start : start + size]
-            if there is not None and not there[i].all() and not by_name:
-                part = np.asfortranarray(part[:, there[i]])
+            if present is not None and not present[i].all() and not by_name:
+                part = np.asfortranarray(part[:, present[i]])
             partition = self.method.function(part, **arguments)
             if len(partition.labels) != size:
                 raise BrokenPromiseError.shape(self.method.name, len(partition.labels), size)

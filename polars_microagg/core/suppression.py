@@ -13,28 +13,10 @@ __all__ = ["suppressed"]
 
 
 def suppressed(plan: Plan, x: Matrix, strata: Strata) -> npt.NDArray[np.bool_]:
-    """Find the records whose stratum has fewer than k, so that they cannot be masked in it.
+    """Which records are emptied or dropped, as `small_strata` says: their stratum has fewer than k.
 
-    With ``nulls="pattern"`` records with nulls in the same columns are a stratum of their own.
-
-    Parameters
-    ----------
-    plan : Plan
-        The call.
-    x : array of shape (n, p)
-        The columns of all blocks, in order: finite values, NaN where absent.
-    strata : Strata
-        Rows that may be grouped together.
-
-    Returns
-    -------
-    array of shape (n,)
-        True where a record is to be emptied or dropped, as `small_strata` says.
-
-    Raises
-    ------
-    TooFewRecordsError
-        There are such records and they are to be refused, or too few to be emptied.
+    With ``nulls="pattern"`` records with nulls in the same columns are a stratum of their own. Raises
+    TooFewRecordsError if `small_strata` refuses them, or if they are too few to be alike when emptied.
 
     Examples
     --------
@@ -44,19 +26,20 @@ def suppressed(plan: Plan, x: Matrix, strata: Strata) -> npt.NDArray[np.bool_]:
     array([False, False,  True])
     """
     hidden = np.zeros(len(x), dtype=np.bool_)
-    known = -1
+    before = -1
     # A record that is suppressed for one block is missing in the others, whose strata may then
-    # be too small: again, until nothing changes.
-    while (count := int(hidden.sum())) > known:
-        known = count
-        for here in plan.slices():
-            parts = plan.patterns(x[:, here], strata.without(hidden))
-            small = _counts(plan, x[:, here], parts) < plan.k
+    # be too small. Records are only ever added, so this ends at the least set that leaves k everywhere.
+    while (count := int(hidden.sum())) > before:
+        before = count
+        for columns in plan.slices():
+            parts = plan.patterns(x[:, columns], strata.without(hidden))
+            small = _counts(plan, x[:, columns], parts) < plan.k
             if small.any() and plan.small_strata == "raise":
                 raise _too_few(plan.k, parts, small, len(x))
             hidden[parts.only(small).order] = True
-    if plan.small_strata == "null" and 0 < known < plan.k:
-        raise TooFewRecordsError.emptied(known, plan.k)
+    # Emptied records are alike, and a class like any other.
+    if plan.small_strata == "null" and 0 < count < plan.k:
+        raise TooFewRecordsError.emptied(count, plan.k)
     return hidden
 
 
@@ -65,7 +48,7 @@ def _counts(plan: Plan, x: Matrix, strata: Strata) -> Labels:
     if not plan.groups_cells:
         return strata.sizes
     values = np.count_nonzero(~np.isnan(x[strata.firsts]), axis=1)
-    # Where there is no value nothing is masked, and this method promises nothing of records.
+    # A stratum without values has nothing to mask: k values are no condition on it.
     return np.where(values > 0, strata.sizes * values, plan.k)
 
 

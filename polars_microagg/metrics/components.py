@@ -20,7 +20,7 @@ __all__ = [
 
 CITE = "Mateo-Sanz and Domingo-Ferrer (1998)"
 RULE = 1e-9
-"""Correlations and weights below this are 0."""
+"""Correlations, weights and eigenvalues up to this are 0 but for rounding: nothing to divide by."""
 
 
 def _varying(original: Matrix, masked: Matrix) -> tuple[Moments, Moments]:
@@ -32,8 +32,8 @@ def _varying(original: Matrix, masked: Matrix) -> tuple[Moments, Moments]:
 
 def _percent(before: Vector, after: Vector) -> Vector:
     """Relative change in per cent, without what is 0 before."""
-    some = np.abs(before) > RULE
-    change: Vector = 100.0 * (np.abs(after[some]) / np.abs(before[some]) - 1.0)
+    divisible = np.abs(before) > RULE
+    change: Vector = 100.0 * (np.abs(after[divisible]) / np.abs(before[divisible]) - 1.0)
     return change
 
 
@@ -135,8 +135,8 @@ def delta_w(original: Matrix, masked: Matrix, /) -> float | None:
         w / np.sqrt(v) if v > 0 else np.zeros_like(w)
         for v, w in (t.first_component() for t in tables)
     )
-    some = np.abs(before) > RULE
-    return float(100.0 * np.abs(after[some] / before[some] - 1.0).mean())
+    divisible = np.abs(before) > RULE
+    return float(100.0 * np.abs(after[divisible] / before[divisible] - 1.0).mean())
 
 
 @metric(cite=CITE, assessed=200, unit="%")
@@ -259,5 +259,5 @@ def eigenvalue_difference(original: Matrix, masked: Matrix, /) -> float | None:
     if not len(tables[0].means):
         return None
     before, after = (np.linalg.eigvalsh(table.correlations) for table in tables)
-    some = before > RULE
-    return float((np.abs(before - after)[some] / before[some]).sum())
+    divisible = before > RULE
+    return float((np.abs(before - after)[divisible] / before[divisible]).sum())

@@ -21,6 +21,7 @@ SLACK = 1e-9
 
 def _by_rank(values: Vector, sizes: Labels, widths: Vector) -> tuple[Matrix, Matrix]:
     """Ends of the intervals of ranks around each masked value, one row a width."""
+    # A value stands for all `sizes` records that share it, so ranks are counted by running sums.
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     ends = np.cumsum(sizes[order])
@@ -85,15 +86,15 @@ def interval_disclosure(
     if not len(order):
         return None
     first, sizes = order[starts], np.diff(starts, append=len(order))
-    found = []
+    column_shares = []
     for j in range(before.shape[1]):
         values, column = after[first, j], before[order, j]
-        there = ~np.isnan(values)
-        if not there.any():
+        defined = ~np.isnan(values)
+        if not defined.any():
             continue
-        if not there.all():
-            column, sizes_j = column[np.repeat(there, sizes)], sizes[there]
-            values = values[there]
+        if not defined.all():
+            column, sizes_j = column[np.repeat(defined, sizes)], sizes[defined]
+            values = values[defined]
         else:
             sizes_j = sizes
         if by == "rank":
@@ -107,8 +108,8 @@ def interval_disclosure(
             within = column >= np.repeat(low, sizes_j)
             within &= column <= np.repeat(high, sizes_j)
             inside += int(np.count_nonzero(within))
-        found.append(inside / (len(column) * len(shares)))
-    return 100.0 * float(np.mean(found)) if found else None
+        column_shares.append(inside / (len(column) * len(shares)))
+    return 100.0 * float(np.mean(column_shares)) if column_shares else None
 
 
 @metric(cite="Templ, Kowarik and Meindl (2015)")
@@ -143,8 +144,8 @@ def drisk(
     before, after = present(original, masked)
     close = np.ones(len(before), dtype=np.bool_)
     for x, y in zip(before.T, after.T, strict=True):
-        there = y[~np.isnan(y)]
-        sd = there.std(ddof=1) if len(there) > 1 else 0.0
+        values = y[~np.isnan(y)]
+        sd = values.std(ddof=1) if len(values) > 1 else 0.0
         close &= np.abs(x - y) <= width * sd * (1 + SLACK)
     return float(close.mean())
 
@@ -179,6 +180,6 @@ def il1s(original: Matrix, masked: Matrix, /, *, total: bool = False) -> float:
     before, after = standardised(original, masked)
     count = np.maximum((~np.isnan(before)).sum(axis=0), 2)
     distances = np.abs(before - after) * np.sqrt((count - 1) / count / 2)
-    there = ~np.isnan(distances)
-    found = float(distances[there].sum())
-    return found if total else found / max(int(np.count_nonzero(there)), 1)
+    defined = ~np.isnan(distances)
+    summed = float(distances[defined].sum())
+    return summed if total else summed / max(int(np.count_nonzero(defined)), 1)

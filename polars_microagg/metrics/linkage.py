@@ -143,27 +143,30 @@ def _comparable(original: Matrix, masked: Matrix, agreement: str) -> tuple[Matri
     if agreement == "rank":
         before, after = _ranks(before), _ranks(after)
     for table in (before, after):
-        # Infinity minus infinity is no number, so a large number stands for absence.
+        # Absent values shall agree with each other and with nothing else. Infinity would do if its
+        # difference from itself were 0 and not NaN; a number far beyond any standardised value does.
         table[np.isnan(table)] = 1e100
     return before, after, owner
 
 
 def _ranks(x: Matrix) -> Matrix:
     """Mean ranks as shares of the number of records; NaN stays."""
-    found = np.full(x.shape, np.nan)
+    ranks = np.full(x.shape, np.nan)
     for j in range(x.shape[1]):
-        there = ~np.isnan(x[:, j])
-        labels, counts = np.unique(x[there, j], return_inverse=True, return_counts=True)[1:]
+        defined = ~np.isnan(x[:, j])
+        labels, counts = np.unique(x[defined, j], return_inverse=True, return_counts=True)[1:]
         middle = np.cumsum(counts) - (counts + 1) / 2
-        found[there, j] = middle[labels] / max(len(x), 1)
-    return found
+        ranks[defined, j] = middle[labels] / max(len(x), 1)
+    return ranks
 
 
 def _linked(
     before: Matrix, after: Matrix, owner: Labels, subset: tuple[int, ...], width: float
 ) -> float:
+    """Expected share of records that are linked to their own by one set of attributes."""
     columns = np.isin(owner, subset)
     before, after = before[:, columns], after[:, columns]
+    # Equal masked records agree with the same original ones, so that each is compared once.
     first, labels = distinct(after)
     weights, centroids = np.bincount(labels).astype(np.float64), after[first]
     counts = pattern_counts(before, centroids, weights, width)

@@ -51,6 +51,7 @@ def above_optimum(
     if np.isnan(original).any() or np.isnan(masked).any() or not original.size:
         return None
     k = int(np.unique(masked, axis=0, return_counts=True)[1].min())
+    # Standardised like `loss`, so that the ratio of squares is the ratio of losses.
     before, after = (np.ascontiguousarray(x) for x in standardised(original, masked))
     squares = float(np.square(before - after).sum())
     if squares == 0.0:

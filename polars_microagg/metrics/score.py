@@ -19,11 +19,11 @@ PRESETS: dict[str, dict[str, float]] = {
 
 
 def _shares(weights: Weights, *, risk: bool) -> dict[str, float]:
-    """Weights of the parts, which add up to 1, without those of 0."""
+    """Weights of the parts that count, scaled to sum 1; a risk leaves out information loss."""
     listed = PRESETS[weights] if isinstance(weights, str) else dict(weights)
-    some = {part: w for part, w in listed.items() if w and not (risk and part == "il")}
-    total = sum(some.values())
-    return {part: weight / total for part, weight in some.items()}
+    counted = {part: w for part, w in listed.items() if w and not (risk and part == "il")}
+    total = sum(counted.values())
+    return {part: weight / total for part, weight in counted.items()}
 
 
 def _risk_parts(*, weights: Weights) -> Collection[str]:
@@ -35,13 +35,14 @@ def _parts(*, weights: Weights) -> Collection[str]:
 
 
 def _weighted(shares: Mapping[str, float], values: Mapping[str, float | None]) -> float | None:
-    found = 0.0
+    """Weighted mean; None if a part that counts has no value, or none counts."""
+    summed = 0.0
     for part, share in shares.items():
         value = values[part]
         if value is None:
             return None
-        found += share * value
-    return found if shares else None
+        summed += share * value
+    return summed if shares else None
 
 
 @metric(

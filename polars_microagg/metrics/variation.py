@@ -18,11 +18,9 @@ NOISE = 1e-12
 
 
 def _variation(before: Matrix, after: Matrix, unit: Matrix) -> Matrix:
-    """Relative differences; where there is nothing to divide by, those in units.
-
-    A difference from 0 counts in units, and as 1 where the unit is 0 as well.
-    """
+    """Relative differences; from 0 they count in units, and as 1 where the unit is 0 as well."""
     change = np.abs(after - before)
+    # A mean that masking kept differs in its last bits, which divided by a mean near 0 is a lot.
     change[change <= NOISE * unit] = 0.0
     below = np.where(before == 0, unit, np.abs(before))
     # A difference from a number that is hardly above 0 may be infinitely many times that number.
@@ -32,8 +30,9 @@ def _variation(before: Matrix, after: Matrix, unit: Matrix) -> Matrix:
 
 
 def _mean(values: Matrix) -> float:
-    there = ~np.isnan(values)
-    return float(values[there].mean()) if there.any() else 0.0
+    """Mean of what is no NaN; nothing is no change."""
+    defined = ~np.isnan(values)
+    return float(values[defined].mean()) if defined.any() else 0.0
 
 
 @metric(cite=CITE, assessed=40)
@@ -67,10 +66,10 @@ def il1(original: Matrix, masked: Matrix, /, *, zero: Literal["scale", "skip"] =
     """
     before, after = present(original, masked)
     sizes = np.broadcast_to(moments(before).sizes, before.shape)
-    found = _variation(before, after, sizes)
+    changes = _variation(before, after, sizes)
     if zero == "skip":
-        found[(before == 0) & (after != 0)] = np.nan
-    return _mean(found)
+        changes[(before == 0) & (after != 0)] = np.nan
+    return _mean(changes)
 
 
 @metric(cite=CITE)
@@ -92,8 +91,8 @@ def il1_zero_cells(original: Matrix, masked: Matrix, /) -> int:
     >>> il1_zero_cells(np.array([[0.0], [0.0], [3.0]]), np.array([[0.0], [1.5], [1.5]]))
     1
     """
-    there = ~np.isnan(masked)
-    return int(np.count_nonzero((original == 0) & (masked != 0) & there))
+    emitted = ~np.isnan(masked)
+    return int(np.count_nonzero((original == 0) & (masked != 0) & emitted))
 
 
 @metric(cite=CITE, assessed=50)
@@ -151,8 +150,8 @@ def il3(original: Matrix, masked: Matrix, /) -> float:
     before, after = (moments(table) for table in present(original, masked))
     sd = np.sqrt(before.variances)
     upper = np.triu_indices(len(sd))
-    found = _variation(before.covariances, after.covariances, sd * sd[:, None])
-    return _mean(found[upper])
+    changes = _variation(before.covariances, after.covariances, sd * sd[:, None])
+    return _mean(changes[upper])
 
 
 @metric(cite=CITE, assessed=70)

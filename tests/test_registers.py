@@ -1,0 +1,187 @@
+"""One file adds one thing, and it is then at every door where it belongs; nothing else is touched."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+METHOD = '''
+"""Records in the order in which they come."""
+
+import numpy as np
+
+from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.registry import method
+
+
+@method(cite="nobody (2026)")
+def as_they_come(x: Matrix, /, *, k: int, backwards: bool = False) -> Partition:
+    """Group k records after another as they come.
+
+    Parameters
+    ----------
+    backwards : bool, default False
+        Whether the records that are left over join the first group.
+    """
+    labels = np.minimum(np.arange(len(x)) // k, len(x) // k - 1)
+    return Partition.from_labels(labels.max() - labels[::-1] if backwards else labels)
+'''
+
+METRIC = '''
+"""Which cells change, and by how much."""
+
+import numpy as np
+
+from polars_microagg.core.partition import Matrix
+from polars_microagg.core.registry import metric
+
+
+@metric(cite="nobody (2026)", assessed=1000, reported=True)
+def moved(original: Matrix, masked: Matrix, /) -> int:
+    """Number of cells that change."""
+    return int(np.count_nonzero(original != masked))
+
+
+@metric(cite="nobody (2026)")
+def furthest(original: Matrix, masked: Matrix, /) -> float | None:
+    """Largest change of a cell."""
+    return float(np.abs(original - masked).max()) if original.size else None
+'''
+
+# A file for each register: the doors are in `tests/registers.py`, under the name of the room.
+ADDED = {
+    "methods/as_they_come.py": METHOD,
+    "metrics/change.py": METRIC,
+}
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """A copy of the package, as it is installed, in which nothing is touched but files are added."""
+    folder = tmp_path_factory.mktemp("package")
+    copy = folder / "polars_microagg"
+    shutil.copytree(ROOT / "polars_microagg", copy)
+    shutil.copytree(ROOT / "sql", copy / "sql")
+    for name, text in ADDED.items():
+        (copy / name).write_text(text.lstrip(), encoding="utf-8")
+    return folder
+
+
+def doors(package, room, folder):
+    """What is found at the doors, by a process that imports the copy."""
+    path = os.pathsep.join(map(str, (package, ROOT)))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.registers", room],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert not done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+# --- Methods ------------------------------------------------------------------------------------
+
+BACKWARDS = [2.5, 2.5, 2.5, 2.5, 6.0, 6.0, 6.0]
+"""Of 1 to 7 with k=3 the first four are a group: the record that is left over joins it."""
+
+
+@pytest.fixture(scope="module")
+def method(package, tmp_path_factory):
+    return doors(package, "methods", tmp_path_factory.mktemp("method"))
+
+
+def test_a_method_masks_at_every_door(method):
+    assert method["masked"] == dict.fromkeys(method["masked"], BACKWARDS)
+    assert method["groups"] == [0, 0, 0, 1, 1, 1, 1]
+    assert method["manifest"] is True
+
+
+def test_a_method_is_listed_and_described(method):
+    summary = "Group k records after another as they come."
+    assert method["listed"] == [summary]
+    assert method["listed in SQL"] == [[summary]]
+    code, text = method["microagg methods"]
+    assert code == 0
+    assert summary in text
+    assert "--backwards" in text
+    assert method["signature"] is True
+
+
+def test_a_method_is_compared(method):
+    assert method["compare"] == [None]
+    code, text = method["microagg compare"]
+    assert code == 0
+    assert "as_they_come" in text
+
+
+# --- Metrics ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def metric(package, tmp_path_factory):
+    return doors(package, "metrics", tmp_path_factory.mktemp("metric"))
+
+
+@pytest.mark.parametrize("name", ["moved", "furthest"])
+def test_a_metric_has_one_value_at_every_door(metric, name):
+    expected = metric["expected"][name]
+    assert expected > 0
+    assert metric[name] == dict.fromkeys(metric[name], pytest.approx(expected, rel=1e-12))
+
+
+def test_a_metric_by_default_is_a_column_in_its_place(metric):
+    assert metric["columns"][-2:] == ["delta_corr_sd", "moved"]
+    assert metric["columns in SQL"] == [metric["columns"], "bigint"]
+
+
+def test_a_metric_on_demand_is_a_column_where_it_is_named(metric):
+    assert "furthest" not in metric["columns"]
+    assert metric["columns in SQL on demand"] == ["furthest", "double"]
+    assert metric["risk on demand"][0] == "furthest"
+    assert "loss" not in metric["risk on demand"]
+
+
+def test_a_metric_is_required(metric):
+    assert metric["protect"][0] == 0, metric["protect"]
+    code, text, published = metric["refused"]
+    assert code == 4
+    assert "furthest<=0 (what was found is not published; assess gives it)" in text
+    assert not published
+    assert metric["recommend"].startswith("Lowest loss with furthest < 1e+09: mdav, k=5")
+    code, text = metric["microagg compare"]
+    assert code == 0
+    recommended = json.loads(text)["recommended"]
+    assert recommended["met"] is True
+    assert recommended["furthest"] == pytest.approx(metric["expected"]["furthest"])
+
+
+def test_a_manifest_holds_a_metric_by_default_and_of_one_on_demand_the_verdict_alone(metric):
+    assert list(metric["manifest"])[-1] == "moved"
+    assert "furthest" not in metric["manifest"]
+    assert metric["sources"] == "nobody (2026)"
+    assert metric["verdict"] == [{"requirement": "furthest<1000000000", "found": None, "met": True}]
+    code, text = metric["verify"]
+    assert code == 0, text
+    assert "WRONG" not in text
+    assert "not checked" not in text.partition("requirements")[2].partition("\n")[0]
+
+
+def test_a_count_of_the_original_is_rounded_where_it_is_published(metric):
+    # 1,200 records: three digits, and no more than a thousand.
+    assert metric["expected"]["moved"] > 1_000
+    assert metric["manifest"]["moved"] == 1_000
+
+
+def test_a_report_shows_a_metric_that_says_so(metric):
+    assert "moved" in metric["facts"]
+    assert "furthest" not in metric["facts"]
+    assert "Number of cells that change." in metric["page"]
