@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -223,6 +224,36 @@ def test_risk_takes_its_columns_from_the_manifest(source, people, tmp_path, micr
     assert "k_min" in counted.out
     assert microagg("risk", source).code == 2
     assert microagg("risk", source, "--columns", "agee").code == 3
+
+
+def test_risk_computes_the_metrics_that_are_named(source, people, tmp_path, microagg):
+    target = tmp_path / "out.parquet"
+    assert microagg("protect", source, "-o", target, *ROLES).code == 0
+    risk = ["risk", target, "--original", source, "--json", "--metrics"]
+    found = json.loads(microagg(*risk, "drisk,loss").out)
+    assert list(found)[:3] == ["drisk", "loss", "records"]
+    assert found["drisk"] == mg.drisk(people, expected(people), ["age", "income"])
+    # A column without distances is no matter to a metric that only counts.
+    assert json.loads(microagg(*risk, "k_min", "--known", "region").out)["k_min"] >= 5
+    done = microagg(*risk, "drsk")
+    assert done.code == 2
+    assert "drsk is not known" in done.err
+    alone = microagg("risk", target, "--metrics", "loss")
+    assert alone.code == 2
+    assert "--known, --key and --metrics are for" in alone.err
+
+
+def test_risk_refuses_another_original_whichever_metrics_are_named(tmp_path, microagg):
+    rng = np.random.default_rng(3)
+    before = pl.DataFrame({"x": rng.integers(0, 99, 200), "y": rng.normal(0, 9, 200)})
+    before.write_parquet(tmp_path / "before.parquet")
+    before.with_columns(pl.col("y") + 5).write_parquet(tmp_path / "other.parquet")
+    target = tmp_path / "out.parquet"
+    roles = ["--columns", "x,y", "--k", 5]
+    assert microagg("protect", tmp_path / "before.parquet", "-o", target, *roles).code == 0
+    done = microagg("risk", target, "--original", tmp_path / "other.parquet", "--metrics", "cells")
+    assert done.code == 3
+    assert "The manifest has other values of" in done.err
 
 
 def test_compare_recommends_one_line(source, microagg):

@@ -12,7 +12,7 @@ import pytest
 import polars_microagg as mg
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
-from polars_microagg.publishing.manifest.record import VERSION
+from polars_microagg.publishing.manifest.record import VERSION, config_hash, dumped
 from tests.publishing.manifest.edits import (
     KEY,
     PEOPLE,
@@ -121,6 +121,26 @@ def test_a_requirement_on_whole_records_is_judged_on_them_again(method, tmp_path
     )
     found = states(tmp_path / "o.csv", record=tmp_path / "m.json")
     assert found["requirements"] == found["k"] == found["configuration"] == "ok"
+
+
+def test_a_requirement_on_a_metric_on_demand_is_judged_again_with_the_original(tmp_path):
+    table, target = PEOPLE.select("age", "income"), tmp_path / "o.parquet"
+    table.write_parquet(tmp_path / "in.parquet")
+    told = mg.publish(table, target, ["age", "income"], 5, require="drisk<=0.9")
+    assert "drisk" not in told["measures"]
+    assert told["verdict"]["requirements"] == [
+        {"requirement": "drisk<=0.9", "found": None, "met": True}
+    ]
+    assert states(target)["requirements"] == "not checked"
+    assert states(target, original=tmp_path / "in.parquet")["requirements"] == "ok"
+    # A bound that the release does not meet, as if it had been asked for.
+    told["config"]["require"] = ["drisk<=0"]
+    told["config_sha256"] = config_hash(told["config"])
+    told["verdict"]["requirements"][0]["requirement"] = "drisk<=0"
+    target.with_name("o.parquet.manifest.json").write_bytes(dumped(told))
+    found = states(target, original=tmp_path / "in.parquet")
+    assert found["configuration"] == "ok"
+    assert found["requirements"] == "WRONG"
 
 
 def test_a_bound_of_many_digits_is_written_whole(tmp_path):
