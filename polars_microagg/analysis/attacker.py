@@ -52,7 +52,7 @@ def attacker(
 
     Examples
     --------
-    >>> attack(1, None, 0, ["a", "b"], pl.DataFrame({"a": [1], "b": [2]}))
+    >>> attacker(1, None, 0, ["a", "b"], pl.DataFrame({"a": [1], "b": [2]}))
     (['a', 'b'], [(0,), (1,)])
     """
     if sample is not None:
