@@ -30,7 +30,7 @@ import numpy as np
 
 from polars_microagg.kernels.local.annealing_search import block_start
 from polars_microagg.kernels.mdav.frontier import Frontier
-from polars_microagg.kernels.mdav.rounds import Whole, mdav_groups
+from polars_microagg.kernels.mdav.rounds import FullScan, mdav_groups
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
 from polars_microagg.methods.mdav import mdav
 
@@ -46,7 +46,7 @@ DATA = {
 }
 WAYS = {
     "mdav": lambda x: mdav(x, k=K),
-    "whole": lambda x: list(mdav_groups(x, K, search=Whole)),
+    "whole": lambda x: list(mdav_groups(x, K, search=FullScan)),
     "front": lambda x: list(mdav_groups(x, K, search=Frontier)),
     "blocks": lambda x: block_start(x, K, lambda tail: mdav(tail, k=K).labels),
 }

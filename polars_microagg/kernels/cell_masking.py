@@ -26,30 +26,13 @@ def cells(
     strata: Strata,
     mask: Callable[[Matrix], Matrix],
 ) -> Matrix:
-    """Mask the values that are present, stratum by stratum.
+    """Return the (n, p) values after masking those that are present, stratum by stratum.
 
-    Parameters
-    ----------
-    x : array of shape (n, p)
-        Values in steps of their columns; in a stratum a column has all its values or none.
-    factors : array of shape (p,)
-        Size of one step of each column.
-    whole : sequence of bool
-        Columns that hold whole steps only, and stay within their range in each stratum; none
-        by default.
-    strata : Strata
-        Rows of each stratum.
-    mask : callable
-        Masks a matrix of values in original units.
+    `x` holds values in steps of their columns, of size `factors` (p,); in a stratum a column has
+    all its values or none. `mask` works on a matrix in original units. Columns marked `whole` come
+    back in steps, not yet rounded, within their range in each stratum; NaN stands where there is no
+    value.
 
-    Returns
-    -------
-    array of shape (n, p)
-        Masked values, NaN where there is none: in steps where `whole`, not yet rounded, else in
-        original units.
-
-    Examples
-    --------
     >>> from polars_microagg.core.partition import Strata
     >>> x = np.array([[5.0], [9.0]])
     >>> cells(x, np.ones(1), [True], Strata.whole(2), lambda part: part * 0 + 6).tolist()
@@ -70,10 +53,8 @@ def cells(
 
 
 def real_cells(cells: Cells, dtype: Real) -> Vector:
-    """Round masked values to floats of a size, the largest of which is the limit; never -0.
+    """Round masked values to floats of a size, clipped to the largest one; never -0.
 
-    Examples
-    --------
     >>> from polars_microagg.core.partition import Cells, Strata
     >>> real_cells(Cells(np.array([1e308, -0.0]), Strata.whole(2)), np.float32)
     array([3.40282347e+38, 0.00000000e+00])
@@ -86,20 +67,6 @@ def real_cells(cells: Cells, dtype: Real) -> Vector:
 def whole_cells(cells: Cells, original: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Round masked values to whole steps, halves to even, in the range of their stratum.
 
-    Parameters
-    ----------
-    cells : Cells
-        Masked values, NaN where absent.
-    original : array of shape (n,)
-        Whole steps of the column, 64-bit integers or Python's.
-
-    Returns
-    -------
-    array of shape (n,)
-        The same kind of numbers; anything where absent.
-
-    Examples
-    --------
     >>> from polars_microagg.core.partition import Cells, Strata
     >>> whole_cells(Cells(np.array([1.5, 2.5]), Strata.whole(2)), np.array([0, 7]))
     array([2, 2])

@@ -25,47 +25,30 @@ EXACT = 2**53
 def centres(
     x: Matrix, labels: Labels, groups: int, how: str, strata: Strata | None = None
 ) -> tuple[Centres, ...]:
-    """Find the records that make the centre of each group, column by column.
+    """Return, column by column, which records make the centre of each group.
 
-    Parameters
-    ----------
-    x : array of shape (n, p)
-        Values, NaN where absent.
-    labels : array of shape (n,)
-        Group of each record, 0 to groups-1; -1 if it has none.
-    groups : int
-        Number of groups.
-    how : {"mean", "median"}
-        Which centre.
-    strata : Strata, optional
-        Strata of the records: a group without any value in a column takes the centre of its stratum
-        there. Without them it has none.
+    `x` (n, p) has NaN where a value is absent, `labels` (n,) has -1 where a record has no group. A
+    group without any value in a column takes the centre of its stratum there; without strata it has
+    none.
 
-    Returns
-    -------
-    tuple of Centres
-        One for each column.
-
-    Examples
-    --------
-    >>> found = centres(np.array([[5.0], [6.0], [8.0]]), np.array([0, 0, 1]), 2, "mean")
-    >>> found[0].members.order, found[0].members.sizes
+    >>> columns = centres(np.array([[5.0], [6.0], [8.0]]), np.array([0, 0, 1]), 2, "mean")
+    >>> columns[0].members.order, columns[0].members.sizes
     (array([0, 1, 2]), array([2, 1]))
     """
     rows = np.flatnonzero(labels >= 0)
     whole = Members.of(rows, labels[rows], groups)
-    found = []
+    columns = []
     for j in range(x.shape[1]):
         absent = np.isnan(x[rows, j])
         members, own = whole, labels
         if absent.any():
-            here = rows[~absent]
-            members = Members.of(here, labels[here], groups)
+            present = rows[~absent]
+            members = Members.of(present, labels[present], groups)
             empty = (labels >= 0) & (members.sizes == 0)[labels]
             if empty.any():
-                members, own = _filled(members, labels, empty, here, strata)
-        found.append(Centres(own, members, how))
-    return tuple(found)
+                members, own = _filled(members, labels, empty, present, strata)
+        columns.append(Centres(own, members, how))
+    return tuple(columns)
 
 
 def _filled(
@@ -87,40 +70,25 @@ def _filled(
 
 
 def _middle(values: Numbers, members: Members) -> Members:
-    """Keep the middle one or two of the members of each centre, by value."""
+    """Return the middle one or two members of each centre, by value."""
     by_value = np.argsort(values[members.order], kind="stable")
     centre = np.repeat(np.arange(len(members.sizes)), members.sizes)[by_value]
     order = members.order[by_value[np.argsort(centre, kind="stable")]]
-    some = members.sizes > 0
-    low = (members.starts + (members.sizes - 1) // 2)[some]
-    high = (members.starts + members.sizes // 2)[some]
+    filled = members.sizes > 0
+    low = (members.starts + (members.sizes - 1) // 2)[filled]
+    high = (members.starts + members.sizes // 2)[filled]
     both = np.column_stack([low, high]).ravel()
-    return Members(order[both], np.where(some, 2, 0))
+    return Members(order[both], np.where(filled, 2, 0))
 
 
 def real_centres(
     values: Numbers, centres: Centres, divisor: int = 1, dtype: Real = np.float64
 ) -> Vector:
-    """Compute centres as floats: each is the exact one, rounded once, halves to even.
+    """Return the centres as floats: each is the exact one, rounded once, halves to even.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        Doubles, or whole steps.
-    centres : Centres
-        Which records make them.
-    divisor : int
-        Steps in one unit.
-    dtype : type
-        Floats that doubles are rounded to.
+    `values` (n,) are doubles, or whole steps of which `divisor` make one unit. Where there are no
+    members the result is arbitrary.
 
-    Returns
-    -------
-    array of shape (centres,)
-        Doubles; anything where there are no members.
-
-    Examples
-    --------
     >>> members = Members(np.array([0, 1]), np.array([2]))
     >>> steps = Centres(np.array([0, 0]), members, "mean")
     >>> real_centres(np.array([2**60, 2**60 + 1]), steps, 10).tolist()
@@ -132,6 +100,7 @@ def real_centres(
     sums, base = _sums(values, members)
     counts = np.maximum(members.sizes, 1)
     largest = int(counts.max(initial=1)) * divisor
+    # Integers up to 2^53 are exact as doubles, so one division of doubles rounds once.
     small = base == 0 and sums.dtype == np.int64 and largest <= EXACT
     if small and np.abs(sums).max(initial=0) <= EXACT:
         return np.asarray(sums / (counts * divisor), dtype=np.float64)
@@ -141,22 +110,11 @@ def real_centres(
 
 
 def whole_centres(values: Numbers, centres: Centres) -> Numbers:
-    """Compute centres in whole steps: each is the exact one, rounded once, halves to even.
+    """Return the centres in whole steps: each is the exact one, rounded once, halves to even.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        Whole steps.
-    centres : Centres
-        Which records make them.
+    They are 64-bit integers, or Python's where the values are. Where there are no members the
+    result is arbitrary.
 
-    Returns
-    -------
-    array of shape (centres,)
-        64-bit integers, or Python's where the values are such; anything where there are no members.
-
-    Examples
-    --------
     >>> members = Members(np.array([0, 1, 2]), np.array([2, 1]))
     >>> whole_centres(np.array([2, 3, 9]), Centres(np.array([0, 0, 1]), members, "mean"))
     array([2, 9])
@@ -165,6 +123,7 @@ def whole_centres(values: Numbers, centres: Centres) -> Numbers:
     sums, base = _sums(values, members)
     counts = np.maximum(members.sizes, 1)
     steps = sums // counts
+    # Floor division leaves a remainder of 0 to n - 1; twice that against n decides, ties to even.
     twice = 2 * (sums - steps * counts)
     steps = steps + ((twice > counts) | ((twice == counts) & (steps % 2 != 0)))
     # The base is even, so that halves go to the same side with it and without.
@@ -172,19 +131,21 @@ def whole_centres(values: Numbers, centres: Centres) -> Numbers:
 
 
 def _sums(values: Numbers, members: Members) -> tuple[Numbers, int]:
-    """Exact sums of whole numbers counted from an even base, and this base."""
+    """Return exact sums of whole numbers counted from an even base, and this base."""
     ranked, base = values[members.order], 0
     sums = np.zeros(len(members.sizes), dtype=values.dtype)
-    some = members.sizes > 0
-    if not some.any():
+    filled = members.sizes > 0
+    if not filled.any():
         return sums, base
     if values.dtype == np.int64:
         low, high, most = int(ranked.min()), int(ranked.max()), int(members.sizes.max())
+        # No sum of 64-bit integers may overflow: count from a base near the values, else use
+        # Python's integers.
         if max(-low, high) * most >= 2**62:
             if (high - low + 1) * most < 2**62:
                 base = low - low % 2
                 ranked = ranked - base
             else:
                 ranked, sums = ranked.astype(object), sums.astype(object)
-    sums[some] = np.add.reduceat(ranked, members.starts[some])
+    sums[filled] = np.add.reduceat(ranked, members.starts[filled])
     return sums, base

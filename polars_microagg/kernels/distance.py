@@ -25,18 +25,18 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 class Mean(NamedTuple):
-    """Mean of whole records as their sum and their number, so that no digit of it is lost."""
+    """The mean of whole records as their sum and their number, so that no digit is lost."""
 
     total: Vector
     records: int
 
 
 Point: TypeAlias = Vector | Mean
-"""Where distances are measured from: the mean of whole records, or any numbers."""
+"""Where distances are measured from: the mean of whole records, or any coordinates."""
 
 
 def mean_of(sums: Vector, count: int, *, whole: bool) -> Point:
-    """Mean of records, of which the sum and the number are known."""
+    """Return the mean of `count` records with these sums."""
     if whole:
         return Mean(sums, count)
     mean: Vector = sums / count
@@ -44,46 +44,22 @@ def mean_of(sums: Vector, count: int, *, whole: bool) -> Point:
 
 
 def coordinates(point: Point) -> Vector:
-    """Where a point is, rounded."""
+    """Return the coordinates of a point, rounded."""
     return point.total / point.records if isinstance(point, Mean) else point
 
 
 def total(columns: Matrix) -> Vector:
-    """Sum of the records, added one after the other.
-
-    Parameters
-    ----------
-    columns : array of shape (d, m)
-        One record a column, m >= 1.
-
-    Returns
-    -------
-    array of shape (d,)
-        Their sum.
-
-    Notes
-    -----
-    `np.sum` adds in pairs or in order depending on shape and memory layout; `np.cumsum` has to
-    add in order, so the last bit depends on the records alone.
-    """
+    """Return the (d,) sum of the (d, m) columns, added in record order, m >= 1."""
+    # `np.sum` adds in pairs or in order depending on shape and layout. `np.cumsum` has to add in
+    # order, so the last bit depends on the records alone.
     sums: Vector = np.cumsum(columns, axis=1)[:, -1]
     return sums
 
 
 def centred(x: Matrix) -> Matrix:
-    """Subtract their mean from the records, and put one record a column.
+    """Return the (d, n) columns of the (n, d) records less their mean.
 
     Whole numbers stay whole, and so exact: their mean is rounded to a whole number first.
-
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        One record a row, n >= 1; not modified.
-
-    Returns
-    -------
-    array of shape (d, n)
-        The centred records.
     """
     columns = x.T
     if step := step_of(columns):
@@ -96,23 +72,9 @@ def centred(x: Matrix) -> Matrix:
 
 
 def squared_distances(columns: Matrix, point: Point) -> Vector:
-    """Squared distance from each record to a point.
+    """Return the squared distance of each record of the (d, m) columns from a point, d >= 1.
 
-    Every choice between records is made on these numbers. The squares are added by an explicit
-    loop over the columns of the data, so the distance of a record never depends on how many
-    other records are looked at, or on their layout in memory.
-
-    Parameters
-    ----------
-    columns : array of shape (d, m)
-        One record a column, d >= 1.
-    point : array of shape (d,), or Mean
-        The point.
-
-    Returns
-    -------
-    array of shape (m,)
-        The squared distances.
+    Every choice between records is made on these numbers.
     """
     if isinstance(point, Mean):
         # With s the sum of n records, n |x - s/n| = |n x - s| is made of whole numbers alone.
@@ -122,32 +84,22 @@ def squared_distances(columns: Matrix, point: Point) -> Vector:
     difference = columns - point[:, None]
     difference *= difference
     distances: Vector = difference[0]
+    # An explicit loop over the columns: the bits of a distance never depend on how many other
+    # records are measured or on their layout in memory.
     for squares in difference[1:]:
         distances += squares
     return distances
 
 
 def rounding_slack(largest: float, point: Vector) -> float:
-    """Bound how far rounding can put two records in the wrong order.
+    """Return a bound on how far rounding can put two records in the wrong order.
 
-    Parameters
-    ----------
-    largest : float
-        Greatest squared norm of the records.
-    point : array of shape (d,)
-        The point from which distances are measured.
-
-    Returns
-    -------
-    float
-        If ``|x|^2 - 2 x.q``, computed in any order, is smaller for x than for y by more than
-        this, then `squared_distances` from q is smaller for x than for y.
-
-    Notes
-    -----
-    With M the greatest squared norm and u the unit roundoff, the product of d + 1 terms is off
-    by at most (3d + 2) u (M + |q|^2) and the distance itself by 2 (d + 2) u (M + |q|^2). Either
-    record may be off by the sum; 8 (d + 3) eps covers twice that sum with room to spare.
+    If ``|x|^2 - 2 x.q``, computed in any order, is smaller for x than for y by more than this, then
+    `squared_distances` from q is smaller for x than for y. `largest` is the greatest squared norm
+    of the records.
     """
+    # With M the greatest squared norm and u the unit roundoff, the product of d + 1 terms is off by
+    # at most (3d + 2) u (M + |q|^2) and the distance itself by 2 (d + 2) u (M + |q|^2). Either
+    # record may be off by the sum; 8 (d + 3) eps covers twice that sum with room to spare.
     scale = largest + float(point @ point)
     return 8 * (len(point) + 3) * _EPSILON * scale + _TINY

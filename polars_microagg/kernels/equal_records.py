@@ -1,4 +1,4 @@
-"""Which records are equal, and which attributes of them an intruder knows."""
+"""Classes of equal records, on all attributes or on the sets that an intruder knows."""
 
 from __future__ import annotations
 
@@ -12,26 +12,12 @@ from polars_microagg.core.partition import Labels, Matrix
 __all__ = ["class_sizes", "codes", "distinct", "grouped", "prefixes"]
 
 SEED = 20080923
-"""Seed of the hash by which equal records are brought together; no result depends on it."""
+"""Seed of the hash that brings equal records together; no result depends on it."""
 
 
 def distinct(x: Matrix) -> tuple[Labels, Labels]:
-    """Number the distinct records.
+    """Return a row of each distinct record, and for each row the number of its own.
 
-    Parameters
-    ----------
-    x : array of shape (n, p)
-        One record a row; NaN equals NaN, and -0.0 equals 0.0.
-
-    Returns
-    -------
-    first : array of shape (g,)
-        A row of each distinct record.
-    labels : array of shape (n,)
-        Number of each record.
-
-    Examples
-    --------
     >>> first, labels = distinct(np.array([[2.0, 1.0], [3.0, 1.0], [2.0, 1.0]]))
     >>> len(first), bool(labels[0] == labels[2] != labels[1])
     (2, True)
@@ -43,27 +29,10 @@ def distinct(x: Matrix) -> tuple[Labels, Labels]:
 
 
 def grouped(x: Matrix) -> tuple[Labels, Labels]:
-    """Bring equal records together.
+    """Return the rows with equal records together, and where each distinct record starts.
 
-    Parameters
-    ----------
-    x : array of shape (n, p)
-        One record a row; NaN equals NaN, and -0.0 equals 0.0.
+    NaN equals NaN, and -0.0 equals 0.0.
 
-    Returns
-    -------
-    order : array of shape (n,)
-        The rows, equal ones next to each other.
-    starts : array of shape (g,)
-        Where in `order` each distinct record begins.
-
-    Notes
-    -----
-    Rows are sorted by a hash and compared with their neighbours. Where different records share a
-    hash they are sorted by all their columns instead.
-
-    Examples
-    --------
     >>> grouped(np.array([[2.0], [3.0], [2.0]]))[1].size
     2
     """
@@ -79,6 +48,8 @@ def grouped(x: Matrix) -> tuple[Labels, Labels]:
         hashed *= np.uint64(0xBF58476D1CE4E5B9)
     order = np.argsort(hashed)
     new = _changes(bits, order)
+    # Sorting by hash puts equal records together. If the number of changes of record and of hash
+    # differ, two different records share a hash; then all columns are sorted instead.
     if np.count_nonzero(new) != np.count_nonzero(np.diff(hashed[order])) + 1:
         order = np.lexsort(bits)
         new = _changes(bits, order)
@@ -86,13 +57,14 @@ def grouped(x: Matrix) -> tuple[Labels, Labels]:
 
 
 def _bits(column: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
-    """Bit patterns that are equal where the numbers are."""
+    """Return bit patterns that are equal where the numbers are."""
     plain = column + 0.0
     plain[np.isnan(plain)] = np.nan
     return plain.view(np.uint64)
 
 
 def _changes(bits: Sequence[npt.NDArray[np.uint64]], order: Labels) -> npt.NDArray[np.bool_]:
+    """Return where, in this order, a record differs from the one before it."""
     new = np.zeros(len(order), dtype=np.bool_)
     new[:1] = True
     for column in bits:
@@ -102,28 +74,16 @@ def _changes(bits: Sequence[npt.NDArray[np.uint64]], order: Labels) -> npt.NDArr
 
 
 def prefixes(subsets: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, int, int]]:
-    """List the steps by which sets of attributes are made of one another, one attribute at a time.
+    """Yield the steps that build sets of attributes from one another, one attribute at a time.
 
-    Parameters
-    ----------
-    subsets : sequence of tuple of int
-        Sets of attributes, each ascending.
+    A step is the number of attributes kept, the attribute added, and the position of the set that
+    is complete now, or -1.
 
-    Yields
-    ------
-    depth : int
-        How many attributes of the set before are kept.
-    attribute : int
-        The attribute to add to them.
-    subset : int
-        Position of the set that is complete now; -1 if none is.
-
-    Examples
-    --------
     >>> list(prefixes([(0, 2), (0, 1, 2)]))
     [(0, 0, -1), (1, 1, -1), (2, 2, 1), (1, 2, 0)]
     """
     last: tuple[int, ...] = ()
+    # In lexicographic order sets with a common start follow each other, so work on it is done once.
     for number in sorted(range(len(subsets)), key=lambda i: subsets[i]):
         subset = subsets[number]
         pairs = enumerate(zip(last, subset, strict=False))
@@ -136,55 +96,27 @@ def prefixes(subsets: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, int, int
 
 
 def codes(x: Matrix) -> npt.NDArray[np.int64]:
-    """Number the distinct values of each column.
+    """Number the distinct values of each column of an (n, p) matrix.
 
-    Parameters
-    ----------
-    x : array of shape (n, p)
-        One record a row.
-
-    Returns
-    -------
-    array of shape (n, p)
-        Whole numbers, equal where the values are.
-
-    Examples
-    --------
     >>> codes(np.array([[2.5, 7.0], [1.5, 7.0]]))
     array([[1, 0],
            [0, 0]])
     """
-    found = np.empty(x.shape, dtype=np.int64)
+    numbers = np.empty(x.shape, dtype=np.int64)
     for j in range(x.shape[1]):
-        found[:, j] = np.unique(x[:, j], return_inverse=True)[1]
-    return found
+        numbers[:, j] = np.unique(x[:, j], return_inverse=True)[1]
+    return numbers
 
 
 def class_sizes(
     coded: npt.NDArray[np.int64], sizes: Labels, subsets: Sequence[tuple[int, ...]]
 ) -> list[Labels]:
-    """Sizes of the classes of equal records, for each set of attributes.
+    """Return the sizes of the classes of equal records, for each set of attributes.
 
-    Parameters
-    ----------
-    coded : array of shape (g, p)
-        Distinct records, their values numbered.
-    sizes : array of shape (g,)
-        How many records are equal to each.
-    subsets : sequence of tuple of int
-        Sets of attributes, each ascending.
-
-    Returns
-    -------
-    list of array
-        Sizes of the classes, one array a set.
-
-    Examples
-    --------
     >>> class_sizes(np.array([[0, 0], [0, 1], [1, 1]]), np.array([2, 1, 3]), [(0,), (0, 1)])
     [array([3, 3]), array([2, 1, 3])]
     """
-    found: list[Labels] = [np.empty(0, dtype=np.intp)] * len(subsets)
+    classes: list[Labels] = [np.empty(0, dtype=np.intp)] * len(subsets)
     cards = coded.max(axis=0, initial=0) + 1
     # Numbers of the classes on the attributes so far; the empty set has one class.
     stack = [np.zeros(len(coded), dtype=np.int64)]
@@ -194,5 +126,5 @@ def class_sizes(
         del stack[depth + 1 :]
         stack.append(labels)
         if number >= 0:
-            found[number] = np.bincount(labels, sizes).astype(np.intp)
-    return found
+            classes[number] = np.bincount(labels, sizes).astype(np.intp)
+    return classes

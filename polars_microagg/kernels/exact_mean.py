@@ -17,89 +17,75 @@ SPLIT = 2.0**27 + 1
 """Factor that cuts a double into two halves of 26 bits."""
 
 SMALL = 2.0**-900
-"""Means from here on are rounded as if exponents were unbounded."""
+"""Means beyond this are rounded as if exponents were unbounded."""
 
 UNIT = 1074
 """Every double is a multiple of 2**-UNIT."""
 
 
 def float_means(values: Vector, members: Members, dtype: Real = np.float64) -> Vector:
-    """Round the exact mean of the members of each centre once, halves to even.
+    """Return the exact mean of the members of each centre, rounded once, halves to even.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        One value a record, those of members finite.
-    members : Members
-        Rows of each centre.
-    dtype : type
-        Floats that the means are rounded to.
+    The result is a double of the precision of `dtype`; 0 where there are no members, and never -0.
+    Sums are carried as in T. J. Dekker (1971), "A floating-point technique for extending the
+    available precision", Numerische Mathematik 18, 224-242.
 
-    Returns
-    -------
-    array of shape (centres,)
-        Means as doubles; 0 where there are no members, and never -0.
-
-    Notes
-    -----
-    T. J. Dekker (1971), "A floating-point technique for extending the available precision",
-    Numerische Mathematik 18, 224-242: the sum of two doubles is a double and an error that is a
-    double too, and so is their product. Sums are carried as two doubles and a bound on what these
-    lack, mostly 0. Where the bound leaves a doubt about the rounding, integers decide.
-
-    Examples
-    --------
     >>> pair = Members(np.array([0, 1, 2]), np.array([3]))
     >>> float_means(np.array([1e16, 3.0, -1e16]), pair)
     array([1.])
     """
     means = np.zeros(len(members.sizes))
-    some = np.flatnonzero(members.sizes)
-    if not len(some):
+    filled = np.flatnonzero(members.sizes)
+    if not len(filled):
         return means
-    ranked, sizes = values[members.order], members.sizes[some]
+    ranked, sizes = values[members.order], members.sizes[filled]
     # Doubts are seen by what overflow leaves: infinities and NaN.
     with np.errstate(over="ignore", invalid="ignore"):
-        found, certain = _divided(*_sums(ranked, sizes), sizes.astype(np.float64), dtype)
+        rounded, certain = _divided(*_sums(ranked, sizes), sizes.astype(np.float64), dtype)
+    # Where the bound on the lost part could change the rounding, Python's integers, which have all
+    # digits, decide. So the result is right in every case, and fast in nearly all.
     doubtful = np.flatnonzero(~certain)
-    starts = members.starts[some]
+    starts = members.starts[filled]
     for g, start, size in zip(doubtful, starts[doubtful], sizes[doubtful], strict=True):
-        found[g] = _by_integers(ranked[start : start + size].tolist(), dtype)
+        rounded[g] = _by_integers(ranked[start : start + size].tolist(), dtype)
     # A negative mean that is rounded to nothing would be -0.
-    means[some] = found.astype(dtype).astype(np.float64) + 0.0
+    means[filled] = rounded.astype(dtype).astype(np.float64) + 0.0
     return means
 
 
 def _sum_of_two(a: Vector, b: Vector) -> tuple[Vector, Vector]:
-    """Rounded sums and their errors, exact unless they overflow."""
+    """Return rounded sums and their errors, exact unless they overflow."""
+    # Knuth's two-sum: whichever of the two is larger, the rounding error is a double and is found
+    # exactly.
     total = a + b
     second = total - a
     return total, (a - (total - second)) + (b - second)
 
 
 def _product(a: Vector, b: Vector) -> tuple[Vector, Vector]:
-    """Rounded products and their errors, exact unless they overflow or vanish."""
+    """Return rounded products and their errors, exact unless they overflow or underflow."""
     product = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    # Dekker (1971): products of the halves are exact, so the error of the product is as well.
     error = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
     return product, error
 
 
 def _halves(a: Vector) -> tuple[Vector, Vector]:
+    """Split doubles into two parts whose products are exact."""
     scaled = SPLIT * a
     high = scaled - (scaled - a)
     return high, a - high
 
 
 def _sums(values: Vector, sizes: Labels) -> tuple[Vector, Vector, Vector]:
-    """Sums of groups as two doubles, the second at most half a last digit, and a bound on the rest.
-
-    Neighbours in a group are added until one value a group is left.
-    """
+    """Return the sums of groups as two doubles, and a bound on what they lack."""
     total, rest, bound = values, np.zeros_like(values), np.zeros_like(values)
     while len(total) > len(sizes):
         left, right = _pairs(sizes)
         total, rest, bound = (np.append(part, 0.0) for part in (total, rest, bound))
+        # Neighbours in a group are added until one value a group is left. The errors of these sums
+        # are added up in `rest`, and the errors of that are collected in `bound`.
         sums, error = _sum_of_two(total[left], total[right])
         both, first = _sum_of_two(rest[left], rest[right])
         rest, second = _sum_of_two(both, error)
@@ -109,7 +95,7 @@ def _sums(values: Vector, sizes: Labels) -> tuple[Vector, Vector, Vector]:
 
 
 def _pairs(sizes: Labels) -> tuple[Labels, Labels]:
-    """Positions of the two values of each pair; one past the end beside the odd ones."""
+    """Return the positions of the two values of each pair; one past the end beside the odd ones."""
     halves = (sizes + 1) // 2
     ends = np.cumsum(halves)
     shift = np.cumsum(sizes) - sizes - 2 * (ends - halves)
@@ -129,32 +115,38 @@ def _divided(
     mean = mean + (_left(high, mean, n) + low) / n
     left = _left(high, mean, n)
     above, below = np.nextafter(mean, np.inf), np.nextafter(mean, -np.inf)
+    # A tie goes to the neighbour whose last digit is even: away from an odd mean.
     odd = mean.view(np.int64) % 2 != 0
     # The sign of a rounded sum of two doubles is that of the exact sum.
     if dtype is np.float64:
+        # With r = sum - n mean exact, the next double is the better one if r exceeds n times half
+        # the gap; that product is exact for n below 2^53 as the half gap is a power of two.
         over = (left - n * ((above - mean) / 2)) + low
         under = (left + n * ((mean - below) / 2)) + low
-        found = np.where((over > 0) | ((over == 0) & odd), above, mean)
-        found = np.where((under < 0) | ((under == 0) & odd), below, found)
+        rounded = np.where((over > 0) | ((over == 0) & odd), above, mean)
+        rounded = np.where((under < 0) | ((under == 0) & odd), below, rounded)
         margin = np.minimum(np.abs(over), np.abs(under))
     else:
         # Rounded to an odd last digit, a mean is rounded again as if for the first time.
         signed = left + low
-        found = np.where((signed > 0) & ~odd, above, np.where((signed < 0) & ~odd, below, mean))
+        rounded = np.where((signed > 0) & ~odd, above, np.where((signed < 0) & ~odd, below, mean))
         margin = np.abs(signed)
+    # Near underflow the errors of products are no doubles any more; integers decide there.
     normal = (np.abs(mean) > SMALL) | ((high == 0) & (bound == 0))
+    # The part of the sum beyond the two doubles is below `bound`. The decision stands if the margin
+    # exceeds it.
     certain = normal & np.isfinite(margin) & ((bound == 0) | (margin > 2 * bound))
-    return found, certain
+    return rounded, certain
 
 
 def _left(high: Vector, mean: Vector, n: Vector) -> Vector:
-    """What is left of the high part of a sum after n means."""
+    """Return what is left of the high part of a sum after n means."""
     product, error = _product(mean, n)
     return (high - product) - error
 
 
 def _by_integers(values: list[float], dtype: Real) -> float:
-    """Mean of some values, whatever their exponents."""
+    """Return the mean of a few values, whatever their exponents."""
     ratios = map(float.as_integer_ratio, values)
     total = sum(over << (UNIT + 1 - under.bit_length()) for over, under in ratios)
     count = len(values) << UNIT

@@ -15,7 +15,7 @@ __all__ = ["decompose"]
 
 
 class _Centroids(Centroids):
-    """The centroids of all groups, searched for those nearest to some records."""
+    """The centroids of all groups, searched for those nearest to several records."""
 
     def __init__(self, columns: Matrix, labels: Labels, groups: int) -> None:
         super().__init__(columns, labels, groups)
@@ -40,10 +40,11 @@ class _Centroids(Centroids):
         return records - self._table[:-1].take(groups, axis=1)
 
     def nearest(self, records: Matrix, own: int) -> Labels:
-        """Group, other than their own, whose centroid is nearest to each record."""
+        """Return, for each record, the group other than its own with the nearest centroid."""
         weights = np.ones((len(self._table), records.shape[1]))
         np.multiply(records, -2.0, out=weights[:-1])
         values = weights.T @ self._table
+        # Its own centroid would always be near.
         values[:, own] = np.inf
         nearest: Labels = values.argmin(axis=1)
         close = values <= values.min(axis=1, keepdims=True) + self._slack
@@ -57,36 +58,22 @@ class _Centroids(Centroids):
 def decompose(
     columns: Matrix, labels: Labels, order: Iterable[int], most: int | None = None
 ) -> Labels:
-    """Dissolve, one after the other, groups whose records fit better into other groups.
+    """Return (n,) labels after dissolving groups whose records fit better into others.
 
-    Each record of a group is tentatively sent to the group with the nearest other centroid, of
-    equally near ones the first. If the sums of squares of all groups that receive any grow by
-    less than the sum of squares of the group itself, it is dissolved.
+    Groups are visited in `order`. Each record of a group is tentatively sent to the group with the
+    nearest other centroid, the first of equals. If the sums of squares of all groups that receive
+    any grow by less than the sum of squares of the group itself, it is dissolved. With `most`, a
+    group is kept if any receiver would grow beyond that many records. Numbers of dissolved groups
+    are missing.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One record a column.
-    labels : array of shape (n,)
-        Number of the group of each record, from 0 to the number of groups - 1.
-    order : iterable of int
-        Numbers of the groups in the order in which they are visited.
-    most : int, optional
-        A group is kept if any group would receive it and grow beyond so many records.
-
-    Returns
-    -------
-    array of shape (n,)
-        Numbers of the groups afterwards; those of dissolved groups are missing.
-
-    Examples
-    --------
     The group round 10 costs 50; its records cost 0.67 and 0.67 where they go.
 
     >>> columns = np.array([[4.0, 4.0, 5.0, 15.0, 16.0, 16.0]])
     >>> decompose(columns, np.array([0, 0, 1, 1, 2, 2]), order=[0, 1, 2])
     array([0, 0, 0, 2, 2, 2])
     """
+    # DBA-2 of J.-L. Lin, T.-H. Wen, J.-C. Hsieh and P.-C. Chang (2010), as described by A. N.
+    # Mahmood, M. E. Kabir and A. K. Mustafa (2012), section 4.
     groups = int(labels.max()) + 1
     labels = labels.copy()
     members = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
@@ -96,6 +83,7 @@ def decompose(
     for group in order:
         own = members[group]
         saved = sums_of_squares(columns, own[:, None])[0]
+        # A group of equal records costs nothing, so dissolving it cannot pay.
         if left == 1 or saved == 0:
             continue
         records = columns.take(own, axis=1)
@@ -117,11 +105,9 @@ def decompose(
 
 
 def _joint_increase(offsets: Matrix, which: Labels, grown: Labels) -> float:
-    """Growth of the sums of squares when records join groups.
-
-    With y the offsets of its new records from its centroid, a group of m records has
-    ``sum |y|^2 - |sum y|^2 / m`` more, m counting the new ones.
-    """
+    """Return the growth of the sums of squares when records at these offsets join groups."""
+    # With y the offsets of its new records from its centroid, a group of m records, m counting the
+    # new ones, has sum |y|^2 - |sum y|^2 / m more.
     sums = np.array([np.bincount(which, offset) for offset in offsets])
     origin = np.zeros(len(offsets))
     alone = squared_distances(offsets, origin).sum()

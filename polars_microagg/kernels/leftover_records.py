@@ -14,25 +14,11 @@ __all__ = ["join_last", "join_leftover"]
 
 
 def join_leftover(columns: Matrix, groups: Sequence[Labels]) -> Labels:
-    """Add each record that is in no group to the group nearest to it.
+    """Return (n,) labels with each leftover record in the group with the nearest centroid.
 
-    Nearest is the group with the nearest centroid, of equally near ones the first formed.
-    Centroids are those of the groups before any record is added.
+    `groups` lists the rows of each group in the order of forming; of equally near ones it is the
+    first. Centroids are those before any record is added.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One record a column.
-    groups : sequence of array of int
-        Rows of each group, in the order in which they were formed; at least one.
-
-    Returns
-    -------
-    array of shape (n,)
-        Number of the group of each record.
-
-    Examples
-    --------
     >>> columns = np.array([[0.0, 1.0, 9.0, 8.0, 6.0, 3.0]])
     >>> join_leftover(columns, [np.array([2, 3]), np.array([0, 1])])
     array([1, 1, 0, 0, 0, 1])
@@ -48,27 +34,10 @@ def join_leftover(columns: Matrix, groups: Sequence[Labels]) -> Labels:
 
 
 def join_last(columns: Matrix, groups: Sequence[Labels], last: int) -> Labels:
-    """Add all records that are in no group to one of the groups formed last.
+    """Return (n,) labels with all leftover records in one of the `last` groups formed.
 
-    All of them join the group whose centroid is nearest to their mean, of equally near ones the
-    first formed.
+    It is the group whose centroid is nearest to their mean, the first formed of equals.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One record a column.
-    groups : sequence of array of int
-        Rows of each group, in the order in which they were formed.
-    last : int
-        How many of the groups come into question, at least 1.
-
-    Returns
-    -------
-    array of shape (n,)
-        Number of the group of each record.
-
-    Examples
-    --------
     >>> columns = np.array([[0.0, 1.0, 9.0, 8.0, 6.0, 3.0]])
     >>> join_last(columns, [np.array([2, 3]), np.array([0, 1])], 2)
     array([1, 1, 0, 0, 0, 0])
@@ -89,6 +58,7 @@ def join_last(columns: Matrix, groups: Sequence[Labels], last: int) -> Labels:
 
 
 def _numbered(columns: Matrix, groups: Sequence[Labels]) -> Labels:
+    """Return the number of the group of each record, -1 if it is in none."""
     labels = np.full(columns.shape[1], -1, dtype=np.intp)
     for number, rows in enumerate(groups):
         labels[rows] = number

@@ -1,4 +1,4 @@
-"""Complete a scaled matrix for distances when some values are absent."""
+"""Completion of a scaled matrix for distances, where values are absent."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from polars_microagg.core.partition import Labels, Matrix, Vector
 __all__ = ["completed"]
 
 DONORS = 65_536
+"""Most records that are searched for a donor."""
 BLOCK = 1 << 22
+"""Distances handled at a time."""
 
 
 def _nearest(targets: Matrix, donors: Matrix) -> Labels:
-    """Index of the nearest donor of each target."""
+    """Return the index of the nearest donor of each target."""
     norms = (donors * donors).sum(axis=1)
     best = np.empty(len(targets), dtype=np.intp)
     step = max(1, BLOCK // len(donors))
@@ -25,25 +27,13 @@ def _nearest(targets: Matrix, donors: Matrix) -> Labels:
 
 
 def completed(x: Matrix) -> Matrix:
-    """Fill what is absent from the nearest record that has it.
+    """Return the (n, p) matrix with each absent value taken from the nearest record that has it.
 
-    Records with the same pattern of absent values are completed together. Nearest is by
-    squared distance over the values present in the record to complete, among the records
-    that have all values of those columns and at least one that it lacks (at most 65,536 of
-    them, evenly spaced by row). Where nothing can be compared the column's mean stands in.
+    Records with the same pattern of absent values are completed together. Nearest is by squared
+    distance over the values present in the record to complete, among the records that have all
+    values of those columns and at least one that it lacks (at most 65,536 of them, evenly spaced by
+    row). Where nothing can be compared the column's mean stands in.
 
-    Parameters
-    ----------
-    x : array of shape (n, p)
-        Scaled values, NaN where absent.
-
-    Returns
-    -------
-    array of shape (n, p), Fortran order
-        The same values, none absent.
-
-    Examples
-    --------
     >>> completed(np.array([[0.0, 9.0], [5.0, 1.0], [4.0, np.nan]]))
     array([[0., 9.],
            [5., 1.],
@@ -54,8 +44,8 @@ def completed(x: Matrix) -> Matrix:
     if not absent.any():
         return out
     means = np.zeros(x.shape[1])
-    some = ~absent.all(axis=0)
-    means[some] = np.nanmean(x[:, some], axis=0)
+    observed = ~absent.all(axis=0)
+    means[observed] = np.nanmean(x[:, observed], axis=0)
     patterns, which = np.unique(absent, axis=0, return_inverse=True)
     which = which.ravel()
     for number, pattern in enumerate(patterns):
@@ -73,7 +63,7 @@ def _donated(
     j: int,
     mean: float,
 ) -> Vector:
-    """Values of column `j` for records that share a pattern."""
+    """Return values of column `j` for records that share a pattern."""
     donors = np.flatnonzero(~absent[:, present].any(axis=1) & ~absent[:, j])
     if not present.any() or not len(donors):
         return np.full(len(rows), mean)

@@ -6,7 +6,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 
-__all__ = ["equal_blocks", "mdav_in_blocks", "nearby"]
+__all__ = ["equal_blocks", "mdav_in_blocks", "random_parts"]
 
 SAMPLE = 64
 """Records of a block that decide along which column it is cut."""
@@ -16,22 +16,11 @@ CACHED = 1 << 17
 
 
 def equal_blocks(x: Matrix, count: int) -> Labels:
-    """Halve records along the column where they spread most, again and again.
+    """Return the (count, n / count) rows of blocks of neighbours, as in a k-d tree.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Records; n is a multiple of `count`.
-    count : int
-        Number of blocks, a power of 2.
+    Records are halved along the column where they spread most, again and again; `count` is a power
+    of 2 that divides n. Consecutive blocks are near each other.
 
-    Returns
-    -------
-    array of shape (count, n / count)
-        Rows of each block; blocks that follow each other are near each other.
-
-    Examples
-    --------
     >>> np.sort(equal_blocks(np.array([[9.0], [1.0], [8.0], [0.0]]), 2))
     array([[1, 3],
            [0, 2]])
@@ -42,6 +31,8 @@ def equal_blocks(x: Matrix, count: int) -> Labels:
     blocks = np.arange(n)[None]
     while len(blocks) < count:
         width = blocks.shape[1]
+        # A sample bounds the spread well enough: the cut only decides how fast a search is, or
+        # where a heuristic starts.
         sample = columns[:, blocks[:, :: max(1, width // SAMPLE)]]
         widest = (sample.max(axis=2) - sample.min(axis=2)).argmax(axis=0)
         halves = np.empty((2 * len(blocks), width // 2), dtype=np.intp)
@@ -56,23 +47,13 @@ def equal_blocks(x: Matrix, count: int) -> Labels:
     return blocks
 
 
-def nearby(points: Matrix, size: int, rng: np.random.Generator) -> list[Labels]:
-    """Cut points into parts of near ones, in axes turned at random.
+def random_parts(points: Matrix, size: int, rng: np.random.Generator) -> list[Labels]:
+    """Return the rows of parts of at most `size` neighbouring points, cut in random axes.
 
-    Parameters
-    ----------
-    points : array of shape (n, d)
-        Points.
-    size : int
-        Most points a part.
-    rng : numpy.random.Generator
-        Where the axes come from.
-
-    Returns
-    -------
-    list of array
-        Rows of each part; parts that follow each other are near each other.
+    Consecutive parts are near each other.
     """
+    # QR of a normal matrix gives random axes, so that borders of successive calls run in different
+    # directions.
     turned = points @ np.linalg.qr(rng.normal(size=(points.shape[1],) * 2))[0]
     parts = []
     stack = [np.arange(len(points))]
@@ -81,39 +62,21 @@ def nearby(points: Matrix, size: int, rng: np.random.Generator) -> list[Labels]:
         if len(rows) <= size:
             parts.append(np.sort(rows))
             continue
-        here = turned[rows]
-        widest = int(here[:: max(1, len(rows) // 1024)].var(axis=0).argmax())
+        local = turned[rows]
+        widest = int(local[:: max(1, len(rows) // 1024)].var(axis=0).argmax())
         # A cut somewhere in the middle, so that the next time it is somewhere else.
         half = int(len(rows) * rng.uniform(0.4, 0.6))
-        order = np.argpartition(here[:, widest], half)
+        order = np.argpartition(local[:, widest], half)
         stack += [rows[order[half:]], rows[order[:half]]]
     return parts
 
 
 def mdav_in_blocks(x: Matrix, blocks: Labels, k: int) -> Labels:
-    """Group each of many equal blocks by MDAV, as far as rounding lets it.
+    """Return (n,) labels of MDAV in each of many equal blocks, up to rounding.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Records about zero.
-    blocks : array of shape (b, m)
-        Rows of each block, m >= k; every row is in one block.
-    k : int
-        Smallest group size.
+    `blocks` (b, m) has the rows of each, m >= k. Groups have k records, the last of each block k to
+    2k - 1.
 
-    Returns
-    -------
-    array of shape (n,)
-        Groups of k records, the last of each block of k to 2k - 1.
-
-    Notes
-    -----
-    All blocks go through the same rounds. If the group of r takes s, s still is the seed of the
-    second group, together with k - 1 others.
-
-    Examples
-    --------
     >>> mdav_in_blocks(np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([[0, 1, 2, 3]]), 2)
     array([0, 0, 1, 1])
     """
@@ -137,7 +100,7 @@ class _Blocks:
         self.table = np.concatenate((x.transpose(0, 2, 1), norms[:, None]), axis=1)
         self.total = x.sum(axis=1)
         self.left = x.shape[1]
-        self.each = np.arange(len(x))
+        self.index = np.arange(len(x))
         # Added to the distances of records that are gone.
         self.gone = np.zeros(norms.shape)
         self.labels = np.full(norms.shape, -1, dtype=np.intp)
@@ -148,6 +111,8 @@ class _Blocks:
         while groups - self.made >= 2:
             r = self.point(self.distances(self.total / self.left) - self.gone)
             distances = self.distances(r)
+            # Unlike in exact MDAV, s seeds the second group even if the group of r has taken it:
+            # this is only a start for a search.
             s = self.point(distances - self.gone)
             self.take(distances)
             if groups - self.made >= 2:
@@ -156,21 +121,21 @@ class _Blocks:
         return self.labels
 
     def distances(self, points: Matrix) -> Matrix:
-        """Squared distances from a point a block, less a constant."""
+        """Return squared distances from one point a block, less a constant."""
         weights = np.ones((len(points), 1, points.shape[1] + 1))
         np.multiply(points, -2.0, out=weights[:, 0, :-1])
         distances: Matrix = np.matmul(weights, self.table)[:, 0]
         return distances
 
     def point(self, distances: Vector | Matrix) -> Matrix:
-        """Record of each block at the greatest distance."""
-        return self.table[self.each, :-1, distances.argmax(axis=1)]
+        """Return the record of each block at the greatest distance."""
+        return self.table[self.index, :-1, distances.argmax(axis=1)]
 
     def take(self, distances: Matrix) -> None:
-        """Group the k nearest records of each block that are left."""
+        """Group the k nearest remaining records of each block."""
         distances += self.gone
         near = np.argpartition(distances, self.k - 1, axis=1)[:, : self.k]
-        row = self.each[:, None]
+        row = self.index[:, None]
         self.labels[row, near] = self.made
         self.gone[row, near] = np.inf
         self.total -= self.table[row, :-1, near].sum(axis=1)

@@ -11,36 +11,23 @@ from polars_microagg.kernels.point_search import with_norms
 __all__ = ["Neighbours"]
 
 CELLS = 1 << 22
-"""Distances looked at together."""
+"""Distances handled at a time."""
 
 KNOWN = 1 << 24
-"""So many neighbours are kept in all, unless more are asked for."""
+"""Neighbours kept in all, unless more are needed."""
 
 SPARE = 16
-"""So many more neighbours of a record than asked for are kept at least."""
+"""Least number of neighbours of a record kept beyond those wanted."""
 
 SHARE = 4
-"""The table of records is rewritten once one in so many has gone from it."""
+"""The table is rewritten once one record in this many has gone from it."""
 
 
 class Neighbours:
     """The `count` records nearest to each one, kept up to date while records are removed.
 
-    Nearest is by `squared_distances`, of equally near ones the lowest row. Only a record that
-    loses a neighbour is looked at again. The next nearest, found together with the first, step
-    in; a search through all records is needed only when they are used up.
-
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One record a column, n > count.
-    count : int
-        Number of neighbours of each record, at least 1.
-
-    Attributes
-    ----------
-    near : array of shape (count, n)
-        Rows of the neighbours of each record that remains, nearest first.
+    Built from (d, n) columns, n > count. `near` (count, n) lists the rows of the neighbours of each
+    remaining record, nearest first. Nearest is by `squared_distances`, the lowest row of equals.
     """
 
     def __init__(self, columns: Matrix, count: int) -> None:
@@ -59,13 +46,9 @@ class Neighbours:
         self._renew(np.arange(n))
 
     def remove(self, rows: Labels) -> Labels:
-        """Remove records.
+        """Remove records; return the rows, ascending, of those that have other neighbours now.
 
-        Returns
-        -------
-        array of int
-            Rows, ascending, of the records that have other neighbours now; none if fewer than
-            `count` + 1 records are left.
+        The result is empty if no more than `count` records are left.
         """
         self._gone[rows] = True
         self._left -= len(rows)
@@ -80,6 +63,7 @@ class Neighbours:
         return changed
 
     def _tabulate(self) -> None:
+        """Rewrite the table with the remaining records."""
         self._rows = np.flatnonzero(~self._gone)
         self._left = len(self._rows)
         self._table = self._records.take(self._rows, axis=1)
@@ -87,6 +71,9 @@ class Neighbours:
     def _renew(self, rows: Labels) -> None:
         """Take the nearest of the known neighbours that remain."""
         count = len(self.near)
+        # The known neighbours were the nearest of all when they were found, and removals only take
+        # competitors away. So the first survivors are the nearest; a search is needed only when too
+        # few are left.
         few = np.count_nonzero(~self._gone[self._known[rows]], axis=1) < count
         wanted = rows[few]
         step = max(1, CELLS // len(self._rows))
@@ -98,7 +85,7 @@ class Neighbours:
         self.near[:, rows] = known[left].reshape(-1, count).T
 
     def _search(self, rows: Labels) -> None:
-        """Find the nearest neighbours of some records among all that remain."""
+        """Find the nearest neighbours of these records among all that remain."""
         length = min(self._known.shape[1], self._left - 1)
         records = self._records.take(rows, axis=1)
         weights = np.ones_like(records)
@@ -106,20 +93,22 @@ class Neighbours:
         values = weights.T @ self._table
         values[:, self._gone.take(self._rows)] = np.inf
         values[np.arange(len(rows)), self._rows.searchsorted(rows)] = np.inf
-        which, found = np.nonzero(values <= _at_least_kth(values, length) + self._slack)
-        found = self._rows[found]
-        offsets = self._columns.take(found, axis=1) - records[:-1].take(which, axis=1)
+        # `length` values are up to the bound, so with the slack every true neighbour is among
+        # these; exact distances then decide.
+        which, rivals = np.nonzero(values <= _at_least_kth(values, length) + self._slack)
+        rivals = self._rows[rivals]
+        offsets = self._columns.take(rivals, axis=1) - records[:-1].take(which, axis=1)
         distances = squared_distances(offsets, np.zeros(len(offsets)))
         # Both sorts are stable, so equally near neighbours stay in row order.
         order = np.lexsort((distances, which))
         rank = np.arange(len(which)) - which.searchsorted(which)
         best = rank < length
         self._known[rows] = len(self._gone) - 1
-        self._known[rows[which[best]], rank[best]] = found[order[best]]
+        self._known[rows[which[best]], rank[best]] = rivals[order[best]]
 
 
 def _at_least_kth(values: Matrix, count: int) -> Matrix:
-    """Bound from above, of each row, on the `count`-th smallest value; seldom far from it."""
+    """Return, for each row, an upper bound on the `count`-th smallest value, seldom far off."""
     stripes = 8 * count
     depth = values.shape[1] // stripes
     if depth > 1:

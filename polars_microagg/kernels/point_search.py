@@ -16,28 +16,25 @@ if TYPE_CHECKING:
 __all__ = ["PointTable", "with_norms"]
 
 DIRECT = 512
-"""Up to so many records, all distances are computed as they stand."""
+"""Up to this many records, all distances are computed directly."""
 
 HEAD = 256
-"""Of more candidates than eight times so many, these are looked at for equal records first."""
+"""If there are more than eight times this many candidates, this many are first tested for equality
+with the point."""
 
 
 def with_norms(columns: Matrix) -> Matrix:
-    """Put the squared norms of the records below their columns."""
+    """Return the (d, m) columns with the squared norms of the records as a last row."""
     norms = squared_distances(columns, np.zeros(len(columns)))
     return np.concatenate((columns, norms[None]))
 
 
 class PointTable:
-    """Records in row order, some of which are gone.
+    """A table of records in row order, some of which are gone.
 
-    A position is decided on by `squared_distances`, and among equal distances the first one is
-    taken. In a large table a matrix product narrows down the positions to be compared.
-
-    Parameters
-    ----------
-    columns : array of shape (d + 1, m)
-        One record a column, and below it its squared norm.
+    Built from the (d + 1, m) result of `with_norms`. Positions are decided by `squared_distances`,
+    the first of equals wins; in a large table a matrix product narrows down the positions to be
+    compared.
     """
 
     __slots__ = ("_columns", "_gone", "_largest", "_product", "_size", "_weights")
@@ -56,7 +53,7 @@ class PointTable:
 
     @property
     def direct(self) -> bool:
-        """Whether the table is so small that all distances are computed as they stand."""
+        """Whether the table is so small that all distances are computed directly."""
         return len(self) <= DIRECT
 
     @property
@@ -69,15 +66,11 @@ class PointTable:
         self._gone = np.concatenate((self._gone, positions))
 
     def measure(self, point: Point) -> tuple[Vector, float]:
-        """Measure all records from a point.
+        """Return values that rank the records by distance from a point, and their slack.
 
-        Returns
-        -------
-        values : array of shape (m,)
-            Squared distances, or the same less a constant and not quite exact; `farthest`,
-            `nearest` and `far` write infinities where a record is gone.
-        slack : float
-            Greatest difference of values that does not decide; 0 if they are exact.
+        With slack 0 the values are exact squared distances. Else they lack |point|^2 and may be
+        off: a difference up to the slack does not decide. The other methods write infinities where
+        a record is gone.
         """
         if self.direct:
             return squared_distances(self._columns, point), 0.0
@@ -86,10 +79,11 @@ class PointTable:
         return self._weights @ self._product, rounding_slack(self._largest, point)
 
     def farthest(self, point: Point, values: Vector, slack: float) -> int:
-        """Position of the record farthest from the point that the values were measured from."""
+        """Return the position farthest from the point that the values were measured from."""
         values[self._gone] = -np.inf
         best = values.argmax()
         if slack:
+            # Every record that rounding may have put behind the best one; exact distances decide.
             candidates = (values >= values[best] - slack).nonzero()[0]
             if len(candidates) > 1:
                 best = candidates[self._distances(candidates, point).argmax()]
@@ -98,14 +92,16 @@ class PointTable:
     def nearest(
         self, point: Point, values: Vector, slack: float, count: int, own: int = -1
     ) -> Labels:
-        """Positions, ascending, of the records nearest to the point the values measure from.
+        """Return the positions, ascending, of the `count` nearest to the point measured from.
 
-        At least `count` records must be left. The record at position `own`, if given, lies on
-        the point and is chosen before its equals in lower rows.
+        At least `count` records must be left. The record at position `own` lies on the point and
+        comes before its equals in lower rows.
         """
         values[self._gone] = np.inf
         if not slack:
             return _choose(values, count, own)
+        # At least `count` values are up to the bound, so each true neighbour is up to the bound
+        # plus the slack: none is lost.
         candidates = (values <= at_least_kth(values, count) + slack).nonzero()[0]
         if len(candidates) == count:
             return candidates
@@ -114,20 +110,12 @@ class PointTable:
         return candidates[_choose(self._distances(candidates, point), count, own)]
 
     def far(self, point: Vector, size: int) -> tuple[Labels, Matrix, float]:
-        """Find the `size` farthest records, and any that rounding cannot tell from the last.
-
-        Returns
-        -------
-        positions : array of shape (m,)
-            Where they are, ascending.
-        columns : array of shape (d, m)
-            The records themselves.
-        reach : float
-            Bound on the distance of all others; -inf if there are none.
-        """
+        """Return positions and columns of the `size` farthest records, and a bound on others."""
         values, slack = self.measure(point)
         values[self._gone] = -np.inf
         last = np.partition(values, len(values) - size)[len(values) - size]
+        # Records that rounding cannot tell from the last one are all taken, so the bound holds for
+        # the rest.
         positions = (values >= last - slack).nonzero()[0]
         values[positions] = -np.inf
         next_value = float(values.max())
@@ -143,6 +131,7 @@ class PointTable:
         head = candidates[: HEAD + count]
         if len(candidates) <= 8 * HEAD or own > head[-1]:
             return candidates
+        # `count` records at distance 0 in the lowest rows: no later candidate can come before them.
         enough = np.count_nonzero(self._distances(head, point) == 0) >= count
         return head if enough else candidates
 

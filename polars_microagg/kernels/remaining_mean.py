@@ -1,4 +1,4 @@
-"""Records that groups take away one after the other, and the mean of those left."""
+"""Records that groups remove one after the other, and the mean of the remaining ones."""
 
 from __future__ import annotations
 
@@ -20,21 +20,10 @@ __all__ = ["RemainingMean"]
 class RemainingMean:
     """Records centred once, a mark on each that is gone, and the mean of the others.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        One record a row, finite, scaled for distances, n >= 1 and d >= 1; not modified.
-
-    Attributes
-    ----------
-    records : array of shape (d + 1, n)
-        The records `centred`, one a column, and their squared norms below.
-    columns : array of shape (d, n)
-        The same without the norms.
-    whole : bool
-        Whether they are whole numbers, so that means of them are kept as sums.
-    taken : array of shape (n,)
-        By row, whether the record is gone.
+    Built from a finite, scaled (n, d) matrix, which is not modified. `records` (d + 1, n) holds the
+    centred records as columns with their squared norms below, `columns` (d, n) the same without the
+    norms, `taken` (n,) marks removed rows, and `whole` says whether the records are whole numbers,
+    whose means are kept as sums.
     """
 
     def __init__(self, x: Matrix) -> None:
@@ -51,24 +40,20 @@ class RemainingMean:
 
     @property
     def rows(self) -> Labels:
-        """Rows of the records that are left, ascending."""
+        """Rows of the remaining records, ascending."""
         return (~self.taken).nonzero()[0]
 
     def mean(self) -> Point:
-        """Mean of the records that are left.
-
-        Notes
-        -----
-        A running sum, less each group removed, is divided by the number of records. The sum is
-        taken afresh, in row order, when half of its records have gone, so that rounding errors
-        cannot build up.
-        """
+        """Return the mean of the remaining records."""
+        # A running sum less each group removed. It is taken afresh, in row order, when half of its
+        # records have gone, so that rounding errors cannot build up. The moment depends on the
+        # counts alone, so every search sees the same means.
         if 2 * self._left <= self._summed:
             self._restart_sum()
         return mean_of(self._sum, self._left, whole=self.whole)
 
     def remove(self, rows: Labels, sums: Vector | None = None) -> None:
-        """Remove records that are left, whose `total` may be known already."""
+        """Remove records that remain; `sums` is their `total`, if it is known already."""
         self.taken[rows] = True
         # A mean keeps the sum it was made of, so that is not changed in place.
         gone = total(self.columns.take(rows, axis=1)) if sums is None else sums

@@ -1,4 +1,4 @@
-"""Put columns on a common scale, for distances only."""
+"""Columns on a common scale, for distances only."""
 
 from __future__ import annotations
 
@@ -28,10 +28,7 @@ LARGE = 2.0**256
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Segments:
-    """Consecutive rows that are scaled on their own: one segment a stratum.
-
-    Sums are added up in row order, so a stratum has the same scale alone and among others.
-    """
+    """Consecutive rows that are scaled on their own: one segment a stratum."""
 
     sizes: Labels
     starts: Labels
@@ -43,11 +40,12 @@ class Segments:
         return cls(sizes, np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes))
 
     def spread(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
-        """Give each row the value of its segment."""
+        """Return, for each row, the value of its segment."""
         return values if len(values) == 1 else values[self.code]
 
     def mean(self, column: Vector) -> Vector:
-        """Mean of each segment over the values present; 0 where there is none."""
+        """Return the mean of each segment over the values present; 0 where there is none."""
+        # `np.bincount` adds in row order, so a stratum has the same sums alone and among others.
         absent = np.isnan(column)
         if not absent.any():
             present, total = self.sizes, np.bincount(self.code, column)
@@ -58,17 +56,17 @@ class Segments:
         return mean
 
     def quantile(self, column: Vector, *shares: float) -> list[Vector]:
-        """Quantiles of each segment over the values present, linear between ranks."""
+        """Return quantiles of each segment over the values present, linear between ranks."""
         ranked = column[np.lexsort((column, self.code))]
         present = np.bincount(self.code, ~np.isnan(column)).astype(np.intp)
-        found = []
+        quantiles = []
         for share in shares:
             rank = np.maximum(present - 1, 0) * share
             low = np.floor(rank).astype(np.intp)
             below = ranked[self.starts + low]
             above = ranked[self.starts + np.ceil(rank).astype(np.intp)]
-            found.append(below + (above - below) * (rank - low))
-        return found
+            quantiles.append(below + (above - below) * (rank - low))
+        return quantiles
 
 
 def _zscore(column: Vector, segments: Segments) -> Vector:
@@ -100,34 +98,14 @@ SCALES: dict[str, Callable[[Vector, Segments], Vector] | None] = {
 
 
 def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels, *, zero: bool = False) -> Matrix:
-    """Scale the columns of each stratum for distances.
+    """Return the (n, p) columns of each stratum scaled for distances, in Fortran order.
 
-    Exact shifts of a column and powers of two change no bit of the result: a column starts at
-    its least value and is brought to the order of 1 by a power of two first. So whole numbers that
-    are not scaled stay whole, but for that power.
+    `how` is "zscore" (standard deviation 1, ddof 0), "minmax" (range 1), "robust" (interquartile
+    range 1, or the standard deviation where the quartiles are equal) or "none"; a constant column
+    is all zeros, NaN stays. `factors` (p,) is the size of one unit of each column, used by "none";
+    with `zero`, a column that is not scaled keeps its zero, so that different columns can be
+    compared. Exact shifts of a column and powers of two change no bit of the result.
 
-    Parameters
-    ----------
-    x : array of shape (n, p)
-        Finite numbers, stratum by stratum; NaN where a value is absent.
-    how : {"zscore", "minmax", "robust", "none"}
-        Standard deviation 1 (ddof 0), range 1, interquartile range 1, or as it is. A column
-        whose quartiles are equal falls back from the interquartile range to its standard
-        deviation.
-    factors : array of shape (p,)
-        Size of one unit of each column, used by "none".
-    sizes : array of shape (s,)
-        Number of rows of each stratum, none of them 0.
-    zero : bool
-        Whether a column that is not scaled keeps its zero, for who compares different columns.
-
-    Returns
-    -------
-    array of shape (n, p), Fortran order
-        Scaled columns; a constant column is all zeros.
-
-    Examples
-    --------
     >>> scaled(np.array([[1.0, 7.0], [3.0, 7.0]]), "zscore", np.ones(2), np.array([2]))
     array([[-1.,  0.],
            [ 1.,  0.]])
@@ -140,6 +118,9 @@ def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels, *, zero: bool = 
     tops = np.empty((len(sizes), x.shape[1]))
     for j in range(x.shape[1]):
         factor = 1.0 if rescale else float(factors[j])
+        # A column starts at its least value and is brought to the order of 1 by a power of two,
+        # which is exact. So shifts and powers of two of the input cannot change a bit, and whole
+        # numbers stay whole.
         column, top = _from_zero(x[:, j], segments, factor, zero=zero)
         if rescale:
             column = rescale(np.ldexp(column, -segments.spread(_exponent(top))), segments)
@@ -156,11 +137,7 @@ def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels, *, zero: bool = 
 
 
 def _in_least_unit(factors: Vector) -> Vector:
-    """Count in the least unit if the others are whole multiples of it, so that no value is rounded.
-
-    >>> _in_least_unit(np.array([1.0, 0.01]))
-    array([100.,   1.])
-    """
+    """Count in the least unit if all are whole multiples of it, so that no value is rounded."""
     multiples = factors / factors.min(initial=np.inf)
     whole = np.rint(multiples)
     return whole if np.allclose(multiples, whole, rtol=ROUNDED, atol=0) else factors
@@ -182,33 +159,22 @@ def _from_zero(
 
 
 def _exponent(values: Vector) -> Labels:
+    """Return the binary exponents of values, 0 for NaN."""
     exponents: Labels = np.frexp(np.where(np.isnan(values), 0.0, values))[1]
     return exponents
 
 
 def standardised(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
-    """Express two tables in standard deviations (ddof 0) from the mean of the first.
+    """Return two (n, q) tables in standard deviations (ddof 0) from the mean of the first.
 
     Columns of `original` that are constant or empty are left out. NaN is passed over.
 
-    Parameters
-    ----------
-    original, masked : array of shape (n, p)
-        The data before and after.
-
-    Returns
-    -------
-    tuple of array of shape (n, q)
-        Both tables on the scale of `original`, with q <= p columns.
-
-    Examples
-    --------
     >>> standardised(np.array([[1.0, 7.0], [3.0, 7.0]]), np.array([[2.0, 7.0], [2.0, 7.0]]))[1]
     array([[0.],
            [0.]])
     """
-    some = ~np.isnan(original).all(axis=0)
-    original, masked = original[:, some], masked[:, some]
+    observed = ~np.isnan(original).all(axis=0)
+    original, masked = original[:, observed], masked[:, observed]
     low = original.min(axis=0, initial=np.inf, where=~np.isnan(original))
     high = original.max(axis=0, initial=-np.inf, where=~np.isnan(original))
     unit = np.where(np.fmax(np.abs(low), np.abs(high)) > HUGE, 2.0**-64, 1.0)

@@ -1,4 +1,4 @@
-"""The smallest of many values without sorting them."""
+"""The smallest of many values, without sorting them."""
 
 from __future__ import annotations
 
@@ -12,35 +12,22 @@ if TYPE_CHECKING:
 __all__ = ["at_least_kth", "first_smallest"]
 
 SORTED = 64
-"""Up to so many values are sorted, which is quicker than to select among them."""
+"""Up to this many values are sorted, which is faster than selecting."""
 
 STRIPE = 64
 """Values in a stripe, of which only the least is looked at first."""
 
 
 def at_least_kth(values: Vector, count: int) -> float:
-    """Value that at least `count` of the values do not exceed, seldom many more.
+    """Return an upper bound on the `count`-th smallest value, seldom far above it.
 
-    Parameters
-    ----------
-    values : array of shape (m,)
-        Finite values, and infinities for records to be passed over.
-    count : int
-        How many are wanted, at most the number of finite values.
-
-    Returns
-    -------
-    float
-        A bound from above on the `count`-th smallest value.
-
-    Notes
-    -----
-    The values are dealt out in stripes and the `count`-th smallest of the stripes' minima is
-    taken: `count` different stripes hold a value as small. Neighbouring rows fall in different
-    stripes, so sorted data do no harm.
+    Values are finite, or infinite for records to be passed over; `count` of them must be finite.
     """
     stripes = len(values) // STRIPE
     if stripes >= 4 * count:
+        # The `count`-th smallest of the stripes' minima: `count` different stripes hold a value as
+        # small, so at least `count` values do not exceed it. Neighbouring rows fall in different
+        # stripes, so sorted data do no harm.
         minima = values[: stripes * STRIPE].reshape(STRIPE, stripes).min(axis=0)
         bound = float(np.partition(minima, count - 1)[count - 1])
         if bound < np.inf:
@@ -49,20 +36,7 @@ def at_least_kth(values: Vector, count: int) -> float:
 
 
 def first_smallest(values: Vector, count: int) -> Labels:
-    """Positions of the `count` smallest values; of equal values the first ones.
-
-    Parameters
-    ----------
-    values : array of shape (m,)
-        No NaN.
-    count : int
-        How many, at most m.
-
-    Returns
-    -------
-    array of shape (count,)
-        The positions, ascending.
-    """
+    """Return the positions, ascending, of the `count` smallest values, the first ones of equals."""
     if len(values) <= SORTED:
         chosen: Labels = values.argsort(kind="stable")[:count]
         chosen.sort()

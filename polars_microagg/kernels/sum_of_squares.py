@@ -26,29 +26,11 @@ MULTIPLE = 1 << 20
 
 
 class Centroids:
-    """Means of groups, of whole records as sums and numbers so that no digit of them is lost.
+    """Means of groups, of whole records as sums and numbers so that no digit is lost.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One record a column.
-    labels : array of shape (n,)
-        Number of the group of each record; -1 if it has none.
-    groups : int
-        Number of groups, none of them empty.
-
-    Attributes
-    ----------
-    counts : array of shape (groups,)
-        Records of each group.
-    means : array of shape (d, groups)
-        Where the centroids are, one a column, rounded.
-    points : array of shape (d, groups)
-        Sums of the groups, each added in row order; the means if the records are not whole.
-    times : array of shape (groups,)
-        How many times the means the points are: the counts, or 1.
-    whole : bool
-        Whether the records are whole.
+    `labels` (n,) may be -1; no group is empty. `counts` (groups,) are the sizes and `means` (d,
+    groups) the rounded means; `points` (d, groups) are the sums, in row order, if the records are
+    `whole`, else the means, and `times` (groups,) says how many times the means they are.
     """
 
     def __init__(self, columns: Matrix, labels: Labels, groups: int) -> None:
@@ -61,58 +43,37 @@ class Centroids:
         self.times = np.where(self.whole, self.counts, 1).astype(np.float64)
 
     def squared_distances(self, records: Matrix, groups: Labels) -> Matrix:
-        """Squared distance from the centroid of some groups to each of some records, one a row."""
+        """Return squared distances from these groups' centroids, one a row, to records."""
         times = self.times[groups, None]
         # With s the sum of n whole records, n |x - s/n| = |n x - s| is whole.
         offsets = times * records[:, None] - self.points[:, groups, None]
         return squared_distances(offsets, np.zeros((len(records), 1))) / times**2
 
 
-def commensurable(found: Centroids) -> Matrix:
-    """Means times the least number that makes those of whole records whole again.
+def commensurable(centroids: Centroids) -> Matrix:
+    """Return (d, groups) means times the least number that makes those of whole records whole.
 
-    Parameters
-    ----------
-    found : Centroids
-        Centroids of groups, none of them empty.
-
-    Returns
-    -------
-    array of shape (d, groups)
-        The means, all on one scale.
-
-    Examples
-    --------
     >>> x = np.array([[0.0, 1.0, 5.0, 5.0, 6.0]])
     >>> commensurable(Centroids(x, np.array([0, 0, 1, 1, 1]), 2))
     array([[ 3., 32.]])
     """
+    # Distances between multiples of the means order pairs alike, and whole multiples are compared
+    # without rounding.
     multiple = 1
-    for times in np.unique(found.times).tolist():
+    for times in np.unique(centroids.times).tolist():
         multiple = int(np.lcm(multiple, int(times)))
         if multiple > MULTIPLE:
-            return found.means
-    scaled: Matrix = found.points * (multiple / found.times)
+            return centroids.means
+    scaled: Matrix = centroids.points * (multiple / centroids.times)
     return scaled
 
 
 def sums_of_squares(columns: Matrix, members: Labels) -> Vector:
-    """Sum of squares about the mean of each of several sets of m records.
+    """Return the (s,) sums of squares of sets of m records about their means.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One record a column.
-    members : array of shape (m, s)
-        Rows of a set in each column.
+    `members` (m, s) has the rows of a set in each column. A sum is the same whatever other sets
+    there are, and exactly 0 where all records are equal.
 
-    Returns
-    -------
-    array of shape (s,)
-        The sums, the same whatever other sets there are; exactly 0 where all records are equal.
-
-    Examples
-    --------
     >>> sums_of_squares(np.array([[0.1, 0.3, 0.1, 0.7]]), np.array([[0, 1], [2, 3]]))
     array([0.  , 0.08])
     """
@@ -125,26 +86,15 @@ def sums_of_squares(columns: Matrix, members: Labels) -> Vector:
 
 
 def group_sse(columns: Matrix, labels: Labels) -> Vector:
-    """Sum of squares of each group of a partition; exactly 0 where all records are equal.
+    """Return the (groups,) sums of squares of a partition.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One record a column.
-    labels : array of shape (n,)
-        Number of the group of each record, none of them empty.
+    Exactly 0 where all records are equal.
 
-    Returns
-    -------
-    array of shape (groups,)
-        The sums.
-
-    Examples
-    --------
     >>> group_sse(np.array([[0.0, 5.0, 2.0, 5.0]]), np.array([0, 1, 0, 1]))
     array([2., 0.])
     """
     first = np.unique(labels, return_index=True)[1]
+    # Less a record of the group, equal records are exactly 0, whatever their mean is rounded to.
     offsets = columns - columns.take(first[labels], axis=1)
     means = Centroids(offsets, labels, len(first)).means
     offsets -= means.take(labels, axis=1)
@@ -154,27 +104,14 @@ def group_sse(columns: Matrix, labels: Labels) -> Vector:
 
 
 def worst_first(columns: Matrix, labels: Labels) -> Labels:
-    """Order groups by their sum of squares, the greatest first; of equal ones the lowest number.
+    """Return the groups by sum of squares, the greatest first; of equal ones the lowest number.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One record a column.
-    labels : array of shape (n,)
-        Number of the group of each record, none of them empty.
-
-    Returns
-    -------
-    array of shape (groups,)
-        Numbers of the groups in this order.
-
-    Examples
-    --------
     >>> worst_first(np.array([[0.1, 0.2, 5.0, 0.3, 0.4, 9.0]]), np.array([0, 0, 1, 2, 2, 1]))
     array([1, 0, 2])
     """
     sse = group_sse(columns, labels)
     order = (-sse).argsort(kind="stable")
     ranked = sse[order]
+    # Sums within TIE of the one before share a rank, and in a rank the lowest number comes first.
     rank = np.cumsum(np.append(False, ranked[1:] < (1 - TIE) * ranked[:-1]))
     return order[np.lexsort((order, rank))]

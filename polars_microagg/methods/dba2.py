@@ -8,7 +8,7 @@ from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import centred
 from polars_microagg.kernels.group_dissolving import decompose
-from polars_microagg.kernels.group_splitting import split_from
+from polars_microagg.kernels.group_splitting import split_large_groups
 from polars_microagg.kernels.leftover_records import join_leftover
 from polars_microagg.methods._density import densest_first
 from polars_microagg.methods.mdav1 import mdav1
@@ -58,4 +58,6 @@ def dba2(x: Matrix, /, *, k: int) -> Partition:
     columns = centred(x)
     groups = densest_first(columns, k)
     labels = decompose(columns, join_leftover(columns, groups), reversed(range(len(groups))))
-    return Partition.from_labels(split_from(labels, 2 * k, lambda rows: mdav1(x[rows], k=k).labels))
+    return Partition.from_labels(
+        split_large_groups(labels, 2 * k, lambda rows: mdav1(x[rows], k=k).labels)
+    )

@@ -9,7 +9,7 @@ import numpy as np
 from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.core.registry import Range, method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.recursive_division import divided
+from polars_microagg.kernels.group_splitting import divide_large_groups
 from polars_microagg.methods._fuzzy_means import fuzzy_means
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.progress import steps_of, ticker
@@ -103,4 +103,4 @@ def fuzzy(
         with steps_of(tick, done):
             return finished(mdav(part.T, k=k).labels)
 
-    return Partition.from_labels(divided(len(x), 2 * k, divide))
+    return Partition.from_labels(divide_large_groups(len(x), 2 * k, divide))

@@ -9,11 +9,10 @@ import numpy as np
 from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
 from polars_microagg.core.registry import Axis, method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.greedy import grow
+from polars_microagg.kernels.group_splitting import divide_large_groups
 from polars_microagg.kernels.order.projection import first_component, sum_of_z
 from polars_microagg.kernels.order.runs import labels_along, stable_order
-from polars_microagg.kernels.recursive_division import divided
-from polars_microagg.kernels.remaining_records import RemainingRecords
+from polars_microagg.kernels.remaining_records import RemainingRecords, greedy_group
 from polars_microagg.methods._farthest_pair import farthest_pair
 from polars_microagg.methods._ward import ward, ward_on_a_line
 
@@ -80,7 +79,7 @@ def k_ward(
         def divide(rows: Labels) -> Labels:
             return ward(*_from_extremes(columns[:, rows], k), k)
 
-        return Partition.from_labels(divided(len(x), 2 * k, divide))
+        return Partition.from_labels(divide_large_groups(len(x), 2 * k, divide))
     key = _key(x, columns, sort)
     place = np.empty(len(x), dtype=np.intp)
     place[stable_order(key)] = np.arange(len(x))
@@ -95,7 +94,7 @@ def k_ward(
         part = columns[:, rows]
         return ward(part, start.labels, k)
 
-    return Partition.from_labels(divided(len(x), 2 * k, divide_sorted))
+    return Partition.from_labels(divide_large_groups(len(x), 2 * k, divide_sorted))
 
 
 def _key(x: Matrix, columns: Matrix, sort: Literal["sz", "fpc", "md"] | Axis) -> Vector:
@@ -118,10 +117,10 @@ def _from_extremes(columns: Matrix, k: int) -> tuple[Matrix, Labels]:
     first, last = farthest_pair(columns)
     remaining = RemainingRecords(columns.T)
     labels = np.arange(columns.shape[1])
-    group = grow(remaining, first, k)
+    group = greedy_group(remaining, first, k)
     labels[group] = group.min()
     if last not in remaining:
         last = remaining.farthest_from(first)
-    group = grow(remaining, last, k)
+    group = greedy_group(remaining, last, k)
     labels[group] = group.min()
     return columns, Partition.from_labels(labels).labels

@@ -10,7 +10,7 @@ from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.core.registry import Range, method
 from polars_microagg.kernels.local.annealing_search import Search, block_start, cuts_for, steps_for
 from polars_microagg.kernels.local.local_search import WHOLE
-from polars_microagg.kernels.order.runs import cut, labels_along, stable_order
+from polars_microagg.kernels.order.runs import labels_along, optimal_runs, stable_order
 from polars_microagg.kernels.order.tour import nearest_point_next
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.vmdav import vmdav
@@ -89,7 +89,7 @@ def lowloss(
     if len(varies) <= 1:
         single = x[:, varies] if len(varies) else x[:, :1]
         order = stable_order(single[:, 0])
-        return Partition.from_labels(labels_along(order, cut(single[order], k)))
+        return Partition.from_labels(labels_along(order, optimal_runs(single[order], k)))
     x = np.ascontiguousarray(x - x.mean(axis=0))
     whole = n <= WHOLE
     length = max(1, steps_for(n, effort) if whole else n * cuts_for(n, effort))
@@ -115,4 +115,4 @@ def _others(x: Matrix, k: int) -> list[Labels]:
     if len(x) > FEW:
         return []
     path = nearest_point_next(x)
-    return [labels_along(path, cut(x[path], k)), vmdav(x, k=k, gamma=1.0).labels]
+    return [labels_along(path, optimal_runs(x[path], k)), vmdav(x, k=k, gamma=1.0).labels]

@@ -9,9 +9,8 @@ import numpy as np
 from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import squared_distances
-from polars_microagg.kernels.greedy import grow as grown
 from polars_microagg.kernels.leftover_records import join_last, join_leftover
-from polars_microagg.kernels.remaining_records import RemainingRecords
+from polars_microagg.kernels.remaining_records import RemainingRecords, greedy_group
 from polars_microagg.methods._most_distant import MostDistant
 
 __all__ = ["md"]
@@ -85,7 +84,7 @@ def md(
         for extreme in (first, other):
             row = extreme if extreme in remaining else remaining.farthest_from(first)
             groups.append(
-                grown(remaining, row, k) if grow == "centroid" else remaining.take(row, k)
+                greedy_group(remaining, row, k) if grow == "centroid" else remaining.take(row, k)
             )
             most_distant.remove(groups[-1])
     columns = remaining.columns

@@ -6,7 +6,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
-from polars_microagg.kernels.mdav.many_strata import mdav_of_each
+from polars_microagg.kernels.mdav.many_strata import mdav_of_strata
 from polars_microagg.kernels.mdav.rounds import mdav_groups
 from polars_microagg.progress import ticker
 
@@ -17,7 +17,7 @@ __all__ = ["mdav"]
     cite="Domingo-Ferrer and Torra (2005)",
     paper="000, 002, 004",
     cost="n^2/k",
-    lockstep=mdav_of_each,
+    lockstep=mdav_of_strata,
 )
 def mdav(x: Matrix, /, *, k: int) -> Partition:
     """Group round the record farthest from the mean, then round the one farthest from it.

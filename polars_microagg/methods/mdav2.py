@@ -6,7 +6,7 @@ from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import centred
 from polars_microagg.kernels.group_dissolving import decompose
-from polars_microagg.kernels.group_splitting import split_from
+from polars_microagg.kernels.group_splitting import split_large_groups
 from polars_microagg.kernels.sum_of_squares import worst_first
 from polars_microagg.methods.mdav1 import mdav1
 
@@ -56,4 +56,6 @@ def mdav2(x: Matrix, /, *, k: int) -> Partition:
     labels = mdav1(x, k=k).labels
     columns = centred(x)
     labels = decompose(columns, labels, worst_first(columns, labels))
-    return Partition.from_labels(split_from(labels, 2 * k, lambda rows: mdav1(x[rows], k=k).labels))
+    return Partition.from_labels(
+        split_large_groups(labels, 2 * k, lambda rows: mdav1(x[rows], k=k).labels)
+    )

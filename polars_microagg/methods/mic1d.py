@@ -8,7 +8,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, ValueMasking, Vector
 from polars_microagg.core.registry import method
-from polars_microagg.kernels.order.runs import blocks, stable_order
+from polars_microagg.kernels.order.runs import fixed_runs, stable_order
 
 __all__ = ["mic1d"]
 
@@ -88,7 +88,7 @@ def mic1d(x: Matrix, /, *, k: int, tail: Literal["merge", "keep"] = "merge") -> 
 
 
 def _sizes(count: int, k: int, tail: Literal["merge", "keep"]) -> Labels:
-    sizes = blocks(count, k)
+    sizes = fixed_runs(count, k)
     if tail == "keep" and sizes[-1] > k:
         sizes = np.append(sizes, sizes[-1] - k)
         sizes[-2] = k

@@ -7,7 +7,7 @@ import numpy as np
 from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.group_splitting import split_from
+from polars_microagg.kernels.group_splitting import split_large_groups
 from polars_microagg.kernels.remaining_records import RemainingRecords
 from polars_microagg.methods._forest import cut_trees, forest
 
@@ -65,4 +65,4 @@ def mu_approx(x: Matrix, /, *, k: int) -> Partition:
         parts[remaining.take(remaining.farthest_from_mean(), k)] = 1
         return parts
 
-    return Partition.from_labels(split_from(labels, 2 * k, split))
+    return Partition.from_labels(split_large_groups(labels, 2 * k, split))

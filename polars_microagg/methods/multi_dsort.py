@@ -6,9 +6,8 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.core.registry import method
-from polars_microagg.kernels.greedy import grow
 from polars_microagg.kernels.order.runs import stable_order
-from polars_microagg.kernels.remaining_records import RemainingRecords
+from polars_microagg.kernels.remaining_records import RemainingRecords, greedy_group
 
 __all__ = ["multi_dsort"]
 
@@ -71,9 +70,9 @@ def multi_dsort(x: Matrix, /, *, k: int, resort: bool = True, constant: bool = F
     groups: list[Labels] = []
     while len(remaining) >= 2 * k:
         first, last = order.ends()
-        pair = [grow(remaining, first, k, spared=last)]
+        pair = [greedy_group(remaining, first, k, spared=last)]
         if len(remaining) >= 2 * k:
-            pair.append(grow(remaining, last, k))
+            pair.append(greedy_group(remaining, last, k))
         order.remove(np.concatenate(pair), resort=resort)
         groups += pair
     for number, rows in enumerate(groups, start=1):

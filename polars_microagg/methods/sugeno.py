@@ -8,8 +8,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
-from polars_microagg.kernels.order.projected_partition import cut_projected
-from polars_microagg.kernels.order.projection import sugeno_integral
+from polars_microagg.kernels.order.projection import projected_partition, sugeno_integral
 
 __all__ = ["sugeno"]
 
@@ -60,4 +59,4 @@ def sugeno(
     """
     integrals, sums = sugeno_integral(x)
     order = np.lexsort((sums, integrals))
-    return Partition.from_labels(cut_projected(x, integrals, order, k, cost))
+    return Partition.from_labels(projected_partition(x, integrals, order, k, cost))

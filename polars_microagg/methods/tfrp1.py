@@ -7,7 +7,7 @@ import numpy as np
 from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import squared_distances
-from polars_microagg.kernels.farthest_first import FarthestFirst
+from polars_microagg.kernels.farthest_records import FarthestFirst
 from polars_microagg.kernels.leftover_records import join_leftover
 from polars_microagg.kernels.remaining_records import RemainingRecords
 

@@ -6,7 +6,7 @@ from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import centred
 from polars_microagg.kernels.group_dissolving import decompose
-from polars_microagg.kernels.group_splitting import split_from
+from polars_microagg.kernels.group_splitting import split_large_groups
 from polars_microagg.kernels.sum_of_squares import worst_first
 from polars_microagg.methods.tfrp1 import tfrp1
 
@@ -63,4 +63,6 @@ def tfrp2(x: Matrix, /, *, k: int) -> Partition:
     labels = tfrp1(x, k=k).labels
     columns = centred(x)
     labels = decompose(columns, labels, worst_first(columns, labels), most=4 * k - 1)
-    return Partition.from_labels(split_from(labels, 2 * k, lambda rows: tfrp1(x[rows], k=k).labels))
+    return Partition.from_labels(
+        split_large_groups(labels, 2 * k, lambda rows: tfrp1(x[rows], k=k).labels)
+    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
-from polars_microagg.kernels.order.runs import cut, labels_along, stable_order
+from polars_microagg.kernels.order.runs import labels_along, optimal_runs, stable_order
 
 __all__ = ["univariate"]
 
@@ -66,4 +66,4 @@ def univariate(
     """
     column = np.ascontiguousarray(x[:, 0])
     order = stable_order(column)
-    return Partition.from_labels(labels_along(order, cut(column[order], k, cost)))
+    return Partition.from_labels(labels_along(order, optimal_runs(column[order], k, cost)))

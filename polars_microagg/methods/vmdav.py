@@ -9,8 +9,8 @@ import numpy as np
 from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.core.registry import Range, method
 from polars_microagg.kernels.distance import squared_distances
-from polars_microagg.kernels.farthest_first import FarthestFirst
-from polars_microagg.kernels.group_splitting import split_from
+from polars_microagg.kernels.farthest_records import FarthestFirst
+from polars_microagg.kernels.group_splitting import split_large_groups
 from polars_microagg.kernels.leftover_records import join_leftover
 from polars_microagg.kernels.remaining_records import RemainingRecords
 from polars_microagg.methods.mdav1 import mdav1
@@ -74,7 +74,9 @@ def vmdav(x: Matrix, /, *, k: int, gamma: Annotated[float, Range(0)] = 0.2) -> P
         rows = remaining.take(far_first.row(), k)
         groups.append(_extended(remaining, rows, gamma, 2 * k - 1))
     labels = join_leftover(remaining.columns, groups)
-    return Partition.from_labels(split_from(labels, 2 * k, lambda rows: mdav1(x[rows], k=k).labels))
+    return Partition.from_labels(
+        split_large_groups(labels, 2 * k, lambda rows: mdav1(x[rows], k=k).labels)
+    )
 
 
 def _extended(remaining: RemainingRecords, rows: Labels, gamma: float, most: int) -> Labels:

@@ -6,8 +6,7 @@ from typing import Literal
 
 from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
-from polars_microagg.kernels.order.projected_partition import cut_projected
-from polars_microagg.kernels.order.projection import sum_of_z
+from polars_microagg.kernels.order.projection import projected_partition, sum_of_z
 from polars_microagg.kernels.order.runs import stable_order
 
 __all__ = ["zscores"]
@@ -57,4 +56,4 @@ def zscores(
     array([0, 0, 1, 1, 1])
     """
     key = sum_of_z(x)
-    return Partition.from_labels(cut_projected(x, key, stable_order(key), k, cost))
+    return Partition.from_labels(projected_partition(x, key, stable_order(key), k, cost))

@@ -10,7 +10,11 @@ import numpy as np
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.core.registry import Range, metric
 from polars_microagg.kernels.equal_records import distinct
-from polars_microagg.kernels.risk.agreement_patterns import fit, pattern_counts, pattern_hits
+from polars_microagg.kernels.risk.agreement_patterns import (
+    pattern_counts,
+    pattern_hits,
+    pattern_weights,
+)
 from polars_microagg.kernels.risk.record_linkage import attributes, subset_hits
 from polars_microagg.kernels.scale import standardised
 
@@ -170,5 +174,5 @@ def _linked(
     first, labels = distinct(after)
     weights, centroids = np.bincount(labels).astype(np.float64), after[first]
     counts = pattern_counts(before, centroids, weights, width)
-    evidence = fit(counts, len(before))
+    evidence = pattern_weights(counts, len(before))
     return float(pattern_hits(before, centroids, weights, labels, width, evidence).mean())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import polars_microagg as mg
 from polars_microagg.kernels.risk import lower_bound, neighbour_floors
 from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
-from polars_microagg.kernels.risk.neighbour_floors import lists
+from polars_microagg.kernels.risk.neighbour_floors import listed_neighbours
 from tests.kernels.local.test_moves_and_swaps import optimum
 from tests.loop import tries
 from tests.reference import reference, reference_frame
@@ -53,10 +53,10 @@ def test_no_grouping_goes_under_the_floor_where_few_pairs_are_listed(rng, k, n, 
 def test_lists_by_leaves_never_know_too_much(monkeypatch, d):
     rng = np.random.default_rng(d)
     x = rng.normal(size=(3000, d))
-    exact = lists(x, 4)
+    exact = listed_neighbours(x, 4)
     monkeypatch.setattr(neighbour_floors, "WHOLE", 100)
     monkeypatch.setattr(neighbour_floors, "LEAF", 64)
-    found = lists(x, 4)
+    found = listed_neighbours(x, 4)
     every = ((x[:, None] - x[None]) ** 2).sum(axis=2)
     np.fill_diagonal(every, np.inf)
     np.put_along_axis(every, found.near, np.inf, axis=1)

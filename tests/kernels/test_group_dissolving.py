@@ -8,7 +8,7 @@ import pytest
 from polars_microagg.core.partition import Labels, Partition
 from polars_microagg.kernels.distance import centred
 from polars_microagg.kernels.group_dissolving import decompose
-from polars_microagg.kernels.group_splitting import split_from
+from polars_microagg.kernels.group_splitting import split_large_groups
 from polars_microagg.kernels.sum_of_squares import (
     Centroids,
     group_sse,
@@ -151,7 +151,7 @@ def test_only_large_groups_are_split() -> None:
         seen.append(rows.tolist())
         return np.arange(len(rows)) // 2
 
-    found = split_from(labels, 4, halves)
+    found = split_large_groups(labels, 4, halves)
     assert seen == [[0, 2, 3, 6], [4, 7, 8, 9]]
     assert Partition.from_labels(found).labels.tolist() == [0, 1, 0, 2, 3, 1, 2, 3, 4, 4]
     assert labels.tolist() == [0, 1, 0, 0, 2, 1, 0, 2, 2, 2]

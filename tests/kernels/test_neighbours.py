@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
-from polars_microagg.kernels import farthest_first, neighbours
+from polars_microagg.kernels import farthest_records, neighbours
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.farthest_first import FarthestFirst
+from polars_microagg.kernels.farthest_records import FarthestFirst
 from polars_microagg.kernels.neighbours import Neighbours
 from polars_microagg.kernels.remaining_records import RemainingRecords
 from polars_microagg.methods import _most_distant
@@ -20,7 +20,7 @@ SMALL = {"CELLS": 30, "SPARE": 0, "KNOWN": 0, "SHARE": 1, "BATCH": 1, "HEAD": 2}
 
 @pytest.fixture(params=["as it is", "small"])
 def setting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (farthest_first, _most_distant, neighbours):
+    for module in (farthest_records, _most_distant, neighbours):
         for name, value in SMALL.items():
             if request.param == "small" and hasattr(module, name):
                 monkeypatch.setattr(module, name, value)

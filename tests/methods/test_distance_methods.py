@@ -11,7 +11,7 @@ import pytest
 from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.core.registry import methods
 from polars_microagg.kernels import (
-    farthest_first,
+    farthest_records,
     group_dissolving,
     neighbours,
     point_search,
@@ -66,7 +66,7 @@ SETTINGS: dict[str, dict[str, int]] = {
 MODULES = (
     group_dissolving,
     _density,
-    farthest_first,
+    farthest_records,
     _most_distant,
     smallest,
     neighbours,

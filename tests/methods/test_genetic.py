@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.core.registry import methods
-from polars_microagg.methods._evolution import Evolution, evolved
-from polars_microagg.methods._repair import split_large
+from polars_microagg.methods._evolution import Evolution, evolved, split_oversized
 from polars_microagg.methods.genetic import genetic
 from polars_microagg.methods.mdav import mdav
 from tests.loop import tries
@@ -124,7 +123,7 @@ def test_macrogroups_evolve_as_if_each_were_first():
 def test_large_groups_are_split_by_rank():
     # k = 2: the five records of group 0 in order of rank are 1, 3, 4 | 2, 0 cut after two: rows 1, 3
     # stay, the others take the number that is not used. Spare places, in group 2, stay.
-    found = split_large(
+    found = split_oversized(
         np.array([[0, 0, 0, 0, 0, 2]]), np.array([[5, 0, 1]]), np.array([[4, 0, 3, 1, 2, 5]]), 2
     )
     assert found.tolist() == [[1, 0, 1, 0, 1, 2]]
@@ -133,7 +132,7 @@ def test_large_groups_are_split_by_rank():
         groups = len(group) // 3
         counts = np.bincount(group, minlength=groups + 1)[None]
         rank = np.random.default_rng(0).permutation(len(group))[None]
-        split = np.bincount(split_large(group[None], counts, rank, 3)[0])
+        split = np.bincount(split_oversized(group[None], counts, rank, 3)[0])
         assert set(split[split > 0]) <= {3, 4, 5}
 
 

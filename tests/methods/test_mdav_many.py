@@ -8,7 +8,7 @@ import pytest
 from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.kernels.mdav import box_index, duplicates, frontier, outer_shell, rounds
 from polars_microagg.kernels.mdav.frontier import Frontier
-from polars_microagg.kernels.mdav.rounds import Whole, mdav_groups
+from polars_microagg.kernels.mdav.rounds import FullScan, mdav_groups
 from polars_microagg.methods.mdav import mdav
 from tests.methods.test_mdav import DRAWS, PlainMdav, small_cases
 
@@ -77,39 +77,39 @@ def test_the_ways_of_searching_hand_over_to_each_other(
     kind: str, d: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x = DRAWS[kind](np.random.default_rng(d), 6000, d)
-    whole = list(mdav_groups(x, 3, search=Whole))
+    whole = list(mdav_groups(x, 3, search=FullScan))
     np.testing.assert_array_equal(list(mdav_groups(x, 3, search=Frontier)), whole)
     set_all(monkeypatch, MANY=100, REPEATS=10**9, TRIAL=3, MOST_TRIED=5)
     np.testing.assert_array_equal(list(mdav_groups(x, 3)), whole)
 
 
-@pytest.mark.parametrize("quicker", [Frontier, Whole])
+@pytest.mark.parametrize("quicker", [Frontier, FullScan])
 def test_the_quicker_way_is_used(quicker: type, monkeypatch: pytest.MonkeyPatch) -> None:
     # A clock that runs only while the slower way is at work.
     clock = 0.0
-    rounds = {Frontier: 0, Whole: 0}
+    done = {Frontier: 0, FullScan: 0}
 
-    def counting(kind: type[Frontier | Whole]) -> None:
+    def counting(kind: type[Frontier | FullScan]) -> None:
         plain = kind.round
 
-        def round_(self: Frontier | Whole) -> tuple[Labels, Labels]:
+        def round_(self: Frontier | FullScan) -> tuple[Labels, Labels]:
             nonlocal clock
             clock += 1.0 if kind is quicker else 2.0
-            rounds[kind] += 1
+            done[kind] += 1
             return plain(self)
 
         monkeypatch.setattr(kind, "round", round_)
 
     counting(Frontier)
-    counting(Whole)
+    counting(FullScan)
     monkeypatch.setattr(rounds.time, "thread_time", lambda: clock)
     set_all(monkeypatch, MANY=2000, TRIAL=4, MOST_TRIED=8)
     x = np.random.default_rng(0).standard_normal((5000, 2))
     groups = list(mdav_groups(x, 5))
-    slower = Whole if quicker is Frontier else Frontier
+    slower = FullScan if quicker is Frontier else Frontier
     # 5000, 2750 and less than 2000 records: two trials; below 2000 the whole is searched.
-    assert rounds[slower] <= (4 if slower is Whole else 8) * 2 + (200 if slower is Whole else 0)
-    assert rounds[quicker] > 200
+    assert done[slower] <= (4 if slower is FullScan else 8) * 2 + (200 if slower is FullScan else 0)
+    assert done[quicker] > 200
     assert len(groups) == 999
 
 
@@ -117,7 +117,7 @@ def test_the_quicker_way_is_used(quicker: type, monkeypatch: pytest.MonkeyPatch)
 def test_many_records_are_grouped_as_by_the_search_of_all(kind: str) -> None:
     x = DRAWS[kind](np.random.default_rng(1), 20_000, 3)
     np.testing.assert_array_equal(
-        list(mdav_groups(x, 5, search=Frontier)), list(mdav_groups(x, 5, search=Whole))
+        list(mdav_groups(x, 5, search=Frontier)), list(mdav_groups(x, 5, search=FullScan))
     )
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.core.partition import Labels
-from polars_microagg.kernels.order.dynamic_programme import Lanes
-from polars_microagg.kernels.order.runs import cut
+from polars_microagg.kernels.order.dynamic_programme import DynamicProgramme
+from polars_microagg.kernels.order.runs import optimal_runs
 from polars_microagg.methods.univariate import univariate
 from tests.methods.test_univariate import all_groupings
 
@@ -103,7 +103,7 @@ def test_runs_are_those_of_the_plain_programme(kind, how, lanes):
         n = int(rng.integers(2 * k, 70))
         y = np.sort(DRAWS[kind](rng, n).astype(np.float64))
         shape = {"length": max(k, n // 4), "blocks": 1} if lanes else {}
-        found = Lanes([y], k, cost=how, **shape).runs()
+        found = DynamicProgramme([y], k, cost=how, **shape).runs()
         assert found.tolist() == plain(y, k, how)
 
 
@@ -114,7 +114,7 @@ def test_another_package_finds_the_same_cost(how):
     for n, k in ((500, 3), (500, 11), (1000, 40)):
         y = np.sort(rng.normal(size=n))
         theirs = microagg1d.univariate_microaggregation(y, k, method="wilber", cost=how)
-        ours = np.repeat(np.arange(len(runs := cut(y, k, how))), runs)
+        ours = np.repeat(np.arange(len(runs := optimal_runs(y, k, how))), runs)
         costs = [float(total(y, np.asarray(g, dtype=np.intp), how)) for g in (ours, theirs)]
         assert costs[0] == pytest.approx(costs[1], rel=1e-12)
 

@@ -11,7 +11,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.core.partition import Labels, Matrix, Partition
-from polars_microagg.kernels.mdav.many_strata import mdav_of_each
+from polars_microagg.kernels.mdav.many_strata import mdav_of_strata
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.methods.k_ward import k_ward
 from polars_microagg.methods.mdav import mdav
@@ -79,7 +79,7 @@ def test_strata_side_by_side_are_as_on_paper() -> None:
     x = rng.integers(-3, 4, (int(sizes.sum()), 3)).astype(np.float64)
     # Some strata are not whole, and are next to others that are.
     x[np.repeat(rng.random(len(sizes)) < 0.1, sizes)] += 0.1
-    labels, _ = mdav_of_each(x, sizes, k=2)
+    labels, _ = mdav_of_strata(x, sizes, k=2)
     ends = np.cumsum(sizes)[:-1]
     for part, found in zip(np.split(x, ends), np.split(labels, ends), strict=True):
         assert Partition.from_labels(found).labels.tolist() == mdav(part, k=2).labels.tolist()

@@ -12,7 +12,7 @@ from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate
 from polars_microagg.kernels.equal_records import class_sizes, codes, distinct, prefixes
 from polars_microagg.kernels.risk import centroid_tree, record_linkage
-from polars_microagg.kernels.risk.agreement_patterns import fit, pattern_counts
+from polars_microagg.kernels.risk.agreement_patterns import pattern_counts, pattern_weights
 from polars_microagg.kernels.risk.record_linkage import attributes, expected_hits, subset_hits
 from polars_microagg.metrics.interval import interval_disclosure
 from polars_microagg.metrics.linkage import dld, pld
@@ -247,7 +247,7 @@ def test_evidence_of_agreement():
     y = np.where(rng.random(x.shape) < 0.1, rng.integers(0, 50, x.shape), x)
     counts = pattern_counts(x, y, np.ones(len(y)), 0.0)
     assert counts.sum() == 300 * 300
-    weights = fit(counts, 300)
+    weights = pattern_weights(counts, 300)
     # The more columns agree, the more evidence; 0.9 to 0.02 is a weight of about log(45) each.
     assert weights[7] == weights.max()
     assert weights[0] == weights.min()

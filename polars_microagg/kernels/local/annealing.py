@@ -11,26 +11,27 @@ from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.local.dissolve_split import creations, dissolutions
 from polars_microagg.kernels.local.groups import Groups
 
-__all__ = ["Schedule", "anneal", "heat"]
+__all__ = ["Schedule", "anneal", "temperature_units"]
 
 WHOLE = 16
-"""Of every so many proposals for records, one each is made to dissolve and create a group."""
+"""One proposal in this many dissolves or creates a group."""
 
 START = 4000
-"""Proposals that could be considered in the time that it takes to draw a batch at all."""
+"""Proposals that could be evaluated in the time it takes to draw a batch."""
 
 FLOOR = 1e-3
-"""The heat of a record is at least this share of the median."""
+"""The temperature scale of a record is at least this share of the median."""
 
 POWER = 0.75
-"""Power of the local spread that the heat goes by, by default; 0 is the same for all records."""
+"""Default power of the local spread in the temperature scale; with 0 it is the same for all
+records."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long to anneal, and from which temperature to which.
+    """Number of proposals, and the temperatures at the start and the end.
 
-    `steps` counts proposals; drawing a batch of them counts as `START` more.
+    Drawing a batch counts as `START` proposals more.
     """
 
     steps: int
@@ -38,39 +39,23 @@ class Schedule:
     cold: float
 
 
-def heat(x: Matrix, near: Labels, k: int, power: float = POWER) -> Vector:
-    """Weigh half the mean squared distance of each record from the k nearest to it.
+def temperature_units(x: Matrix, near: Labels, k: int, power: float = POWER) -> Vector:
+    """Return the (n,) unit of each record's temperature, from its k nearest neighbours.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Records.
-    near : array of shape (n, c)
-        Neighbours of each record, nearest first.
-    k : int
-        How many of them to look at.
-    power : float, optional
-        Power of the spread.
+    With h half the mean squared distance, it is h to the power times the median of h to 1 minus the
+    power.
 
-    Returns
-    -------
-    array of shape (n,)
-        The unit of each record's temperature, above 0 unless most h are 0: h to the power times
-        the median of h to the rest of 1.
-
-    Examples
-    --------
-    >>> heat(np.array([[0.0], [2.0], [4.0]]), np.array([[1], [0], [1]]), 1)
+    >>> temperature_units(np.array([[0.0], [2.0], [4.0]]), np.array([[1], [0], [1]]), 1)
     array([2., 2., 2.])
     """
-    heat = np.zeros(len(x))
+    spread = np.zeros(len(x))
     count = min(k, near.shape[1])
     for column in near[:, :count].T:
-        heat += np.square(x - x[column]).sum(axis=1)
-    heat /= 2.0 * count
-    middle = float(np.median(heat))
-    weighed: Vector = np.maximum(heat, FLOOR * middle) ** power * middle ** (1.0 - power)
-    return weighed
+        spread += np.square(x - x[column]).sum(axis=1)
+    spread /= 2.0 * count
+    middle = float(np.median(spread))
+    units: Vector = np.maximum(spread, FLOOR * middle) ** power * middle ** (1.0 - power)
+    return units
 
 
 def anneal(
@@ -81,35 +66,21 @@ def anneal(
     rng: np.random.Generator,
     tick: Callable[[int], None] | None = None,
 ) -> None:
-    """Make random exchanges, worse ones ever more rarely.
+    """Make random exchanges in place, worse ones ever more rarely; no group falls below k.
 
-    Parameters
-    ----------
-    groups : Groups
-        Changed in place; no group falls below k.
-    near : array of shape (n, c)
-        Neighbours of each record, nearest first.
-    warmth : array of shape (n,)
-        Unit of the temperature of each record.
-    schedule : Schedule
-        How long and how hot; the temperature falls geometrically with the number of steps.
-    rng : numpy.random.Generator
-        Where chance comes from.
-    tick : callable, optional
-        Told the number of steps made, after each batch.
-
-    Notes
-    -----
-    An exchange that raises the sum of squares by s is made with probability exp(-s / (t h)),
-    where t is the temperature and h the mean warmth of the records it moves. Proposals are drawn
-    in batches, so large that a quarter of the groups is touched, and of those that touch the
-    same group one is made.
+    `near` (n, c) lists the neighbours of each record, nearest first, `warmth` (n,) the unit of its
+    temperature, which falls geometrically. `tick` is called with the number of steps after each
+    batch.
     """
     work = _Annealing(groups, near, warmth, rng)
     done = turn = 0
     while done < schedule.steps:
         share = done / schedule.steps
+        # Geometric cooling (S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, 1983, Science 220,
+        # 671-680).
         work.temperature = schedule.hot * (schedule.cold / schedule.hot) ** share
+        # A batch has a fixed cost, which counts as steps, so that effort means time also for few
+        # records.
         done += work.swap() + work.move() + START
         if turn % 2 and groups.k <= near.shape[1]:
             work.dissolve()
@@ -120,7 +91,7 @@ def anneal(
 
 
 class _Annealing:
-    """The state of an annealing: how warm it is, and how many proposals to draw at a time."""
+    """The state of an annealing: the temperature, and how many proposals to draw at a time."""
 
     def __init__(
         self, groups: Groups, near: Labels, warmth: Vector, rng: np.random.Generator
@@ -132,37 +103,49 @@ class _Annealing:
         self.accepted = [0.3, 0.3]
 
     def batch(self, kind: int) -> int:
-        """How many proposals to draw so that a quarter of the groups is touched."""
+        """Return how many proposals to draw so that a quarter of the groups is touched."""
         groups = len(self.groups.sizes)
         wanted = 0.25 * groups / max(self.accepted[kind], 1e-3)
         return int(min(4 * len(self.groups), max(groups / 3, wanted))) + 1
 
     def note(self, kind: int, share: float) -> None:
-        """Remember how many proposals of a kind were accepted."""
+        """Update the share of accepted proposals of a kind."""
         self.accepted[kind] += 0.1 * (share - self.accepted[kind])
 
     def draw(self, count: int) -> tuple[Labels, Labels, Labels]:
-        """Draw records, and for each the group of one of its neighbours: row, own, other."""
+        """Draw records and, for each, the group of one of its neighbours.
+
+        Return row, own and other group.
+        """
         rows = self.rng.integers(0, len(self.groups), count)
         which = self.rng.integers(0, self.near.shape[1], count)
         labels = self.groups.labels
         return rows, labels.take(rows), labels.take(self.near[rows, which])
 
     def hurdle(self, warmth: Vector) -> Vector:
-        """How much worse each proposal may be."""
+        """Draw the largest increase of the sum of squares that each proposal may cost."""
+        # Metropolis rule: an increase s is accepted with probability exp(-s / (t h)). That is the
+        # probability that an exponential variable of mean t h exceeds s, so one draw a proposal
+        # decides.
         hurdle: Vector = self.rng.standard_exponential(len(warmth))
         hurdle *= warmth
         hurdle *= self.temperature
         return hurdle
 
     def alone(self, touched: Labels) -> Labels:
-        """Proposals that are the last drawn to touch any of their groups."""
+        """Return the proposals that were the last drawn to touch any of their groups."""
+        # Costs of proposals are exact for the grouping as it is; they add up if no two touch the
+        # same group. Each group is assigned to its last claimant, and a proposal stays if it holds
+        # all its groups.
         index = np.arange(len(touched))
         self.owner[touched.ravel()] = np.repeat(index, touched.shape[1])
         return np.flatnonzero((self.owner[touched] == index[:, None]).all(axis=1))
 
     def swap(self) -> int:
-        """Swap records with random members of their neighbours' groups."""
+        """Swap records with random members of their neighbours' groups.
+
+        Return the number of proposals.
+        """
         groups = self.groups
         count = self.batch(0)
         rows, own, other = self.draw(count)
@@ -174,6 +157,7 @@ class _Annealing:
         between = groups.centres.take(other, axis=0)
         between -= groups.centres.take(own, axis=0)
         between *= 2.0
+        # Change 2 (q-p).(z-x) - (1/a + 1/b) |z-x|^2, as in `swap_records`.
         shares = 1.0 / groups.sizes.take(own) + 1.0 / size
         change = np.einsum("ij,ij->i", step, between) - np.einsum("ij,ij->i", step, step) * shares
         warmth = 0.5 * (self.warmth.take(rows) + self.warmth.take(partners))
@@ -185,10 +169,14 @@ class _Annealing:
         return count
 
     def move(self) -> int:
-        """Move records out of groups of more than k to their neighbours' groups."""
+        """Move records from groups of more than k to their neighbours' groups.
+
+        Return the number drawn.
+        """
         groups = self.groups
         count = self.batch(1)
         rows, own, other = self.draw(count)
+        # Only groups of more than k may lose a record, so k holds after every step.
         able = (groups.sizes.take(own) > groups.k) & (own != other)
         able &= groups.sizes.take(other) < groups.most
         rows, own, other = rows[able], own[able], other[able]
@@ -196,6 +184,7 @@ class _Annealing:
         leaving = records - groups.centres.take(own, axis=0)
         records -= groups.centres.take(other, axis=0)
         a, b = groups.sizes.take(own), groups.sizes.take(other)
+        # Change b/(b+1) |x-q|^2 - a/(a-1) |x-p|^2, as in `move_records`.
         change = np.einsum("ij,ij->i", records, records) * (b / (b + 1.0))
         change -= np.einsum("ij,ij->i", leaving, leaving) * (a / (a - 1.0))
         chosen = np.flatnonzero(change < self.hurdle(self.warmth.take(rows)))
@@ -211,22 +200,23 @@ class _Annealing:
         count = max(4, self.batch(0) // WHOLE)
         drawn = np.unique(self.rng.integers(0, len(groups.sizes), count))
         for size in (groups.k, groups.k + 1):
-            some = drawn[groups.sizes[drawn] == size]
-            if not len(some):
+            same_size = drawn[groups.sizes[drawn] == size]
+            if not len(same_size):
                 continue
-            change, _, targets = dissolutions(groups, self.near, some)
-            warmth = self.warmth[groups.members[some, :size]].mean(axis=1)
+            change, _, targets = dissolutions(groups, self.near, same_size)
+            warmth = self.warmth[groups.members[same_size, :size]].mean(axis=1)
             chosen = np.flatnonzero(change < self.hurdle(warmth))
-            touched = np.concatenate((targets, some[:, None]), axis=1)[chosen]
+            touched = np.concatenate((targets, same_size[:, None]), axis=1)[chosen]
             chosen = chosen[self.alone(touched)]
             if len(chosen):
-                groups.dissolve(some[chosen], targets[chosen])
+                groups.dissolve(same_size[chosen], targets[chosen])
 
     def create(self) -> None:
         """Create groups round random records."""
         groups = self.groups
         count = max(4, self.batch(0) // WHOLE)
         rows = self.rng.integers(0, len(groups), 4 * count)
+        # A new group takes members only from groups that keep k.
         rows = rows[groups.sizes[groups.labels[rows]] > groups.k][:count]
         if not len(rows) or not groups.spare:
             return

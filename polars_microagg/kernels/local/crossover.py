@@ -1,4 +1,4 @@
-"""Two groupings of the same records crossed: of each part where they differ, the better one."""
+"""Crossover of two groupings: of each part where they differ, the better one."""
 
 from __future__ import annotations
 
@@ -11,32 +11,18 @@ __all__ = ["crossed"]
 
 
 def crossed(x: Matrix, one: Labels, two: Labels) -> Labels:
-    """Take each part of the records as it is grouped at the lower sum of squares.
+    """Return, of each part of the (n, d) records, its grouping with the lower sum of squares.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Records about zero.
-    one, two : array of shape (n,)
-        Two groupings.
+    Every group of the result is a group of `one` or `two`; its sum of squares is at most that of
+    either.
 
-    Returns
-    -------
-    array of shape (n,)
-        A grouping into groups of the two, numbered from 0, whose sum of squares is at most that
-        of either.
-
-    Notes
-    -----
-    A part is the least set of records that neither grouping cuts a group of, so what is done in
-    one leaves the others as they are.
-
-    Examples
-    --------
     >>> x = np.array([[0.0], [1.0], [5.0], [6.0], [20.0], [21.0], [25.0], [26.0]])
     >>> crossed(x, np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1, 2, 2, 3, 3]))
     array([0, 0, 1, 1, 2, 2, 3, 3])
     """
+    # A part is a smallest set of records such that neither grouping has a group partly inside it.
+    # So the parts can be chosen one by one, groups stay whole and keep k, and the sums of squares
+    # add up.
     part = _parts(one, two)
     first = np.bincount(part, squares_within(x, one))
     second = np.bincount(part, squares_within(x, two))

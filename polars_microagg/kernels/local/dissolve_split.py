@@ -19,36 +19,27 @@ CELLS = 1 << 19
 
 
 def dissolve_groups(groups: Groups, near: Labels, chosen: Labels) -> Labels:
-    """Deal the members of groups out to their neighbours' groups where that is better.
+    """Dissolve chosen groups where dealing out their members is better.
 
-    Parameters
-    ----------
-    groups : Groups
-        Changed in place; no group but those dissolved becomes smaller.
-    near : array of shape (n, c)
-        Neighbours of each record.
-    chosen : array of int
-        Groups to look at.
-
-    Returns
-    -------
-    array of int
-        Groups that have changed.
+    Return the groups that changed.
     """
     changed = []
     sizes = groups.sizes[chosen]
     for size in range(groups.k, min(2 * groups.k, int(sizes.max(initial=0)) + 1)):
         # What an earlier size has changed has another size now, or is gone.
-        some = chosen[(sizes == size) & (groups.sizes[chosen] == size)]
+        # Groups changed in an earlier pass may have another size now, or no longer exist.
+        same_size = chosen[(sizes == size) & (groups.sizes[chosen] == size)]
         step = max(1, CELLS // (size * max(REACH * groups.x.shape[1], size)))
-        for first in range(0, len(some), step):
-            part = some[first : first + step]
+        for first in range(0, len(same_size), step):
+            part = same_size[first : first + step]
             part = part[groups.sizes[part] == size]
             if not len(part):
                 continue
             gains, least, targets = dissolutions(groups, near, part)
             better = np.flatnonzero(gains < -least)
             touched = np.concatenate((targets, part[:, None]), axis=1)[better]
+            # Costs were computed one by one; they add up only for dissolutions that touch different
+            # groups.
             kept = better[disjoint(gains[better], touched, len(groups.sizes))]
             if len(kept):
                 changed.append(groups.dissolve(part[kept], targets[kept]))
@@ -56,112 +47,72 @@ def dissolve_groups(groups: Groups, near: Labels, chosen: Labels) -> Labels:
 
 
 def dissolutions(groups: Groups, near: Labels, chosen: Labels) -> tuple[Vector, Vector, Labels]:
-    """Cost of dealing out each of some groups of one size.
+    """Return the cost of dealing out each chosen group of m records, all of one size.
 
-    Parameters
-    ----------
-    groups : Groups
-        The grouping.
-    near : array of shape (n, c)
-        Neighbours of each record.
-    chosen : array of shape (p,)
-        Groups of m records each.
-
-    Returns
-    -------
-    gains : array of shape (p,)
-        Change of the sum of squares; infinite where a record has nowhere to go.
-    least : array of shape (p,)
-        Gains up to this are rounding.
-    targets : array of shape (p, m)
-        Where each member goes.
-
-    Notes
-    -----
-    Each member goes where it alone would cost least. If r of them with sum s join a group of b
-    records with centre q, its sum of squares grows by that of the r about their own mean, and by
-    br/(b+r) |s/r - q|^2.
+    The result is the change of the sum of squares (p,), infinite where a record has nowhere to go,
+    a bound (p,) on its rounding error, and the group that each member goes to (p, m): the one where
+    it alone costs least.
     """
     members = groups.members[chosen, : groups.sizes[chosen[0]]]
-    found = groups.labels[near[members][:, :, :REACH]]
-    size = groups.sizes[found].astype(np.float64)
-    cost = squares_of(groups.x[members][:, :, None] - groups.centres[found]) * (size / (size + 1.0))
-    cost[(found == chosen[:, None, None]) | (size >= groups.most)] = np.inf
+    reachable = groups.labels[near[members][:, :, :REACH]]
+    size = groups.sizes[reachable].astype(np.float64)
+    cost = squares_of(groups.x[members][:, :, None] - groups.centres[reachable]) * (
+        size / (size + 1.0)
+    )
+    # The table of a group has room for `most` members; a full group cannot receive.
+    cost[(reachable == chosen[:, None, None]) | (size >= groups.most)] = np.inf
     best = cost.argmin(axis=2)[:, :, None]
     nowhere = np.isinf(np.take_along_axis(cost, best, axis=2)).any(axis=(1, 2))
-    targets = np.take_along_axis(found, best, axis=2)[:, :, 0]
+    targets = np.take_along_axis(reachable, best, axis=2)[:, :, 0]
     joint = targets[:, :, None] == targets[:, None, :]
     together = joint.sum(axis=2)
     nowhere |= (groups.sizes[targets] + together > groups.most).any(axis=1)
     centre = groups.centres[chosen][:, None]
     now = squares_of(groups.x[members] - centre).sum(axis=1)
+    # The greedy targets may coincide, so the cost is that of all members who go the same way
+    # together.
     after = _parts(groups, members, targets, joint, sign=1)
     return np.where(nowhere, np.inf, after - now), _counts(groups, members, after + now), targets
 
 
 def create_groups(groups: Groups, near: Labels, rows: Labels) -> Labels:
-    """Make groups of a record and the nearest ones that their groups can spare, if better.
+    """Create groups of a record and the nearest ones that can be spared, if better.
 
-    Parameters
-    ----------
-    groups : Groups
-        Changed in place; no group falls below k.
-    near : array of shape (n, c)
-        Neighbours of each record.
-    rows : array of int
-        Records to look at.
-
-    Returns
-    -------
-    array of int
-        Groups that have changed.
+    Return the groups that changed.
     """
     rows = rows[groups.sizes[groups.labels[rows]] > groups.k]
-    found = []
+    proposals = []
     step = max(1, CELLS // (groups.k * max(groups.x.shape[1], groups.k)))
     for first in range(0, len(rows), step):
         gains, least, members = creations(groups, near, rows[first : first + step])
         better = gains < -least
-        found.append((gains[better], members[better]))
-    if not found or not groups.spare:
+        proposals.append((gains[better], members[better]))
+    if not proposals or not groups.spare:
         return np.empty(0, dtype=np.intp)
-    gains, members = (np.concatenate(column) for column in zip(*found, strict=True))
+    gains, members = (np.concatenate(column) for column in zip(*proposals, strict=True))
     kept = disjoint(gains, groups.labels[members], len(groups.sizes))[: groups.spare]
     return groups.create(members[kept]) if len(kept) else kept
 
 
 def creations(groups: Groups, near: Labels, rows: Labels) -> tuple[Vector, Vector, Labels]:
-    """Cost of a new group round each of some records.
+    """Return the cost of a new group round each row whose group has more than k members.
 
-    Parameters
-    ----------
-    groups : Groups
-        The grouping.
-    near : array of shape (n, c)
-        Neighbours of each record.
-    rows : array of shape (p,)
-        Records whose groups have more than k members.
-
-    Returns
-    -------
-    gains : array of shape (q,)
-        Change of the sum of squares, for those of the records that can have a group.
-    least : array of shape (q,)
-        Gains up to this are rounding.
-    members : array of shape (q, k)
-        Rows of the new group.
+    The result is the change of the sum of squares (q,), a bound (q,) on its rounding error, and the
+    k members (q, k), for those rows that can have a group.
     """
-    some = np.concatenate((rows[:, None], near[rows, : 2 * groups.k + 4]), axis=1)
-    of = groups.labels[some]
+    candidates = np.concatenate((rows[:, None], near[rows, : 2 * groups.k + 4]), axis=1)
+    of = groups.labels[candidates]
     spare = groups.sizes[of] - groups.k
     allowed = np.empty(of.shape, dtype=np.bool_)
     for j in range(of.shape[1]):
+        # The j-th candidate is allowed if its group still has one to spare after the earlier
+        # candidates of the same group: no group falls below k.
         allowed[:, j] = (of[:, :j] == of[:, j : j + 1]).sum(axis=1) < spare[:, j]
     # A record stands in for neighbours that do not exist; it is in the first place already.
-    allowed[:, 1:] &= some[:, 1:] != rows[:, None]
+    allowed[:, 1:] &= candidates[:, 1:] != rows[:, None]
     order = np.cumsum(allowed, axis=1)
     enough = order[:, -1] >= groups.k
-    members = some[enough][(allowed & (order <= groups.k))[enough]].reshape(-1, groups.k)
+    members = candidates[enough][(allowed & (order <= groups.k))[enough]].reshape(-1, groups.k)
     sources = groups.labels[members]
     joint = sources[:, :, None] == sources[:, None, :]
     mean = groups.x[members].mean(axis=1, keepdims=True)
@@ -173,12 +124,11 @@ def creations(groups: Groups, near: Labels, rows: Labels) -> tuple[Vector, Vecto
 def _parts(
     groups: Groups, members: Labels, of: Labels, joint: npt.NDArray[np.bool_], *, sign: int
 ) -> Vector:
-    """Sum of squares that members add to groups they join (1), or take from their own (-1).
-
-    `joint` tells which members of a row go the same way. Those r have the sum of squares w about
-    their mean m. A group of b records with centre q gains w + br/(b+r) |m-q|^2, and one that
-    loses them loses w + br/(b-r) |m-q|^2.
-    """
+    """Return the sum of squares that members add to groups (sign 1) or take from theirs (-1)."""
+    # `joint` marks the members of a row that go the same way. r of them with mean m have the sum of
+    # squares w about m. By the parallel axis theorem a group of b records with centre q gains w +
+    # br/(b+r) |m-q|^2, and one that loses them loses w + br/(b-r) |m-q|^2. The factors br/(b+-r)
+    # are divided among the r members: each carries b/(b+-r).
     share = 1.0 / joint.sum(axis=2)
     records = groups.x[members]
     means = np.matmul(joint * share[:, :, None], records)
@@ -190,42 +140,28 @@ def _parts(
 
 
 def _counts(groups: Groups, members: Labels, terms: Vector) -> Vector:
-    """Least gain that is no rounding error."""
+    """Return the least gain that is not rounding error."""
     counts: Vector = TOLERANCE * terms + groups.noise[members].sum(axis=1)
     return counts
 
 
 def split_groups(groups: Groups, chosen: Labels) -> Labels:
-    """Split groups of 2k records or more: one part round the record farthest from the centre.
-
-    Parameters
-    ----------
-    groups : Groups
-        Changed in place.
-    chosen : array of int
-        Groups to look at.
-
-    Returns
-    -------
-    array of int
-        Groups that have changed.
-
-    Notes
-    -----
-    The sum of squares of two parts about their own centres is never more than about one.
-    """
+    """Split chosen groups of 2k records or more; return the groups that changed."""
     changed = []
     sizes = groups.sizes[chosen]
     for size in range(2 * groups.k, groups.most + 1):
-        some = chosen[sizes == size]
-        if not len(some):
+        same_size = chosen[sizes == size]
+        if not len(same_size):
             continue
-        members = groups.members[some, :size]
+        members = groups.members[same_size, :size]
         records = groups.x[members]
-        each = np.arange(len(some))
-        far = squares_of(records - groups.centres[some][:, None]).argmax(axis=1)
-        distances = squares_of(records - records[each, far][:, None])
-        distances[each, far] = -1.0
+        index = np.arange(len(same_size))
+        # Two parts about their own centres never cost more than about one, so any split pays. Group
+        # k records round the farthest one: a step of MD that keeps both parts at k or more, as the
+        # group has 2k.
+        far = squares_of(records - groups.centres[same_size][:, None]).argmax(axis=1)
+        distances = squares_of(records - records[index, far][:, None])
+        distances[index, far] = -1.0
         part = np.argsort(distances, axis=1, kind="stable")[:, : groups.k]
         changed.append(groups.create(np.take_along_axis(members, part, axis=1)))
     return np.concatenate(changed) if changed else np.empty(0, dtype=np.intp)

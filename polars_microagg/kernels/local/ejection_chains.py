@@ -1,4 +1,4 @@
-"""Chains of records, each of which takes the place of the next in another group."""
+"""Ejection chains: each record takes the place of the next one in another group."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from polars_microagg.kernels.local.moves_and_swaps import (
     squares_of,
 )
 
-__all__ = ["Pushes", "push_records"]
+__all__ = ["EjectionCosts", "eject_records"]
 
 TARGETS = 4
-"""Neighbouring groups that a record may push into."""
+"""Neighbouring groups that a record may eject a member from."""
 
 PUSHES = 6
 """Members of those groups whose place it may take."""
@@ -25,35 +25,22 @@ LATER = 3
 """How many of them are tried by the records after the first one."""
 
 BEAM = 8
-"""Chains from one record that are followed further."""
+"""Chains from one record that are extended further."""
 
 LENGTH = 8
-"""Records in a chain, at most."""
+"""Most records in a chain."""
 
 STARTS = 1 << 12
-"""Records whose chains are followed at a time."""
+"""Records whose chains are extended at a time."""
 
 
-class Pushes:
-    """What it costs each record to take the place of another one, or to join a group.
+class EjectionCosts:
+    """The cost of each record for taking the place of another one, or for joining a group.
 
-    Parameters
-    ----------
-    groups : Groups
-        The grouping.
-    near : array of shape (n, c)
-        Neighbours of each record, whose groups it may go to.
-
-    Attributes
-    ----------
-    whom : array of shape (n, p)
-        Records whose place each record takes at the least cost.
-    cost : array of shape (n, p)
-        Change of the sum of squares of their group, ascending; infinite where there is none.
-    into : array of shape (n, t)
-        A member each of the groups that it may join.
-    joining : array of shape (n, t)
-        Change of their sum of squares.
+    `whom` (n, p) lists the records whose place each record takes at the least cost, `cost` (n, p)
+    the changes of the sum of squares of their groups, ascending, infinite where there is none;
+    `into` (n, t) has one member of each group that it may join and `joining` (n, t) the cost of
+    that.
     """
 
     def __init__(self, groups: Groups, near: Labels) -> None:
@@ -67,7 +54,7 @@ class Pushes:
         self.renew(np.arange(n))
 
     def renew(self, rows: Labels) -> None:
-        """Look again at records near groups that have changed."""
+        """Compute again the costs of records near groups that have changed."""
         groups = self._groups
         width = self.into.shape[1] * (groups.most + self._near.shape[1])
         step = max(1, CELLS // (width * groups.x.shape[1]))
@@ -89,53 +76,43 @@ class Pushes:
         partners = groups.members[others, : int(sizes.max())]
         away = squares_of(groups.x[partners] - groups.centres[others][:, :, None])
         apart = squares_of(groups.x[partners] - groups.x[rows, None, None])
+        # If x takes the place of y in a group of b records with centre q, its sum of squares
+        # changes by |x-q|^2 - |y-q|^2 - |x-y|^2/b.
         cost = there[:, :, None] - away - apart / sizes[:, :, None]
         cost[(partners == len(groups)) | absent[:, :, None]] = np.inf
         partners, cost = partners.reshape(len(rows), -1), cost.reshape(len(rows), -1)
-        each = np.arange(len(rows))
+        index = np.arange(len(rows))
         for place in range(PUSHES):
             best = cost.argmin(axis=1)
-            self.whom[rows, place] = partners[each, best]
-            self.cost[rows, place] = cost[each, best]
-            cost[each, best] = np.inf
+            self.whom[rows, place] = partners[index, best]
+            self.cost[rows, place] = cost[index, best]
+            cost[index, best] = np.inf
         self.whom[rows] = np.where(np.isinf(self.cost[rows]), rows[:, None], self.whom[rows])
 
 
-def push_records(groups: Groups, pushes: Pushes, rows: Labels) -> Labels:
-    """Carry out chains of pushes that lower the sum of squares, the best ones first.
+def eject_records(groups: Groups, pushes: EjectionCosts, rows: Labels) -> Labels:
+    """Apply the ejection chains that lower the sum of squares, the best ones first.
 
-    Parameters
-    ----------
-    groups : Groups
-        Changed in place; no group falls below k.
-    pushes : Pushes
-        Up to date.
-    rows : array of int
-        Records where chains begin.
-
-    Returns
-    -------
-    array of int
-        Groups that have changed.
-
-    Notes
-    -----
-    If x takes the place of y in a group of b records with centre q, its sum of squares changes by
-    |x-q|^2 - |y-q|^2 - |x-y|^2/b. The last record of a chain takes the place of the first, or joins
-    a group if that of the first can spare one. No group is visited twice, so the changes add up. A
-    ring whose sum is negative has a record from which on all sums of its parts are, so no other
-    beginnings are followed.
+    No group falls below k. Chains start at `rows`; the costs in `pushes` must be up to date.
+    Returns the groups that changed.
     """
+    # F. Glover (1996), "Ejection chains, reference structures and alternating path methods for
+    # traveling salesman problems", Discrete Applied Mathematics 65, 223-253: a compound move whose
+    # steps would not pay one by one.
     parts = [
-        _Search(groups, pushes, rows[i : i + STARTS]).run() for i in range(0, len(rows), STARTS)
+        _BestChains(groups, pushes, rows[i : i + STARTS]).run() for i in range(0, len(rows), STARTS)
     ]
     if not parts:
         return rows
     chains, ends = (np.concatenate(column) for column in zip(*parts, strict=True))
+    # The search added up table entries; the chosen chains are computed afresh with their rounding
+    # error.
     change, least = _changes(groups, chains, ends)
     better = np.flatnonzero(change < -least)
     chains, ends = chains[better], ends[better]
     touched = np.concatenate((groups.labels[chains], ends[:, None]), axis=1)
+    # Only chains that touch different groups are applied together, so each has the change computed
+    # for it.
     kept = disjoint(change[better], touched, len(groups.sizes))
     if not len(kept):
         return kept
@@ -143,21 +120,23 @@ def push_records(groups: Groups, pushes: Pushes, rows: Labels) -> Labels:
     return np.unique(touched[kept])
 
 
-class _Search:
-    """The best chain from each of some records."""
+class _BestChains:
+    """The best chain from each of several records."""
 
-    def __init__(self, groups: Groups, pushes: Pushes, rows: Labels) -> None:
+    def __init__(self, groups: Groups, pushes: EjectionCosts, rows: Labels) -> None:
         self.groups, self.pushes, self.rows = groups, pushes, rows
         own = groups.labels[rows]
         self.own, size = own, groups.sizes[own].astype(np.float64)
         self.out = squares_of(groups.x[rows] - groups.centres[own])
+        # What a group saves when its record leaves for good: 0 if it has only k, so the chain must
+        # be a ring then.
         self.leaving = np.where(size > groups.k, self.out * size / np.maximum(size - 1.0, 1.0), 0.0)
         self.best = np.zeros(len(rows))
         self.chains = np.repeat(rows[:, None], LENGTH, axis=1)
         self.ends = own.copy()
 
     def run(self) -> tuple[Labels, Labels]:
-        """Chains, the last record repeated, and the groups where they end; only the found ones."""
+        """Return improving chains, their last record repeated, and the groups where they end."""
         start = np.arange(len(self.rows))
         chains, sums = self.rows[:, None], np.zeros(len(start))
         for _ in range(1, LENGTH):
@@ -165,18 +144,23 @@ class _Search:
             if not len(start):
                 break
             self._close(start, chains, sums)
-        found = np.flatnonzero(self.best < 0.0)
-        return self.chains[found], self.ends[found]
+        improving = np.flatnonzero(self.best < 0.0)
+        return self.chains[improving], self.ends[improving]
 
     def _longer(self, start: Labels, chains: Labels, sums: Vector) -> tuple[Labels, Labels, Vector]:
-        """Add a record to each chain in all ways, and keep the best ones of each start."""
+        """Extend each chain by one record in all ways, and keep the best ones of each start."""
         labels, last = self.groups.labels, chains[:, -1]
         count = PUSHES if chains.shape[1] == 1 else LATER
         sums = sums[:, None] + self.pushes.cost[last, :count]
+        # A chain is extended only while its sum is below what the first group saves. The bound
+        # itself loses no improving ring: a ring with a negative sum has a record from which on all
+        # its partial sums are negative, and that record is a start as well.
         open_ = np.flatnonzero(sums < self.leaving[start, None])
         row = open_ // count
         added, sums = self.pushes.whom[last, :count].ravel()[open_], sums.ravel()[open_]
         into = labels[added]
+        # No group is visited twice. So every term is computed for a group that only this step
+        # changes, and the terms add up.
         new = into != self.own[start[row]]
         for column in labels[chains[:, 1:]].T:
             new &= into != column[row]
@@ -186,11 +170,14 @@ class _Search:
         return start[row], np.concatenate((chains[row], added[:, None]), axis=1), sums[kept]
 
     def _close(self, start: Labels, chains: Labels, sums: Vector) -> None:
-        """Let the last record take the first one's place, or join a group."""
+        """Let the last record take the place of the first, or join a group."""
         groups, last, own = self.groups, chains[:, -1], self.own[start]
         apart = squares_of(groups.x[last] - groups.x[chains[:, 0]]) / groups.sizes[own]
+        # The last record replaces the first one in its group: the same formula, with the first
+        # record as y. All sizes stay the same.
         ring = sums + squares_of(groups.x[last] - groups.centres[own]) - self.out[start] - apart
         self._note(start, chains, ring, own)
+        # Or it joins another group for good; then the first group must have more than k.
         able = np.flatnonzero(self.leaving[start] > 0.0)
         start, chains, sums, last = start[able], chains[able], sums[able], last[able]
         into = groups.labels[self.pushes.into[last]]
@@ -198,12 +185,12 @@ class _Search:
         for column in groups.labels[chains].T:
             joining[into == column[:, None]] = np.inf
         best = joining.argmin(axis=1)
-        each = np.arange(len(start))
-        path = sums + joining[each, best] - self.leaving[start]
-        self._note(start, chains, path, into[each, best])
+        index = np.arange(len(start))
+        path = sums + joining[index, best] - self.leaving[start]
+        self._note(start, chains, path, into[index, best])
 
     def _note(self, start: Labels, chains: Labels, total: Vector, ends: Labels) -> None:
-        """Remember the best chain of each start, if it is better than those before."""
+        """Keep the best chain of each start, if it is better than those before."""
         better = np.flatnonzero(total < self.best[start])
         better = better[_lowest(start[better], total[better], 1)]
         start, chains = start[better], chains[better]
@@ -214,7 +201,10 @@ class _Search:
 
 
 def _lowest(start: Labels, sums: Vector, count: int) -> Labels:
-    """Find the least sums of each start, of equal ones the first; the starts ascend."""
+    """Return the positions of the `count` least sums of each start, the first of equals.
+
+    Starts ascend.
+    """
     first = np.flatnonzero(np.diff(start, prepend=-1))
     many = np.diff(first, append=len(start))
     if not len(many) or many.max() <= count:
@@ -227,7 +217,7 @@ def _lowest(start: Labels, sums: Vector, count: int) -> Labels:
 
 
 def _changes(groups: Groups, chains: Labels, ends: Labels) -> tuple[Vector, Vector]:
-    """Change of the sum of squares by each chain, and what of it may be rounding."""
+    """Return the change of the sum of squares by each chain, and a bound on its rounding error."""
     x, labels = groups.x, groups.labels
     change, terms = np.zeros(len(chains)), np.zeros(len(chains))
     ring = ends == labels[chains[:, 0]]
@@ -256,8 +246,8 @@ def _carry_out(groups: Groups, chains: Labels, ends: Labels) -> None:
     """Swap along chains that touch different groups, and let the last records join theirs."""
     for i in range(LENGTH - 1):
         # The place of the first record is held by each one until the next is pushed out.
-        some = chains[:, i] != chains[:, i + 1]
-        groups.swap(chains[some, i], chains[some, i + 1])
+        pushing = chains[:, i] != chains[:, i + 1]
+        groups.swap(chains[pushing, i], chains[pushing, i + 1])
     last = chains[:, -1]
-    some = groups.labels[last] != ends
-    groups.move(last[some], ends[some])
+    pushing = groups.labels[last] != ends
+    groups.move(last[pushing], ends[pushing])

@@ -1,4 +1,4 @@
-"""Groups of records that change: who is in which, and where the centres are."""
+"""A grouping that changes: the members and the centre of each group."""
 
 from __future__ import annotations
 
@@ -13,40 +13,18 @@ NOISE = 1e-20
 """Distances below the square root of this share of a record's norm are taken for rounding."""
 
 SLOTS = 64
-"""Members of tables up to this width are added slot by slot."""
+"""Tables up to this width are added slot by slot."""
 
 
 class Groups:
     """A grouping with a table of the members of each group.
 
-    Centres are always taken afresh from the members of a group, so no rounding builds up. No
-    method checks that a group keeps k members; whoever proposes a change does.
-
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Records, all of one order of magnitude and about zero.
-    labels : array of shape (n,)
-        Groups of k to `most` records.
-    k : int
-        Smallest group size.
-
-    Attributes
-    ----------
-    x : array of shape (n + 1, d)
-        The records, and a row of zeros that stands in for absent members.
-    labels : array of shape (n,)
-        Group of each record.
-    sizes : array of shape (g,)
-        Members of each group; 0 for numbers not in use.
-    members : array of shape (g, most)
-        Rows of the members, filled from the left; n where there is none.
-    centres : array of shape (g, d)
-        Mean of each group; 0 for numbers not in use.
-    noise : array of shape (n + 1,)
-        Squared distance that rounding can make of nothing, with room to spare.
-    most : int
-        Largest size that the table can hold, 2k + 2.
+    Built from (n, d) records of one order of magnitude about zero, and groups of k to `most` = 2k +
+    2 records. No method checks that a group keeps k members; whoever proposes a change does. `x` (n
+    + 1, d) ends with a row of zeros that stands for absent members; `sizes` (g,) is 0 for numbers
+    not in use; `members` (g, most) is filled from the left, n where there is none; `centres` (g, d)
+    are 0 for numbers not in use; `noise` (n + 1,) is the squared distance that rounding can make of
+    nothing, with room to spare.
     """
 
     def __init__(self, x: Matrix, labels: Labels, k: int) -> None:
@@ -58,8 +36,9 @@ class Groups:
         self.reset(labels)
 
     def reset(self, labels: Labels) -> None:
-        """Take another grouping of the same records."""
+        """Replace the grouping by another one of the same records."""
         n = len(self.x) - 1
+        # No grouping into groups of k or more has more than n / k groups.
         capacity = max(n // self.k, int(labels.max()) + 1)
         self.labels = labels.astype(np.intp)
         self.sizes = np.bincount(labels, minlength=capacity)
@@ -83,7 +62,9 @@ class Groups:
         return len(self._free)
 
     def settle(self, groups: Labels) -> None:
-        """Take the centres of groups afresh from their members."""
+        """Compute the centres of groups afresh from their members."""
+        # Always afresh from the members, not updated: so no rounding builds up, in however many
+        # exchanges.
         members, sizes = self.members[groups], np.maximum(self.sizes[groups], 1)
         if self.most > SLOTS:
             total = self.x[members].sum(axis=1)
@@ -96,13 +77,14 @@ class Groups:
         self.centres[groups] = total / sizes[:, None]
 
     def total(self) -> Vector:
-        """Squared distance of each record from the centre of its group."""
+        """Return the squared distance of each record from the centre of its group."""
         offsets = self.x[:-1] - self.centres[self.labels]
         squares: Vector = np.einsum("ij,ij->i", offsets, offsets)
         return squares
 
     def remove(self, rows: Labels, groups: Labels) -> None:
         """Take one record each out of different groups."""
+        # The last member fills the gap, so rows stay filled from the left.
         last = self.sizes[groups] - 1
         moved = self.members[groups, last]
         slot = self._slot[rows]
@@ -120,14 +102,17 @@ class Groups:
         self.labels[rows] = groups
 
     def move(self, rows: Labels, targets: Labels) -> Labels:
-        """Move records between groups, no two of which are the same; the groups changed."""
+        """Move records between groups, no two of which are the same.
+
+        Return the groups that changed.
+        """
         sources = self.labels[rows]
         self.remove(rows, sources)
         self.add(rows, targets)
         return self._settled(sources, targets)
 
     def swap(self, rows: Labels, others: Labels) -> Labels:
-        """Exchange records of groups, no two of which are the same; the groups changed."""
+        """Swap records of groups, no two of which are the same; return the groups that changed."""
         a, b = self.labels[rows], self.labels[others]
         i, j = self._slot[rows], self._slot[others]
         self.members[a, i], self.members[b, j] = others, rows
@@ -136,28 +121,24 @@ class Groups:
         return self._settled(a, b)
 
     def dissolve(self, groups: Labels, targets: Labels) -> Labels:
-        """Deal the members of groups of one size out; the groups changed.
+        """Deal out the members of groups of one size; return the groups that changed.
 
-        Parameters
-        ----------
-        groups : array of shape (p,)
-            What to dissolve.
-        targets : array of shape (p, m)
-            Where each member goes; those of one row may repeat, those of different ones not.
+        `targets` (p, m) says where each member goes; groups may repeat in a row, not between rows.
         """
         members = self.members[groups, : targets.shape[1]].copy()
         self.members[groups] = len(self)
         self.sizes[groups] = 0
+        # Column by column: within a column all groups differ, so one vectorised step adds them.
         for rows, into in zip(members.T, targets.T, strict=True):
             self.add(rows, into)
         self._free += groups[::-1].tolist()
         return self._settled(groups, np.unique(targets))
 
     def create(self, members: Labels) -> Labels:
-        """Make a group of each row of members; the groups changed.
+        """Make a group of each row of members; return the groups that changed.
 
-        The groups that the members come from may repeat in a row, not between rows. There must
-        be as many spare numbers as rows.
+        The groups that the members come from may repeat in a row, not between rows. There must be
+        as many spare numbers as rows.
         """
         sources = self.labels[members]
         for rows, groups in zip(members.T, sources.T, strict=True):
@@ -177,24 +158,11 @@ class Groups:
 
 
 def disjoint(gains: Vector, touched: Labels, capacity: int) -> npt.NDArray[np.intp]:
-    """Choose proposals that touch different groups, the best ones first.
+    """Choose proposals that touch different groups, the least gain (the best) first.
 
-    Parameters
-    ----------
-    gains : array of shape (p,)
-        How good each proposal is, the least the best; of equal ones the first counts.
-    touched : array of shape (p, w)
-        Groups that each proposal changes.
-    capacity : int
-        Greatest group number and one.
+    `touched` (p, w) lists the groups that each proposal changes. A proposal that is not chosen
+    shares a group with a better one that is.
 
-    Returns
-    -------
-    array of int
-        Proposals chosen. Every other one touches a group of one that is better and chosen.
-
-    Examples
-    --------
     >>> disjoint(np.array([-1.0, -3.0, -2.0]), np.array([[0, 1], [1, 2], [3, 4]]), 5)
     array([1, 2])
     """

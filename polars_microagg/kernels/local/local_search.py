@@ -1,4 +1,4 @@
-"""Local search: the exchanges of records and groups, until none lowers the sum of squares."""
+"""Local search: exchanges of records and groups, until none lowers the sum of squares."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
-from polars_microagg.kernels.candidates import candidates
 from polars_microagg.kernels.local.dissolve_split import (
     create_groups,
     dissolve_groups,
     split_groups,
 )
-from polars_microagg.kernels.local.ejection_chains import Pushes, push_records
+from polars_microagg.kernels.local.ejection_chains import EjectionCosts, eject_records
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.moves_and_swaps import move_records, swap_records
 from polars_microagg.kernels.local.patches import in_patches
-from polars_microagg.kernels.order.runs import cut
+from polars_microagg.kernels.neighbour_lists import neighbour_lists
+from polars_microagg.kernels.order.runs import optimal_runs
 
 __all__ = [
     "NEAR",
@@ -24,7 +24,7 @@ __all__ = [
     "improve",
     "neighbour_count",
     "refined",
-    "split_large",
+    "cut_large_groups",
     "squares_within",
 ]
 
@@ -35,61 +35,48 @@ NEAR = 12
 """Neighbours whose groups a single record may go to."""
 
 PASSES = 1000
-"""A bound on the rounds that rounding could make endless."""
+"""Bound on the rounds, which rounding could make endless."""
 
 
 def neighbour_count(k: int) -> int:
-    """How many neighbours to know for a smallest group size."""
+    """Return how many neighbours to know for a smallest group size."""
     return min(max(16, 2 * k + 4), 64)
 
 
 def refined(x: Matrix, labels: Labels, sizes: Labels, k: int) -> tuple[Labels, int]:
-    """Improve a grouping of each stratum by local search.
+    """Return labels and the number of groups after a local search in each stratum.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Records, stratum by stratum, scaled for distances.
-    labels : array of shape (n,)
-        Groups of at least k records, none of them in two strata.
-    sizes : array of shape (s,)
-        Records in each stratum.
-    k : int
-        Smallest group size, at least 2.
+    `x` (n, d) holds scaled records stratum by stratum, in groups of at least k. The result has
+    groups of k to 2k - 1 records, and in no stratum a higher sum of squares.
 
-    Returns
-    -------
-    labels : array of shape (n,)
-        Groups of k to 2k - 1 records. In no stratum is the sum of squares higher than before.
-    groups : int
-        Number of groups.
-
-    Examples
-    --------
     >>> x = np.array([[0.0], [1.0], [9.0], [8.0]])
     >>> refined(x, np.array([0, 1, 0, 1]), np.array([4]), 2)
     (array([0, 0, 1, 1]), 2)
     """
     x = _about_zero(x, sizes)
-    start = split_large(x, labels, k)
-    found = np.empty(len(x), dtype=np.intp)
+    start = cut_large_groups(x, labels, k)
+    result = np.empty(len(x), dtype=np.intp)
+    # A stratum is searched the same way alone and among others, as no record has neighbours in
+    # another stratum.
     large = sizes > WHOLE
-    some = np.repeat(~large, sizes)
-    if some.any():
-        own = Partition.from_labels(start[some]).labels
-        groups = Groups(x[some], own, k)
-        improve(groups, candidates(x[some], sizes[~large], neighbour_count(k)))
-        found[some] = groups.labels
+    in_small = np.repeat(~large, sizes)
+    if in_small.any():
+        own = Partition.from_labels(start[in_small]).labels
+        groups = Groups(x[in_small], own, k)
+        improve(groups, neighbour_lists(x[in_small], sizes[~large], neighbour_count(k)))
+        result[in_small] = groups.labels
     ends = np.cumsum(sizes)
     for end, size in zip(ends[large].tolist(), sizes[large].tolist(), strict=True):
         part = slice(end - size, end)
         # Numbers of one stratum are below its end, and those before it below its start.
-        found[part] = _patched(x[part], start[part], k) + end - size
+        result[part] = _patched(x[part], start[part], k) + end - size
     stratum = np.repeat(np.arange(len(sizes)), sizes)
+    # Search stops at gains that rounding may fake. So compare each stratum with its start, computed
+    # alike, and keep the start where the end is higher: refinement never raises the sum of squares.
     before = np.bincount(stratum, squares_within(x, start))
-    after = np.bincount(stratum, squares_within(x, found))
+    after = np.bincount(stratum, squares_within(x, result))
     keep = (after > before)[stratum]
-    better = Partition.from_labels(np.where(keep, start, found + len(x)))
+    better = Partition.from_labels(np.where(keep, start, result + len(x)))
     return better.labels, len(better)
 
 
@@ -114,7 +101,7 @@ def _about_zero(x: Matrix, sizes: Labels) -> Matrix:
 
 
 def squares_within(x: Matrix, labels: Labels) -> Vector:
-    """Squared distance of each record from the mean of its group."""
+    """Return the squared distance of each record from the mean of its group."""
     sizes = np.maximum(np.bincount(labels), 1)
     squares = np.zeros(len(x))
     for column in x.T:
@@ -123,26 +110,10 @@ def squares_within(x: Matrix, labels: Labels) -> Vector:
     return squares
 
 
-def split_large(x: Matrix, labels: Labels, k: int) -> Labels:
-    """Cut groups of more than 2k + 1 records along their longest axis, which costs nothing.
+def cut_large_groups(x: Matrix, labels: Labels, k: int) -> Labels:
+    """Return labels with groups of more than 2k + 1 records cut along their longest axis.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Records.
-    labels : array of shape (n,)
-        Groups of at least k records.
-    k : int
-        Smallest group size.
-
-    Returns
-    -------
-    array of shape (n,)
-        Groups of k to 2k + 1 records.
-
-    Examples
-    --------
-    >>> split_large(np.array([[0.0], [9.0], [1.0], [8.0], [5.0], [4.0]]), np.zeros(6, int), 2)
+    >>> cut_large_groups(np.array([[0.0], [9.0], [1.0], [8.0], [5.0], [4.0]]), np.zeros(6, int), 2)
     array([1, 3, 1, 3, 2, 2])
     """
     sizes = np.bincount(labels)
@@ -155,9 +126,11 @@ def split_large(x: Matrix, labels: Labels, k: int) -> Labels:
     number = len(sizes)
     for group in large:
         rows = order[ends[group] - sizes[group] : ends[group]]
+        # A part about its own centre never costs more than about the centre of the whole, so
+        # cutting costs nothing.
         spread = x[rows].max(axis=0) - x[rows].min(axis=0)
         rows = rows[np.argsort(x[rows, spread.argmax()], kind="stable")]
-        runs = cut(x[rows], k)
+        runs = optimal_runs(x[rows], k)
         labels[rows] = np.repeat(np.arange(number, number + len(runs)), runs)
         number += len(runs)
     return labels
@@ -166,25 +139,16 @@ def split_large(x: Matrix, labels: Labels, k: int) -> Labels:
 def improve(groups: Groups, near: Labels) -> None:
     """Change a grouping until no exchange of neighbours and no chain lowers its sum of squares.
 
-    Parameters
-    ----------
-    groups : Groups
-        Changed in place. The groups have k to 2k - 1 records afterwards.
-    near : array of shape (n, c)
-        Neighbours of each record, nearest first.
-
-    Notes
-    -----
-    What `exchange` does comes first. Then records push each other along chains, after which
-    exchanges near by may pay again. What is done in one stratum does not depend on the others, as
-    no record has neighbours in another one.
+    The groups have k to 2k - 1 records afterwards.
     """
+    # The cheap exchanges first; chains start where these have run out, and exchanges near them may
+    # pay again.
     exchange(groups, near)
     few, everyone = near[:, :NEAR], np.arange(len(groups))
-    pushes, rows = Pushes(groups, few), everyone
+    pushes, rows = EjectionCosts(groups, few), everyone
     for _ in range(PASSES):
         changed = np.zeros(len(groups.sizes), dtype=np.bool_)
-        changed[push_records(groups, pushes, rows)] = True
+        changed[eject_records(groups, pushes, rows)] = True
         if changed.any():
             changed |= _exchanged(groups, near, _near(groups, few, changed))
             rows = _near(groups, few, changed)
@@ -199,24 +163,14 @@ def improve(groups: Groups, near: Labels) -> None:
 def exchange(groups: Groups, near: Labels) -> None:
     """Change a grouping until no exchange of neighbours lowers its sum of squares.
 
-    Parameters
-    ----------
-    groups : Groups
-        Changed in place. The groups have k to 2k - 1 records afterwards.
-    near : array of shape (n, c)
-        Neighbours of each record, nearest first.
-
-    Notes
-    -----
-    Single records move or swap places; whole groups are dissolved, created or split, the first
-    two unless they are larger than the number of neighbours that is known. Only records near a
-    group that has changed are looked at again.
+    Records move or swap, groups are dissolved, created or split; they have k to 2k - 1 records
+    afterwards.
     """
     _exchanged(groups, near, np.arange(len(groups)))
 
 
 def _exchanged(groups: Groups, near: Labels, rows: Labels) -> npt.NDArray[np.bool_]:
-    """Exchange near some records; which groups have changed."""
+    """Exchange near these records; return which groups have changed."""
     few = near[:, :NEAR]
     ever = np.zeros(len(groups.sizes), dtype=np.bool_)
     for _ in range(PASSES if len(rows) else 0):
@@ -230,12 +184,15 @@ def _exchanged(groups: Groups, near: Labels, rows: Labels) -> npt.NDArray[np.boo
                 look = _near(groups, few, touched)
                 if not len(look):
                     break
+        # A new group needs k - 1 known neighbours; with a larger k whole groups are left alone.
         if groups.k <= near.shape[1]:
-            some = np.unique(groups.labels[rows])
-            changed[dissolve_groups(groups, near, some)] = True
+            own_groups = np.unique(groups.labels[rows])
+            changed[dissolve_groups(groups, near, own_groups)] = True
             changed[create_groups(groups, near, rows)] = True
         changed[split_groups(groups, np.unique(groups.labels[rows]))] = True
         ever |= changed
+        # A record far from every change has the same exchanges as before, and none paid: only those
+        # near are tried again.
         rows = _near(groups, few, changed)
         if not len(rows):
             break
@@ -243,7 +200,7 @@ def _exchanged(groups: Groups, near: Labels, rows: Labels) -> npt.NDArray[np.boo
 
 
 def _near(groups: Groups, near: Labels, changed: npt.NDArray[np.bool_]) -> Labels:
-    """Find records that are in a group that has changed, or have a neighbour in one."""
+    """Return the records that are in a group that has changed, or have a neighbour in one."""
     if not changed.any():
         return np.empty(0, dtype=np.intp)
     record = changed[groups.labels]

@@ -23,24 +23,7 @@ u r |x|, which is less than the sum of r^2 and |x|^2 times factors whose product
 def move_records(groups: Groups, near: Labels, rows: Labels) -> Labels:
     """Move records to the neighbouring group where they cost least, if that is less than now.
 
-    Parameters
-    ----------
-    groups : Groups
-        Changed in place; no group falls below k.
-    near : array of shape (n, c)
-        Neighbours of each record, whose groups are where it may go.
-    rows : array of int
-        Records to look at.
-
-    Returns
-    -------
-    array of int
-        Groups that have changed.
-
-    Notes
-    -----
-    If x leaves a group of a records with centre p for one of b records with centre q, the sum of
-    squares changes by b/(b+1) |x-q|^2 - a/(a-1) |x-p|^2.
+    No group falls below k. Returns the groups that changed.
     """
     rows = rows[groups.sizes[groups.labels[rows]] > groups.k]
     if not len(rows):
@@ -54,42 +37,29 @@ def move_records(groups: Groups, near: Labels, rows: Labels) -> Labels:
 
 
 def _best_moves(groups: Groups, near: Labels, rows: Labels) -> tuple[Vector, Labels, Labels]:
+    """Return the gains, rows and targets of the moves that pay."""
     own = groups.labels[rows]
     size = groups.sizes[own].astype(np.float64)
     leaving = squares_of(groups.x[rows] - groups.centres[own]) * (size / (size - 1.0))
     targets = groups.labels[near[rows]]
     size = groups.sizes[targets].astype(np.float64)
+    # If x leaves a group of a records with centre p for one of b records with centre q, the sum of
+    # squares changes by b/(b+1) |x-q|^2 - a/(a-1) |x-p|^2 (H. Spaeth, 1980, "Cluster Analysis
+    # Algorithms").
     joining = squares_of(groups.x[rows][:, None] - groups.centres[targets]) * (size / (size + 1.0))
     joining[(targets == own[:, None]) | (size >= groups.most)] = np.inf
     best = joining.argmin(axis=1)
-    each = np.arange(len(rows))
-    least = joining[each, best]
+    index = np.arange(len(rows))
+    least = joining[index, best]
+    # The gain must exceed the rounding of its terms, else two groupings could take turns for ever.
     better = least < leaving * (1.0 - TOLERANCE) - groups.noise[rows]
-    return (least - leaving)[better], rows[better], targets[each, best][better]
+    return (least - leaving)[better], rows[better], targets[index, best][better]
 
 
 def swap_records(groups: Groups, near: Labels, rows: Labels) -> Labels:
     """Swap records with members of neighbouring groups where that lowers the sum of squares.
 
-    Parameters
-    ----------
-    groups : Groups
-        Changed in place; no size changes.
-    near : array of shape (n, c)
-        Neighbours of each record, whose groups it may go to.
-    rows : array of int
-        Records to look at.
-
-    Returns
-    -------
-    array of int
-        Groups that have changed.
-
-    Notes
-    -----
-    If x in a group of a records with centre p is swapped for z in one of b records with centre
-    q, the sum of squares changes by 2 (q-p).(z-x) - (1/a + 1/b) |z-x|^2. Only the groups where
-    |x-q|^2 is least are looked at, but every member of them.
+    No size changes. Returns the groups that changed.
     """
     targets = _targets(groups.k)
     width = targets * groups.most + near.shape[1]
@@ -104,13 +74,14 @@ def swap_records(groups: Groups, near: Labels, rows: Labels) -> Labels:
 
 
 def _targets(k: int) -> int:
-    """How many groups to look at for a swap: with large groups, fewer of them."""
+    """Return how many groups to try for a swap: with large groups, fewer of them."""
     return min(6, max(2, 60 // k))
 
 
 def _best_swaps(
     groups: Groups, near: Labels, rows: Labels, targets: int
 ) -> tuple[Vector, Labels, Labels]:
+    """Return the gains and both rows of the swaps that pay."""
     own = groups.labels[rows]
     records, centres = groups.x[rows], groups.centres[own]
     others = nearest_groups(groups, near, rows, targets)
@@ -119,6 +90,9 @@ def _best_swaps(
     steps = groups.x[partners] - records[:, None, None]
     between = groups.centres[others] - centres[:, None]
     shares = 1.0 / groups.sizes[own][:, None] + 1.0 / groups.sizes[others]
+    # If x in a group of a records with centre p is swapped for z in one of b records with centre q,
+    # the sum of squares changes by 2 (q-p).(z-x) - (1/a + 1/b) |z-x|^2. Only the groups with the
+    # nearest centres are tried, but every member of them.
     along = 2.0 * np.einsum("pgmd,pgd->pgm", steps, between)
     saved = squares_of(steps) * shares[:, :, None]
     gains = along - saved
@@ -126,58 +100,36 @@ def _best_swaps(
     gains[(partners == len(groups)) | (others == own[:, None])[:, :, None]] = np.inf
     gains = gains.reshape(len(rows), -1)
     best = gains.argmin(axis=1)
-    each = np.arange(len(rows))
-    least = gains[each, best]
-    terms = saved.reshape(len(rows), -1)[each, best]
-    chosen = partners.reshape(len(rows), -1)[each, best]
+    index = np.arange(len(rows))
+    least = gains[index, best]
+    terms = saved.reshape(len(rows), -1)[index, best]
+    chosen = partners.reshape(len(rows), -1)[index, best]
     better = least < -TOLERANCE * terms - groups.noise[rows] - groups.noise[chosen]
     return least[better], rows[better], chosen[better]
 
 
 def nearest_groups(groups: Groups, near: Labels, rows: Labels, count: int) -> Labels:
-    """Find the neighbours' groups with the nearest centres.
+    """Return the (p, min(count, c)) groups of neighbours with the nearest centres.
 
-    Parameters
-    ----------
-    groups : Groups
-        The grouping.
-    near : array of shape (n, c)
-        Neighbours of each record.
-    rows : array of shape (p,)
-        Records to look at.
-    count : int
-        How many groups are wanted, at least 1.
-
-    Returns
-    -------
-    array of shape (p, min(count, c))
-        Groups, those with the nearest centres first unless all c are wanted; a record's own
-        group stands in where there are few.
+    They are in order of distance unless all c are wanted; a record's own group stands in where
+    there are few.
     """
-    found = groups.labels[near[rows]]
-    distances = squares_of(groups.x[rows][:, None] - groups.centres[found])
-    for j in range(1, found.shape[1]):
-        distances[(found[:, :j] == found[:, j : j + 1]).any(axis=1), j] = np.inf
-    distances[found == groups.labels[rows][:, None]] = np.inf
-    if count >= found.shape[1]:
-        return found
+    neighbour_groups = groups.labels[near[rows]]
+    distances = squares_of(groups.x[rows][:, None] - groups.centres[neighbour_groups])
+    # A group that several neighbours share is kept once, for the nearest of them.
+    for j in range(1, neighbour_groups.shape[1]):
+        distances[(neighbour_groups[:, :j] == neighbour_groups[:, j : j + 1]).any(axis=1), j] = (
+            np.inf
+        )
+    distances[neighbour_groups == groups.labels[rows][:, None]] = np.inf
+    if count >= neighbour_groups.shape[1]:
+        return neighbour_groups
     # Sorted, so that of equally near groups the one of the nearer record comes first.
     best = np.argsort(distances, axis=1, kind="stable")[:, :count]
-    return np.take_along_axis(found, best, axis=1)
+    return np.take_along_axis(neighbour_groups, best, axis=1)
 
 
 def squares_of(differences: Matrix) -> Matrix:
-    """Square the lengths of vectors.
-
-    Parameters
-    ----------
-    differences : array of shape (..., d)
-        Vectors.
-
-    Returns
-    -------
-    array of shape (...)
-        Their squared lengths.
-    """
+    """Return the squared lengths of vectors of shape (..., d)."""
     squares: Matrix = np.einsum("...d,...d->...", differences, differences)
     return squares

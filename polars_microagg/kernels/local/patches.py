@@ -1,4 +1,4 @@
-"""Work on groups of many records, patch by patch, with borders that fall elsewhere each time."""
+"""Work on a grouping of many records patch by patch, with other borders each time."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix
-from polars_microagg.kernels.candidates import candidates
 from polars_microagg.kernels.local.groups import Groups
-from polars_microagg.kernels.neighbour_blocks import nearby
+from polars_microagg.kernels.neighbour_blocks import random_parts
+from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
 __all__ = ["Work", "in_patches"]
 
 Work = Callable[[Groups, Labels], None]
-"""Changes groups in place, given the neighbours of each record."""
+"""Changes groups in place; the second argument lists the neighbours of each record."""
 
 LEAF = 2048
-"""Records among which neighbours are looked for."""
+"""Records among which neighbours are searched."""
 
 PATCH = 1 << 14
 """Records that are worked on together."""
@@ -26,51 +26,38 @@ PATCH = 1 << 14
 def in_patches(
     x: Matrix, labels: Labels, k: int, near: int, rng: np.random.Generator, work: Work
 ) -> Labels:
-    """Let something work on all groups, a patch of neighbouring ones at a time.
+    """Call `work` on all groups, a patch of neighbouring ones at a time; return the new labels.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Records about zero.
-    labels : array of shape (n,)
-        Groups of k to 2k + 1 records, numbered from 0, none of them empty.
-    k : int
-        Smallest group size.
-    near : int
-        Neighbours of each record to tell `work`.
-    rng : numpy.random.Generator
-        Where the borders fall.
-    work : callable
-        What to do; it is called once for each patch.
-
-    Returns
-    -------
-    array of shape (n,)
-        The groups afterwards, numbered from 0, none of them empty.
+    `labels` are groups of k to 2k + 1 records, numbered from 0, none of them empty, before and
+    after. `near` is the number of neighbours of each record; `rng` decides where the borders fall.
     """
     sizes = np.bincount(labels)
     order = np.argsort(labels, kind="stable")
     starts = np.cumsum(sizes) - sizes
+    # Groups, not records, are cut into leaves by their centres: no group is cut by a border, so
+    # none falls below k.
     centres = np.stack([np.bincount(labels, column) / sizes for column in x.T], axis=1)
-    leaves = nearby(centres, max(4, LEAF // k), rng)
-    found = np.empty(len(labels), dtype=np.intp)
+    leaves = random_parts(centres, max(4, LEAF // k), rng)
+    result = np.empty(len(labels), dtype=np.intp)
     made = 0
     for patch in _patches(leaves, sizes):
         members = [_runs(starts[leaf], sizes[leaf]) for leaf in patch]
         rows = order[np.concatenate(members)]
-        here = np.concatenate(patch)
+        patch_groups = np.concatenate(patch)
+        # About zero again, so that the tolerances of local search stay small against the
+        # differences.
         records = x[rows] - x[rows].mean(axis=0)
-        local = np.repeat(np.arange(len(here)), sizes[here])
+        local = np.repeat(np.arange(len(patch_groups)), sizes[patch_groups])
         groups = Groups(records, local, k)
-        work(groups, candidates(records, np.array([len(run) for run in members]), near))
+        work(groups, neighbour_lists(records, np.array([len(run) for run in members]), near))
         used = np.cumsum(groups.sizes > 0) - 1
-        found[rows] = used[groups.labels] + made
+        result[rows] = used[groups.labels] + made
         made += int(used[-1]) + 1
-    return found
+    return result
 
 
 def _patches(leaves: list[Labels], sizes: Labels) -> Iterator[list[Labels]]:
-    """Join leaves that follow each other."""
+    """Join consecutive leaves into patches."""
     patch: list[Labels] = []
     records = 0
     for leaf in leaves:
@@ -84,6 +71,6 @@ def _patches(leaves: list[Labels], sizes: Labels) -> Iterator[list[Labels]]:
 
 
 def _runs(starts: Labels, sizes: Labels) -> Labels:
-    """Numbers from each start on, as many as its size."""
+    """Return the numbers from each start on, as many as its size."""
     before = np.cumsum(sizes) - sizes
     return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))

@@ -1,4 +1,4 @@
-"""Records in boxes of neighbours, searched for those nearest to many of them at once."""
+"""An index of the records in boxes of neighbours, to search from many records at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polars_microagg.kernels.neighbour_blocks import equal_blocks
 if TYPE_CHECKING:
     from polars_microagg.core.partition import Labels, Matrix, Vector
 
-__all__ = ["BoxIndex", "Near"]
+__all__ = ["BoxIndex", "BoxNeighbours"]
 
 WIDTH = 128
 """Most records in a box."""
@@ -22,21 +22,16 @@ CLOSE = 8
 """Boxes about a record that bound how far its neighbours can be."""
 
 CELLS = 1 << 19
-"""Values looked at together, so that they stay in the cache."""
+"""Values handled at a time, so that they stay in the cache."""
 
 
 @dataclass(slots=True)
-class Near:
-    """Records near some others, nearest first.
+class BoxNeighbours:
+    """Lists of the records near several others, nearest first.
 
-    Attributes
-    ----------
-    rows : array of shape (m,)
-        Neighbours of all of them, each list starting with the record itself.
-    starts : array of shape (q,)
-        Where each list starts.
-    certain : array of shape (q,)
-        Where the part of it ends that leaves out no record nearer than its last one.
+    `rows` (m,) holds the lists one after the other, each starting with the record itself; `starts`
+    (q,) says where each begins, and `certain` (q,) where the part of it ends that no missing record
+    could precede.
     """
 
     rows: Labels
@@ -45,23 +40,12 @@ class Near:
 
 
 class BoxIndex:
-    """Records cut into boxes of equal size, some of which are gone.
+    """Boxes of equal numbers of neighbouring records, some of which are gone.
 
-    Parameters
-    ----------
-    records : array of shape (d + 1, n)
-        Centred records, one a column, and below each its squared norm.
-    rows : array of shape (m,)
-        Those that are cut into boxes.
-
-    Attributes
-    ----------
-    rows : array of shape (b, w)
-        Rows in each box; some repeat to fill it, and are gone from the start.
-    table : array of shape (b, d + 1, w)
-        The records themselves; the norm of one that is gone is infinite.
-    middle, half : array of shape (b, d)
-        Middle of each box, and half its extent along each column.
+    Built from the (d + 1, n) matrix `records` of centred columns with their squared norms below,
+    for the given `rows`. `rows` (b, w) lists the rows of each box, where repeats fill up and count
+    as gone; `table` (b, d + 1, w) holds the records, with an infinite norm where one is gone;
+    `middle` and `half` (b, d) are the middle of each box and half its extent.
     """
 
     def __init__(self, records: Matrix, rows: Labels) -> None:
@@ -69,6 +53,7 @@ class BoxIndex:
         m = len(rows)
         count = 1 << ((m - 1) // WIDTH).bit_length()
         width = -(-m // count)
+        # Boxes are of one size, so that products over many of them are one call; repeats fill up.
         filled = np.resize(rows, count * width)
         cut = equal_blocks(records[:-1].take(filled, axis=1).T, count)
         self.rows = filled[cut]
@@ -78,6 +63,8 @@ class BoxIndex:
         offsets = self.table[:, :-1] - self.middle[:, :, None]
         radius = np.einsum("bdm,bdm->bm", offsets, offsets).max(axis=1) ** 0.5
         self._norms = np.einsum("bd,bd->b", self.middle, self.middle)
+        # A box is also inside a ball about its middle m of radius r. Kept as m, |m|^2 - r^2 and r,
+        # so that one product tests all balls against all points; see `_within`.
         self._balls = np.vstack((self.middle.T, self._norms - radius**2, radius))
         self._place = np.empty(records.shape[1], dtype=np.intp)
         real = cut < m
@@ -93,7 +80,7 @@ class BoxIndex:
 
     @property
     def slack(self) -> float:
-        """Greatest difference of values, from any of the records, that does not decide."""
+        """Greatest difference of two values that rounding may explain."""
         return rounding_slack(self._largest, self._farthest)
 
     @property
@@ -107,45 +94,49 @@ class BoxIndex:
         self.table[box, -1, slot] = np.inf
 
     def measure(self, point: Vector, boxes: Labels | slice = slice(None)) -> Matrix:
-        """Measure the records in some boxes from a point.
-
-        Returns
-        -------
-        array of shape (b, w)
-            Squared distances less that of the point from zero, not quite exact; -inf where a
-            record is gone.
-        """
+        """Return (b, w) squared distances less |point|^2, rounded; -inf where a record is gone."""
         values: Matrix = np.matmul(np.append(-2.0 * point, 1.0), self.table[boxes])
         values[values == np.inf] = -np.inf
         return values
 
-    def near(self, rows: Labels, count: int) -> Near:
-        """Find the `count` records, or a few more, nearest to each of some that are left."""
+    def near(self, rows: Labels, count: int) -> BoxNeighbours:
+        """Return the `count` records, or a few more, nearest to each of several that remain."""
         points = self._records.take(rows, axis=1)
         points, norms = points[:-1], points[-1]
         weights = np.ones((len(rows), len(points) + 1))
         np.multiply(points.T, -2.0, out=weights[:, :-1])
+        # At least `count` records have a value up to `last`, so the `count` nearest all have; with
+        # the slack, also those that rounding moved up. What has a larger value cannot be among
+        # them.
         last = self._bound(rows, weights, count)
         limit = last + self.slack
         pairs = self._within(points, norms, limit + norms + self.margin)
-        of, found, values = self._hits(*pairs, weights, limit)
+        of, neighbours, values = self._hits(*pairs, weights, limit)
+        # Added up column by column as `squared_distances` does, so the same pair has the same bits
+        # in every search. The record itself is put first.
         distances = np.zeros(len(of))
         for column, point in zip(self._records, points, strict=False):
-            difference = column.take(found) - point.take(of)
+            difference = column.take(neighbours) - point.take(of)
             difference *= difference
             distances += difference
-        distances[found == rows.take(of)] = -1.0
-        order = np.lexsort((found, distances, of))
+        distances[neighbours == rows.take(of)] = -1.0
+        # By record, then distance, then row: equal distances go to the lowest row.
+        order = np.lexsort((neighbours, distances, of))
         of = of[order]
         ends = of.searchsorted(np.arange(len(rows)), side="right")
+        # A missing record has a value beyond the limit, so it is truly farther than every record
+        # with a value up to `last`. Between `last` and the limit that is not certain, so the list
+        # counts only up to the first such record.
         unsure = (values[order] > last[of]).nonzero()[0]
         certain = ends.copy()
         np.minimum.at(certain, of[unsure], unsure)
-        return Near(found[order], np.append(0, ends[:-1]), certain)
+        return BoxNeighbours(neighbours[order], np.append(0, ends[:-1]), certain)
 
     def _bound(self, rows: Labels, weights: Matrix, count: int) -> Vector:
-        """Find a value for each record that `count` others do not exceed, from boxes about it."""
+        """Return, for each record, a value that at least `count` records do not exceed."""
         chosen = self._close[self._place.take(rows) // self.table.shape[2]]
+        # Any set of `count` real records gives an upper bound; nearby boxes give a tight one.
+        # Records that are gone have an infinite value and bound nothing.
         values = np.matmul(weights[:, None, None, :], self.table[chosen]).reshape(len(rows), -1)
         if values.shape[1] < count:
             last = np.full(len(rows), np.inf)
@@ -156,7 +147,7 @@ class BoxIndex:
         return last
 
     def _wider_bound(self, weights: Vector, count: int) -> float:
-        """Do the same for one record from more and more boxes."""
+        """Return the same for one record from more and more boxes."""
         distances = weights[:-1] @ self.middle.T + self._norms
         size = CLOSE
         while True:
@@ -170,9 +161,13 @@ class BoxIndex:
                 return float(values.max())
 
     def _within(self, points: Matrix, norms: Vector, limit: Vector) -> tuple[Labels, Labels]:
-        """Find the boxes that may hold a record within a squared distance of each point."""
+        """Return pairs of a point and a box that may hold a record within its squared distance."""
         weights = np.vstack((-2.0 * points, np.ones(len(norms)), -2.0 * limit**0.5)).T
+        # |q - m| <= limit^.5 + r, squared and sorted by products: |m|^2 - r^2 - 2 q.m - 2 limit^.5
+        # r <= limit - |q|^2. This drops most boxes cheaply, and none that holds a record within the
+        # limit.
         of, box = (weights @ self._balls <= (limit - norms)[:, None]).nonzero()
+        # Then the exact squared distance from the point to the box itself, column by column.
         away = np.abs(points.T[of] - self.middle[box])
         away -= self.half[box]
         np.maximum(away, 0.0, out=away)
@@ -182,21 +177,21 @@ class BoxIndex:
     def _hits(
         self, of: Labels, box: Labels, weights: Matrix, limit: Vector
     ) -> tuple[Labels, Labels, Vector]:
-        """Find the records in pairs of a point and a box whose values are within the limit."""
+        """Return pairs of a point and a record with a value within the limit, and these values."""
         step = max(1, CELLS // self.table[0].size)
         parts = []
         for first in range(0, len(of), step):
-            point, here = of[first : first + step], box[first : first + step]
-            values = np.matmul(weights[point][:, None, :], self.table[here])[:, 0]
+            point, boxes = of[first : first + step], box[first : first + step]
+            values = np.matmul(weights[point][:, None, :], self.table[boxes])[:, 0]
             pair, slot = (values <= limit[point][:, None]).nonzero()
-            parts.append((point[pair], self.rows[here[pair], slot], values[pair, slot]))
+            parts.append((point[pair], self.rows[boxes[pair], slot], values[pair, slot]))
         if len(parts) == 1:
             return parts[0]
-        points, rows, found = zip(*parts, strict=True)
-        return np.concatenate(points), np.concatenate(rows), np.concatenate(found)
+        points, rows, hits = zip(*parts, strict=True)
+        return np.concatenate(points), np.concatenate(rows), np.concatenate(hits)
 
     def _neighbours(self, count: int) -> Labels:
-        """Boxes with the nearest middles to each box, itself among them."""
+        """Return, for each box, the boxes with the nearest middles, itself among them."""
         near = np.empty((len(self), count), dtype=np.intp)
         step = max(1, CELLS // len(self))
         for first in range(0, len(self), step):

@@ -1,4 +1,4 @@
-"""Rounds of MDAV on many records: the queries of several rounds at once, near the front only."""
+"""Rounds of MDAV on many records: the searches of several rounds are answered together."""
 
 from __future__ import annotations
 
@@ -17,45 +17,41 @@ if TYPE_CHECKING:
 __all__ = ["Frontier"]
 
 AHEAD = 32
-"""Rounds whose queries are answered together."""
+"""Rounds whose searches are answered together."""
 
 FILL = 8
-"""Rounds that are looked at again when the answer to a query is missing."""
+"""Rounds that are prepared again when an answer is missing."""
 
 SHELL = 96
-"""The shell begins with one record in so many."""
+"""The first shell holds one record in this many."""
 
 SMALLEST = 4096
 """Fewest records in a shell."""
 
 DEARER = 2
-"""To look at a record outside the shell costs so many times what it costs inside."""
+"""Cost of scanning a record outside the shell, in records inside it."""
 
 PATIENCE = 4
-"""The shell is made anew when so many times all records were looked at outside it, then twice
-as many."""
+"""The shell is rebuilt after scanning this many times all records outside it; the number doubles
+each time."""
 
 
 class Frontier:
-    """The records that are left, as MDAV works its way in from the outside.
+    """The frontier of the remaining records, as MDAV works its way in from the outside.
 
-    The outermost records are known, and so are those that rounds to come will probably start
-    from. Their neighbours are searched together, in boxes near them, and a few more neighbours
-    are kept than a group has, so that an answer outlives the groups made in the meantime. What
-    was guessed only decides what is computed when: every answer is exact when it is used.
-
-    Parameters
-    ----------
-    left : Survivors
-        The records, at least 3k of them left.
-    k : int
-        Group size.
+    The outermost records are known, and so are those that later rounds will probably start from.
+    Their neighbours are searched together in the boxes near them, and a few more neighbours are
+    kept than a group needs, so that an answer survives the groups made in the meantime. A guess
+    only decides what is computed when: every answer is exact when used. At least 3k records must be
+    left.
     """
 
     def __init__(self, left: RemainingMean, k: int) -> None:
         self._left, self._k = left, k
         self._boxes = BoxIndex(left.records, left.rows)
         self._size = max(SMALLEST, len(left) // SHELL)
+        # More neighbours than a group of k: when groups of other records take some of them, k
+        # certain ones may still be left.
         self._count = min(4 * k, 2 * k + 64)
         self._pending: list[Labels] = []
         self._lists: dict[int, tuple[Labels, Vector, Labels]] = {}
@@ -64,7 +60,7 @@ class Frontier:
         self._shell = OuterShell(left, self._boxes, self._size, self._hot)
 
     def round(self) -> tuple[Labels, Labels]:
-        """Remove the group of the outermost record and that of the one opposite; their rows."""
+        """Remove the groups of the outermost record r and of s opposite; return their rows."""
         r = self._outermost()
         s = self._opposite(r)
         first = self._take(r)
@@ -75,24 +71,29 @@ class Frontier:
     def _outermost(self) -> int:
         shell = self._shell
         row = -1
-        if shell.scanned <= max(self._patience, shell.asked * len(shell) // DEARER):
+        if shell.scanned <= max(self._patience, shell.searches * len(shell) // DEARER):
             row = shell.outermost()
+        # -1 means that a record outside the shell may be farther, so the answer of the old shell is
+        # not used. If even a new shell cannot tell, all records are searched: the fall-back is
+        # exact.
         if row < 0:
             self._renew()
             row = self._shell.outermost()
         return row if row >= 0 else self._farthest_from_mean()
 
     def _farthest_from_mean(self) -> int:
-        """Search all records: so many are equally far that no shell can tell them apart."""
+        """Search all records: too many are equally far for a shell to tell them apart."""
         mean = self._left.mean()
         values = self._boxes.measure(coordinates(mean))
+        # Rounding can shift a value by less than half the slack, so the true farthest record is
+        # among these; exact distances decide, and argmax takes the lowest of equally far rows.
         rows = np.sort(self._boxes.rows[values >= values.max() - self._boxes.slack])
         distances = squared_distances(self._left.columns.take(rows, axis=1), mean)
         return int(rows[distances.argmax()])
 
     def _renew(self) -> None:
-        """Make a new shell, larger or smaller as the work outside and inside the last one was."""
-        outside, inside = DEARER * self._shell.scanned, self._shell.asked * len(self._shell)
+        """Build a new shell, larger or smaller as the last one saved or cost work."""
+        outside, inside = DEARER * self._shell.scanned, self._shell.searches * len(self._shell)
         self._hot = np.union1d(self._hot, self._shell.hot())
         if outside > inside:
             self._size = min(2 * self._size, max(SMALLEST, len(self._left) // 4))
@@ -104,12 +105,16 @@ class Frontier:
         self._shell = OuterShell(self._left, self._boxes, self._size, self._hot)
 
     def _settle(self) -> None:
+        # The boxes learn of removals late, in one step. That is safe: removed records are filtered
+        # by `taken` wherever an answer is used.
         if self._pending:
             self._boxes.remove(np.concatenate(self._pending))
             self._pending = []
 
     def _opposite(self, row: int) -> int:
         if not self._shell.aims_from(row):
+            # One matrix product measures the shell from this seed and from those of the rounds to
+            # come; a wrong guess costs time only.
             rows = self._shell.next(AHEAD)
             if row not in rows:
                 rows = np.append(rows, row)
@@ -123,8 +128,13 @@ class Frontier:
         if row not in self._lists:
             self._look_again(row)
         rows, sums, near = self._lists[row]
+        # Removal only takes competitors away. If all k nearest are still there, they are still the
+        # k nearest.
         if not taken.take(rows).any():
             return self._remove(rows, sums)
+        # Every record left out of `near` is at least as far as its last one and loses ties to it,
+        # also after removals. So the first k survivors of the list are the k nearest of all
+        # survivors.
         near = near[~taken.take(near)][: self._k]
         if len(near) == self._k:
             return self._remove(np.sort(near))
@@ -139,17 +149,17 @@ class Frontier:
         return rows
 
     def _look_again(self, row: int) -> None:
-        """Find the neighbours of a record, and of others that will probably be asked for soon."""
+        """Find the neighbours of a record, and of those that the next rounds will probably need."""
         self._lists.pop(row, None)
         ahead = self._shell.next(FILL)
         self._look(np.concatenate(([row], ahead, self._shell.opposites(ahead))))
 
     def _look(self, rows: Labels) -> None:
-        """Find the neighbours of some records together, unless they are known."""
+        """Find the neighbours of several records together, except those already known."""
         self._settle()
         rows = np.unique(rows)
-        known = self._lists
-        rows = np.array([r for r in rows[~self._left.taken[rows]].tolist() if r not in known])
+        lists = self._lists
+        rows = np.array([r for r in rows[~self._left.taken[rows]].tolist() if r not in lists])
         if not len(rows):
             return
         near = self._boxes.near(rows, self._count)
@@ -158,4 +168,4 @@ class Frontier:
         sums = np.cumsum(self._left.columns[:, groups], axis=2)[:, :, -1].T
         ends = zip(near.starts.tolist(), near.certain.tolist(), strict=True)
         for row, group, sum_, (start, end) in zip(rows.tolist(), groups, sums, ends, strict=True):
-            known[row] = group, sum_, near.rows[start:end]
+            lists[row] = group, sum_, near.rows[start:end]

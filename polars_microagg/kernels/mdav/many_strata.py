@@ -1,4 +1,4 @@
-"""MDAV on many small strata at once: the same arithmetic, one round of all strata at a time."""
+"""MDAV on many small strata at once, with the arithmetic of one stratum alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy.typing as npt
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.kernels.whole_numbers import whole_steps
 
-__all__ = ["mdav_of_each"]
+__all__ = ["mdav_of_strata"]
 
 CELLS = 1 << 18
 """Values handled at a time, so that they stay in the cache."""
@@ -17,34 +17,13 @@ Cube = npt.NDArray[np.float64]
 """Array of shape (d, strata, slots): a stratum a row of slots, filled from the left."""
 
 
-def mdav_of_each(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
-    """Group each stratum by MDAV.
+def mdav_of_strata(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
+    """Return the MDAV group of each record, numbered over all strata, and the number of groups.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Scaled records, stratum by stratum.
-    sizes : array of shape (s,)
-        Records in each stratum, at least k.
-    k : int
-        Smallest group size, at least 2.
+    `x` (n, d) holds scaled records stratum by stratum, `sizes` (s,) the number of records of each,
+    at least k.
 
-    Returns
-    -------
-    labels : array of shape (n,)
-        Group of each record, numbered over all strata.
-    groups : int
-        Number of groups.
-
-    Notes
-    -----
-    Strata that hold the same whole number of groups go through the same rounds, those of whole
-    numbers on their own. Sums are taken in row order and distances column by column, as for a
-    stratum alone, so the groups are the same to the last tie.
-
-    Examples
-    --------
-    >>> mdav_of_each(np.array([[0.0], [9.0], [1.0], [8.0], [5.0], [5.0]]), np.array([4, 2]), k=2)
+    >>> mdav_of_strata(np.array([[0.0], [9.0], [1.0], [8.0], [5.0], [5.0]]), np.array([4, 2]), k=2)
     (array([0, 1, 0, 1, 2, 2]), 3)
     """
     labels = np.empty(len(x), dtype=np.intp)
@@ -53,6 +32,9 @@ def mdav_of_each(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
     rounds = sizes // k
     base = np.cumsum(rounds) - rounds
     exact = whole_steps(x.T, starts, sizes) > 0
+    # Strata with the same number of groups go through the same rounds, so they can be one batch.
+    # Sums are taken in row order and distances column by column as for a stratum alone, so the
+    # groups are the same to the last tie.
     order = np.lexsort((exact, rounds))
     new = np.diff(rounds[order]) != 0
     new |= exact[order[1:]] != exact[order[:-1]]
@@ -71,13 +53,13 @@ def mdav_of_each(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
 
 
 class _Strata:
-    """Strata side by side, and the records of each that no group has taken yet."""
+    """Strata side by side, and the records of each that are in no group yet."""
 
     def __init__(
         self, x: Matrix, rows: Labels, filled: npt.NDArray[np.bool_], k: int, *, whole: bool
     ) -> None:
         self.k, self.whole = k, whole
-        self.each = np.arange(len(rows))[:, None]
+        self.index = np.arange(len(rows))[:, None]
         self.free = filled.copy()
         self.left = filled.sum(axis=1)
         cube = np.stack([np.where(filled, x[rows, j], 0.0) for j in range(x.shape[1])])
@@ -90,30 +72,34 @@ class _Strata:
         self.made = 0
 
     def group(self, groups: int) -> Labels:
-        """Make all groups; every stratum here makes the same number."""
+        """Make all groups; every stratum of a batch makes the same number."""
         while groups - self.made >= 3:
             r = self._farthest_from_mean()
-            from_r = self._distances(self.cube[:, self.each[:, 0], r])
+            # Distances from r serve twice: for the record s opposite, and for the k - 1 nearest to
+            # r.
+            from_r = self._distances(self.cube[:, self.index[:, 0], r])
             s = np.where(self.free, from_r, -1.0).argmax(axis=1)
             self.take(r, from_r)
-            gone = ~self.free[self.each[:, 0], s]
+            gone = ~self.free[self.index[:, 0], s]
             if gone.any():
                 s = np.where(gone, np.where(self.free, from_r, -1.0).argmax(axis=1), s)
-            self.take(s, self._distances(self.cube[:, self.each[:, 0], s]))
+            self.take(s, self._distances(self.cube[:, self.index[:, 0], s]))
         if groups - self.made == 2:
             r = self._farthest_from_mean()
-            self.take(r, self._distances(self.cube[:, self.each[:, 0], r]))
+            self.take(r, self._distances(self.cube[:, self.index[:, 0], r]))
         self.labels[self.free] = self.made
         return self.labels
 
     def _farthest_from_mean(self) -> Labels:
-        """Slot of the free record farthest from the mean of those; of equally far ones the first."""
+        """Return the slot of the free record farthest from the mean, the first of equals."""
+        # The running sum is taken afresh when half of its records are gone, as `RemainingMean`
+        # does.
         fresh = 2 * self.left <= self.summed
         if fresh.any():
             self.sum = np.where(fresh, _total(np.where(self.free, self.cube, 0.0)), self.sum)
             self.summed = np.where(fresh, self.left, self.summed)
         if self.whole:
-            # As `Mean` has it: so many times each record, less the sum.
+            # As `squared_distances` from a `Mean`: n x less the sum is whole, not rounded.
             times = self.left[:, None].astype(np.float64)
             distances = _squares(times * self.cube - self.sum[:, :, None]) / times**2
         else:
@@ -122,23 +108,24 @@ class _Strata:
         return slots
 
     def _distances(self, points: Matrix) -> Matrix:
-        """Squared distances of all slots to one point a stratum."""
+        """Return the squared distances of all slots from one point a stratum."""
         return _squares(self.cube - points[:, :, None])
 
     def take(self, slot: Labels, distances: Matrix) -> None:
         """Group a record and the k - 1 free records nearest to it."""
+        # The seed comes before its equals; a stable sort gives equal distances to the lowest slot.
         near = np.where(self.free, distances, np.inf)
-        near[self.each[:, 0], slot] = -1.0
+        near[self.index[:, 0], slot] = -1.0
         group = np.sort(near.argsort(axis=1, kind="stable")[:, : self.k], axis=1)
-        self.labels[self.each, group] = self.made
+        self.labels[self.index, group] = self.made
         self.made += 1
-        self.free[self.each, group] = False
-        self.sum -= _total(self.cube[:, self.each, group])
+        self.free[self.index, group] = False
+        self.sum -= _total(self.cube[:, self.index, group])
         self.left -= self.k
 
 
 def _squares(difference: Cube) -> Matrix:
-    """Squared lengths, added column by column; the differences are overwritten."""
+    """Return squared lengths, added column by column; overwrites the differences."""
     difference *= difference
     lengths: Matrix = difference[0]
     for squares in difference[1:]:

@@ -1,4 +1,4 @@
-"""The outermost records, among which the one farthest from any other nearly always is."""
+"""The outer shell of the records, which nearly always holds the record farthest from any other."""
 
 from __future__ import annotations
 
@@ -17,37 +17,24 @@ if TYPE_CHECKING:
 __all__ = ["OuterShell"]
 
 QUEUE = 512
-"""Records farthest from the mean that are kept in view."""
+"""Records farthest from the mean that are kept as candidates."""
 
 HOT = 4
-"""A box looked into in one of so many searches outside the shell is worth taking into it."""
+"""A box joins the next shell if more than one in this many searches had to look into it."""
 
 INFLATED = 1 + 1e-12
-"""Bounds on distances are enlarged by this for rounding."""
+"""Factor on bounds of distances, for rounding."""
 
 _TINY = float(np.finfo(np.float64).tiny)
-"""Squares below this are not rounded relatively, so bounds on them do not decide."""
+"""Smaller squares are not rounded relatively, so bounds on them do not decide."""
 
 
 class OuterShell:
     """Records far from the mean, and bounds on how far all others can be from any point.
 
-    Parameters
-    ----------
-    left : Survivors
-        The records; those that are gone must be gone from the boxes.
-    boxes : Boxes
-        The same records in boxes.
-    size : int
-        Records in the shell, about.
-    hot : array of shape (h,)
-        Boxes that are in the shell as a whole.
-
-    Attributes
-    ----------
-    asked, scanned : int
-        Searches for the record farthest from another, and records outside the shell that were
-        looked at for that.
+    About `size` records, and all records of the boxes `hot`, are in the shell. Records that are
+    gone must be gone from `boxes` as well. `searches` counts the searches for the record farthest
+    from another, `scanned` the records outside the shell that they looked at.
     """
 
     def __init__(self, left: RemainingMean, boxes: BoxIndex, size: int, hot: Labels) -> None:
@@ -56,6 +43,8 @@ class OuterShell:
         values = boxes.measure(mean)
         there = values > -np.inf
         size = min(size, len(left))
+        # `values` are squared distances from the mean less |mean|^2, -inf where a record is gone. A
+        # record within the slack of the last one may belong to either side; it goes into the shell.
         last = np.partition(values, values.size - size, axis=None)[values.size - size]
         inner = values < last - boxes.slack
         inner[hot] = False
@@ -74,16 +63,17 @@ class OuterShell:
         self._number: dict[int, int] = {}
         self._queue: FarthestQueue | None = None
         self._heat = np.zeros(len(boxes), dtype=np.intp)
-        self.asked = self.scanned = 0
+        self.searches = self.scanned = 0
 
     def __len__(self) -> int:
         """Count the records that were in the shell at first."""
         return len(self._rows)
 
     def _bound_others(self, squared: Vector) -> None:
-        """Note how far from the mean the records of each box are that are not in the shell."""
+        """Bound, box by box, how far from the mean the records outside the shell are."""
         self._outside = (squared > -np.inf).nonzero()[0]
         squared = np.maximum(squared[self._outside], 0.0)
+        # No record outside the shell is farther than this from the mean of the time.
         self._reach = float(squared.max(initial=0.0)) ** 0.5 if len(squared) else -np.inf
         middle = self._boxes.middle[self._outside].T - self._mean[:, None]
         self._extent = np.vstack((middle, self._boxes.half[self._outside].T, squared))
@@ -96,11 +86,11 @@ class OuterShell:
         self._gone[start : self._new] = self._position.take(rows)
 
     def hot(self) -> Labels:
-        """Boxes that were looked into again and again."""
-        return (self._heat * HOT > max(self.asked, 1)).nonzero()[0]
+        """Return the boxes that many searches had to look into."""
+        return (self._heat * HOT > max(self.searches, 1)).nonzero()[0]
 
     def outermost(self) -> int:
-        """Row of the record farthest from the mean; -1 if it may be outside the shell."""
+        """Return the row farthest from the mean, or -1 if it may be outside the shell."""
         exact = self._left.mean()
         mean = self._now = coordinates(exact)
         if self._queue is not None:
@@ -114,9 +104,13 @@ class OuterShell:
         first = len(there) - min(QUEUE, len(there))
         chosen = np.sort(np.argpartition(distances, first)[first:])
         distances[chosen] = 0.0
+        # Triangle inequality: the mean has moved by `step`, so a record outside the shell is now at
+        # most the old bound plus |step| away. `next_` bounds the shell's records that are not
+        # queued.
         step = mean - self._mean
         next_ = (float(distances.max()) + _TINY) ** 0.5
         reach = max(self._reach + float(step @ step) ** 0.5, next_)
+        # All remaining records are queued, so nothing is left to bound.
         if first == 0 and self._reach == -np.inf:
             reach = -np.inf
         self._queued = self._rows[there[chosen]]
@@ -126,10 +120,9 @@ class OuterShell:
         return row if certain else -1
 
     def next(self, count: int) -> Labels:
-        """Rows of records that will probably be the outermost ones next.
-
-        The mean is not asked for: within a round, that could take its sum afresh too early.
-        """
+        """Return the rows of records that will probably be the next outermost ones."""
+        # From the last mean, not a new one: asking `RemainingMean` within a round could take its
+        # sum afresh too early and change the last bit of later means.
         distances = squared_distances(self._columns, self._now)
         distances[self._left.taken.take(self._queued)] = -1.0
         first = len(distances) - min(count, len(distances))
@@ -138,7 +131,7 @@ class OuterShell:
         return rows
 
     def aim(self, rows: Labels) -> None:
-        """Measure the whole shell from some records."""
+        """Measure the whole shell from each of these records, in one matrix product."""
         self._number = {row: number for number, row in enumerate(rows.tolist())}
         self._table[-1, self._gone[: self._new]] = -np.inf
         self._new = 0
@@ -147,36 +140,42 @@ class OuterShell:
         np.multiply(self._points.T, -2.0, out=weights[:, :-1])
         self._values = weights @ self._table
         self._norms = self._left.records[-1].take(rows).tolist()
+        # Triangle inequality through the mean: no record outside the shell is farther from q than
+        # |q - mean| + reach.
         offsets = self._points - self._mean[:, None]
         away = np.einsum("dp,dp->p", offsets, offsets) ** 0.5
         reach = np.maximum((away + self._reach) * INFLATED, 0.0)
         self._bounds = (reach * reach).tolist()
 
     def opposites(self, rows: Labels) -> Labels:
-        """Rows of the records that are probably farthest from those of these aimed from."""
+        """Return, of these records that were aimed from, the probably farthest records."""
         numbers = [self._number[row] for row in rows.tolist() if row in self._number]
         values = self._values[numbers]
         values[:, self._gone[: self._new]] = -np.inf
         best = values.argmax(axis=1)
-        found: Labels = self._rows[best[best < len(self)]]
-        return found
+        farthest: Labels = self._rows[best[best < len(self)]]
+        return farthest
 
     def aims_from(self, row: int) -> bool:
-        """Whether the shell has been measured from a record."""
+        """Return whether the shell has been measured from a record."""
         return row in self._number
 
     def opposite(self, row: int) -> int:
-        """Row of the record farthest from one that the shell has been measured from."""
-        self.asked += 1
+        """Return the row of the record farthest from one that the shell has been measured from."""
+        self.searches += 1
         number = self._number[row]
         values, point = self._values[number], self._points[:, number]
         values[self._gone[: self._new]] = -np.inf
         best = int(values.argmax())
         top, slack = float(values[best]), self._boxes.slack
+        # The product is not exact. Whatever it cannot tell from the top by the slack is compared by
+        # exact distance; rows ascend, so argmax takes the lowest of equals.
         close = (values >= top - slack).nonzero()[0] if top > -np.inf else self._gone[:0]
         if len(close) > 1:
             distances = squared_distances(self._table[:-1].take(close, axis=1), point)
             best = int(close[distances.argmax()])
+        # Beyond the bound even with the rounding margin: no record outside the shell can be as far,
+        # so the best one inside is the answer.
         if top + self._norms[number] - self._boxes.margin > self._bounds[number]:
             return int(self._rows[best])
         rows = self._beyond(point, top, self._norms[number])
@@ -187,12 +186,12 @@ class OuterShell:
         return int(rows[distances.argmax()])
 
     def _beyond(self, point: Vector, top: float, norm: float) -> Labels:
-        """Records outside the shell that may be farther from a point than the best one in it.
-
-        No record x of a box is farther from q than ``R^2 + |q|^2 - 2 x.q`` with R its greatest
-        distance from the mean; the product is least in a corner of the box.
-        """
+        """Return rows outside the shell that may be farther from a point than the best inside."""
         offset = point - self._mean
+        # For x in a box, with R its greatest distance from the mean m and q' = q - m, |x - q|^2 =
+        # |x - m|^2 + |q'|^2 - 2 (x - m).q' <= R^2 + |q'|^2 - 2 (x - m).q'. Over the box the last
+        # term is greatest in a corner: -2 c.q' + 2 h.|q'| with centre c and half extent h. So one
+        # product bounds all boxes.
         weights = np.concatenate((-2.0 * offset, 2.0 * np.abs(offset), [1.0]))
         bounds = weights @ self._extent + float(offset @ offset)
         boxes = self._outside[bounds >= top + norm - self._boxes.margin]
@@ -201,6 +200,7 @@ class OuterShell:
         self.scanned += rows.size
         values = self._boxes.measure(point, boxes)
         values[self._left.taken[rows]] = -np.inf
+        # The slack keeps every record that rounding may have put behind the best one.
         best = max(top, float(values.max(initial=-np.inf)))
-        found: Labels = rows[(values >= best - self._boxes.slack) & (values > -np.inf)]
-        return found
+        rivals: Labels = rows[(values >= best - self._boxes.slack) & (values > -np.inf)]
+        return rivals

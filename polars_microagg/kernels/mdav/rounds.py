@@ -1,4 +1,4 @@
-"""MDAV, two groups a round, by whichever way of searching is quickest on the data."""
+"""The rounds of MDAV, two groups each, by the search that is fastest on the data."""
 
 from __future__ import annotations
 
@@ -14,115 +14,101 @@ from polars_microagg.kernels.remaining_records import RemainingRecords
 if TYPE_CHECKING:
     from polars_microagg.core.partition import Labels, Matrix
 
-__all__ = ["Whole", "mdav_groups"]
+__all__ = ["FullScan", "mdav_groups"]
 
 REPEATS = 4096
-"""From so many records on, it is found out whether most of them are equal to others."""
+"""Least number of records at which duplicates are looked for."""
 
 MANY = 1 << 15
-"""From so many records on, ways of searching are tried against each other; from c^2 times as many
-if there are 5c columns or more, as the front then has more neighbours."""
+"""Least number of records at which the two searches race; c^2 times as many if there are 5c columns
+or more, as records on the frontier then have more neighbours."""
 
 TRIAL = 16
-"""Rounds on the whole that show how long one takes."""
+"""Rounds of the full scan that are timed."""
 
 STRETCH = 6
-"""Rounds at the front are tried until they have taken as long as so many trials on the whole."""
+"""The frontier is timed until it has taken as long as this many trials of the full scan."""
 
 MOST_TRIED = 512
-"""Most rounds at the front that are tried."""
+"""Most rounds of the frontier that are timed."""
 
 SHARE = 0.55
-"""They are tried again when no more than this share of the records is left."""
+"""The searches race again when no more than this share of the records is left."""
 
 
-class Whole:
-    """Rounds of MDAV that search all records that are left.
-
-    Parameters
-    ----------
-    left : Survivors
-        The records, at least 3k of them left.
-    k : int
-        Group size.
-    """
+class FullScan:
+    """Scan all remaining records; at least 3k must be left at each round."""
 
     def __init__(self, left: RemainingMean, k: int) -> None:
         self._remaining, self._k = RemainingRecords(left), k
 
     def round(self) -> tuple[Labels, Labels]:
-        """Remove the group of the outermost record and that of the one opposite; their rows."""
+        """Remove the groups of the outermost record r and of s opposite; return their rows."""
         remaining, k = self._remaining, self._k
         r = remaining.farthest_from_mean()
         s = remaining.farthest_from(r)
         first = remaining.take(r, k)
+        # If the group of r took s, the seed of the second group is the remaining record farthest
+        # from r, which is what s means after the removal.
         if s not in remaining:
             s = remaining.farthest_from(r)
         return first, remaining.take(s, k)
 
 
 def mdav_groups(
-    x: Matrix, k: int, *, search: type[Frontier | Whole] | None = None
+    x: Matrix, k: int, *, search: type[Frontier | FullScan] | None = None
 ) -> Iterator[Labels]:
-    """Find the groups of MDAV, all but the last.
+    """Yield the rows, ascending, of each group of k that MDAV makes from the (n, d) matrix `x`.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        One record a row, finite, scaled for distances, n >= 2k; not modified.
-    k : int
-        Group size.
-    search : {None, Front, Whole}
-        The only way of searching to be used; None for whichever is quickest.
-
-    Yields
-    ------
-    array of shape (k,)
-        Rows of a group, ascending; k to 2k - 1 records are in none.
-
-    Notes
-    -----
-    All ways of searching find the same groups, to the last tie, and hand over to each other
-    between rounds. How long they take decides nothing but which is used.
+    The last k to 2k - 1 records are left to the caller. `search` fixes one search; with None the
+    fastest is measured.
     """
+    # All searches find the same groups, to the last tie, and share one `RemainingMean`, so they can
+    # take over from each other between rounds. Timing decides which one runs, never what it
+    # returns.
     left = RemainingMean(x)
     if search is None and len(left) >= max(REPEATS, 3 * k):
-        places = DistinctRecords.of(left, k)
-        if places:
-            yield from _stretch(places, left, 3 * k)
+        duplicates = DistinctRecords.of(left, k)
+        if duplicates:
+            yield from _stretch(duplicates, left, 3 * k)
         many = MANY * max(1, x.shape[1] // 5) ** 2
         while len(left) >= max(many, 3 * k):
             yield from _race(left, k)
+    # MDAV-generic of J. Domingo-Ferrer and V. Torra (2005): two groups a round. While 3k records or
+    # more remain, k or more are left after it.
     while len(left) >= 3 * k:
-        rounds = (search or Whole)(left, k)
+        rounds = (search or FullScan)(left, k)
         yield from _stretch(rounds, left, max(3 * k, int(SHARE * len(left))))
+    # With 2k to 3k - 1 records, one more group leaves k to 2k - 1, which are the last group.
     if len(left) >= 2 * k:
         last = RemainingRecords(left)
         yield last.take(last.farthest_from_mean(), k)
 
 
 def _stretch(
-    rounds: Frontier | Whole | DistinctRecords, left: RemainingMean, fewest: int
+    rounds: Frontier | FullScan | DistinctRecords, left: RemainingMean, fewest: int
 ) -> Iterator[Labels]:
+    """Run rounds while at least `fewest` records are left."""
     while len(left) >= fewest:
         yield from rounds.round()
 
 
 def _race(left: RemainingMean, k: int) -> Iterator[Labels]:
-    """Try both ways on the next rounds, then use the quicker one until much has changed."""
-    on_whole = yield from _timed(Whole(left, k), left, k, TRIAL, float("inf"))
-    front = Frontier(left, k)
-    at_front = yield from _timed(front, left, k, MOST_TRIED, TRIAL * STRETCH * on_whole)
-    rounds = front if at_front < on_whole else Whole(left, k)
+    """Time both searches on the next rounds, then use the faster one until few records are left."""
+    scan_time = yield from _timed(FullScan(left, k), left, k, TRIAL, float("inf"))
+    frontier = Frontier(left, k)
+    frontier_time = yield from _timed(frontier, left, k, MOST_TRIED, TRIAL * STRETCH * scan_time)
+    rounds = frontier if frontier_time < scan_time else FullScan(left, k)
     yield from _stretch(rounds, left, max(3 * k, int(SHARE * len(left))))
 
 
 def _timed(
-    rounds: Frontier | Whole, left: RemainingMean, k: int, most: int, limit: float
+    rounds: Frontier | FullScan, left: RemainingMean, k: int, most: int, limit: float
 ) -> Generator[Labels, None, float]:
-    """Go through some rounds; returns the seconds that one takes."""
+    """Run some rounds and return the seconds that one takes."""
     spent, done = 0.0, 0
     while done < most and spent < limit and len(left) >= 3 * k:
+        # The time of this thread alone: other load on the machine does not change the choice much.
         start = time.thread_time()
         groups = rounds.round()
         spent += time.thread_time() - start

@@ -29,33 +29,25 @@ if TYPE_CHECKING:
 
     from polars_microagg.core.partition import Labels, Vector
 
-__all__ = ["Lanes"]
+__all__ = ["DynamicProgramme"]
 
 TIE = 1e-13
 """Relative difference up to which two sums of costs are a tie."""
 
 CACHED = 1 << 17
-"""How many numbers to work on at once, so that they stay in the cache."""
+"""Numbers handled at a time, so that they stay in the cache."""
 
 TOGETHER = 256
-"""How many lanes to sweep at once."""
+"""Lanes swept at a time."""
 
 
-class Lanes:
-    """An ordered sequence dealt into lanes of equal length.
+class DynamicProgramme:
+    """The dynamic programme on an ordered sequence, dealt into lanes of equal length.
 
-    Parameters
-    ----------
-    columns : sequence of arrays of shape (n,)
-        The items, one array a dimension.
-    k : int
-        Smallest length of a run.
-    length : int, optional
-        Items a lane, rounded up to whole tiles; all in one lane by default.
-    blocks : int, optional
-        Blocks a tile, the stretch whose costs are held at once.
-    cost : str
-        Cost of a run, one of `COSTS`; all but "sse" take one sorted column.
+    `columns` are the items, one array a dimension, and k the smallest length of a run. `length` is
+    the number of items a lane, rounded up to whole tiles, by default all in one lane; `blocks` the
+    number of blocks a tile, the stretch whose costs are held at once; `cost` one of `COSTS`, of
+    which all but "sse" take one sorted column.
     """
 
     def __init__(
@@ -69,6 +61,8 @@ class Lanes:
     ) -> None:
         self.cost = COSTS[cost]
         self.n, self.k, self.width = len(columns[0]), k, 2 * k - 1
+        # A block is at most k items: then f of all its items follows from values before the block,
+        # and they are computed together.
         self.block = min(k, max(1, CACHED // k))
         blocks = blocks or (16 if length else max(2, min(64, CACHED // (k * self.block))))
         length = length or self.n
@@ -81,13 +75,20 @@ class Lanes:
         self.ranks = np.arange(k, dtype=self.last.dtype).reshape(k, 1, 1)
 
     def runs(self) -> Labels:
-        """Find the lengths of the runs, in order."""
+        """Return the lengths of the runs of the optimal partition, in order."""
+        # Before the first item f[0] = 0, and f[t] is infinite for t < 0: no run may reach back
+        # beyond the start.
         entries = np.full((self.width, 1, self.count), np.inf)
         entries[-1, 0, 0] = 0.0
         if self.count > 1:
+            # Sweep the unit matrix of (min, +) through each lane: column j is what leaves if only
+            # value j of the state that enters is 0. That is the matrix of the lane, whatever enters
+            # it.
             unit = np.where(np.eye(self.width, dtype=bool), 0.0, np.inf)
             matrices = self._sweep(np.repeat(unit[:, :, None], self.count, axis=2))
             _chain(entries[:, 0], np.ascontiguousarray(matrices.transpose(2, 0, 1)))
+        # Now each lane starts from its true state, so this sweep is the plain dynamic programme and
+        # records its choices.
         self._sweep(entries)
         return self._trace()
 
@@ -111,40 +112,47 @@ class Lanes:
         return states
 
     def _step(self, state: Array, lanes: slice, start: int) -> Array:
-        """Carry the states of some lanes over one tile."""
+        """Carry the states of several lanes over one tile."""
         cost = self.cost([self._offsets(items[lanes], start) for items in self.items], self.k)
         f = np.empty((self.width + self.tile, *state.shape[1:]))
         f[: self.width] = state
-        found = self._advance(f, cost)
+        values = self._advance(f, cost)
         if state.shape[1] == 1:
-            self._record(cost, found[:, :, 0], lanes, start)
+            self._record(cost, values[:, :, 0], lanes, start)
         # Shifting by the state that entered, not by the one that leaves, leaves f as large as
         # the sums behind it and so as large as their rounding, which TIE has to cover.
         leaving: Array = f[-self.width :] - state.min(axis=(0, 1))
         return leaving
 
     def _advance(self, f: Array, cost: Array) -> Array:
-        """Fill f block by block. A single state adds itself to the costs, to be recorded."""
+        """Fill f block by block.
+
+        A single state adds itself to the costs, to be recorded.
+        """
         _, states, lanes = f.shape
         row = states * lanes
         shape = (self.blocks, self.k, self.block, states, lanes)
+        # before[b][r] are the values f[t-m] for the run length m = 2k-1-r of every item t of block
+        # b: a view with overlaps, not a copy. In each block all of them are final.
         before = view(f, shape, (self.block * row, row, row, lanes, 1))
-        found = f[self.width :].reshape(self.blocks, self.block, states, lanes)
+        values = f[self.width :].reshape(self.blocks, self.block, states, lanes)
         added = cost[:, :, :, None]
         total = added if states == 1 else [np.empty(shape[1:])] * self.blocks
         for b in range(self.blocks):
             np.add(before[b], added[b], out=total[b])
-            np.minimum.reduce(total[b], axis=0, out=found[b])
-        return found
+            np.minimum.reduce(total[b], axis=0, out=values[b])
+        return values
 
-    def _record(self, total: Array, found: Array, lanes: slice, start: int) -> None:
-        """Note the shortest last run that attains f, for every item of a tile."""
-        attains = total <= (found * (1 + TIE))[:, None]
+    def _record(self, total: Array, values: Array, lanes: slice, start: int) -> None:
+        """Record the shortest last run that attains f, for every item of a tile."""
+        # The run lengths fall with the rank, so the highest rank that attains f is the shortest
+        # last run. Sums within TIE count as attaining it, so the choice does not hang on rounding.
+        attains = total <= (values * (1 + TIE))[:, None]
         last = self.width - (attains * self.ranks).max(axis=1)
         self.last[lanes, start : start + self.tile] = last.reshape(self.tile, -1).T
 
     def _offsets(self, items: Array, start: int) -> Array:
-        """Lay out the items round every block, about the item before it."""
+        """Lay out the items round every block, as differences from the item before it."""
         own = np.ascontiguousarray(items[:, start : start + self.tile + self.width - 1].T)
         lanes = own.shape[1]
         shape = (self.blocks, self.width + self.block - 1, lanes)
@@ -167,5 +175,7 @@ def _chain(entries: Array, matrices: Array) -> None:
     """Fill in the state that enters each lane, from the first one and the lanes' matrices."""
     state = entries[:, 0]
     for lane in range(1, entries.shape[1]):
+        # Less the least value, which shifts all later f alike and keeps them as small as the costs
+        # of one lane.
         state = (matrices[lane - 1] + state).min(axis=1) - state.min()
         entries[:, lane] = state

@@ -23,7 +23,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def view(base: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-    """View a contiguous array with overlaps; strides count elements."""
+    """Return a view of a contiguous array with overlaps; strides count elements."""
     return np.ndarray(shape, np.float64, base, strides=tuple(8 * s for s in strides))
 
 
@@ -37,7 +37,7 @@ def _accumulate(terms: Array) -> None:
 
 
 def _ends(terms: Array, k: int) -> tuple[Array, Array]:
-    """Terms of the first and of the last item of every run that ends in a block."""
+    """Return the terms of the first and of the last item of every run that ends in a block."""
     blocks, near, lanes = terms.shape
     origin = 2 * k - 2
     shape = (blocks, k, near - origin, lanes)
@@ -45,7 +45,9 @@ def _ends(terms: Array, k: int) -> tuple[Array, Array]:
 
 
 def _spans(terms: Array, k: int) -> Array:
-    """Sum the terms over all runs that end in a block; overwrites the terms."""
+    """Return the sums of terms over all runs that end in a block; overwrites the terms."""
+    # Every run that ends in a block holds its first item: so a sum from there back to its first
+    # item, and one from there on to its last.
     origin = 2 * k - 2
     _accumulate(terms[:, origin::-1])
     _accumulate(terms[:, origin:])
@@ -55,9 +57,11 @@ def _spans(terms: Array, k: int) -> Array:
 
 
 def _sum_of_squares(offsets: Sequence[Array], k: int) -> Array:
-    """Sum of squared differences from the mean."""
+    """Return sums of squared differences from the mean."""
     sizes = np.arange(2 * k - 1, k - 1, -1, dtype=np.float64).reshape(k, 1, 1)
     squares: Array = reduce(np.add, [offset * offset for offset in offsets])
+    # Sum |x|^2 - |sum x|^2 / m. Offsets are from an item of the run itself, so the difference loses
+    # no more digits than the run's own spread costs.
     between: Array = reduce(np.add, [np.square(_spans(offset, k)) for offset in offsets])
     between /= sizes
     cost = _spans(squares, k)
@@ -66,7 +70,7 @@ def _sum_of_squares(offsets: Sequence[Array], k: int) -> Array:
 
 
 def _absolute_error(offsets: Sequence[Array], k: int) -> Array:
-    """Sum of the upper half of sorted items less that of the lower half."""
+    """Return sums of absolute differences from the median, of sorted items."""
     (offset,) = offsets
     blocks, near, lanes = offset.shape
     origin = 2 * k - 2
@@ -77,6 +81,8 @@ def _absolute_error(offsets: Sequence[Array], k: int) -> Array:
     sums[:, origin + 1 :] = offset[:, origin:]
     _accumulate(sums[:, origin:])
     rank, item = np.arange(k)[:, None], np.arange(near - origin)
+    # The median minimises absolute error, and about any median it is the sum of the upper half less
+    # that of the lower half.
     half = (2 * k - 1 - rank) // 2
     end = origin + 1 + item
     cost: Array = sums[:, None, origin + 1 :] - sums.take(end - half, axis=1)
@@ -86,7 +92,7 @@ def _absolute_error(offsets: Sequence[Array], k: int) -> Array:
 
 
 def _range(offsets: Sequence[Array], k: int) -> Array:
-    """Last of sorted items less the first."""
+    """Return the last of sorted items less the first."""
     (offset,) = offsets
     first, last = _ends(offset, k)
     cost: Array = last - first
@@ -98,4 +104,4 @@ COSTS: dict[str, Callable[[Sequence[Array], int], Array]] = {
     "sae": _absolute_error,
     "maxdist": _range,
 }
-"""By name; each takes the columns of blocks, less the first item of the block, and k."""
+"""Costs by name; each takes the columns of blocks, less the first item of the block, and k."""

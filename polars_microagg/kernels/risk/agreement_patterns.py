@@ -9,20 +9,20 @@ import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 
-__all__ = ["fit", "pattern_counts", "pattern_hits"]
+__all__ = ["pattern_counts", "pattern_hits", "pattern_weights"]
 
 PAIRS = 4_000_000
 """Pairs of records in a block."""
 
 ROUNDS = 500
 SMALLEST = 1e-9
-"""Probabilities stay so far from 0 and 1."""
+"""Probabilities stay this far from 0 and 1."""
 
 Patterns = npt.NDArray[np.uint32]
 
 
 def _blocks(before: Matrix, after: Matrix, tolerance: float) -> Iterator[tuple[slice, Patterns]]:
-    """Patterns of some records with all centroids: bit j is set if they agree on column j."""
+    """Yield rows and their patterns with all centroids: bit j if they agree on column j."""
     n, g = len(before), len(after)
     step = max(1, PAIRS // max(g, 1))
     for start in range(0, n, step):
@@ -35,26 +35,11 @@ def _blocks(before: Matrix, after: Matrix, tolerance: float) -> Iterator[tuple[s
 
 
 def pattern_counts(before: Matrix, after: Matrix, weights: Vector, tolerance: float) -> Vector:
-    """How many pairs of an original and a masked record show each pattern.
+    """Return the (2**p,) number of pairs of an original and a masked record with each pattern.
 
-    Parameters
-    ----------
-    before : array of shape (n, p)
-        Original records.
-    after : array of shape (g, p)
-        Distinct masked records.
-    weights : array of shape (g,)
-        How many records each stands for.
-    tolerance : float
-        Values agree that differ by no more.
+    `after` (g, p) are distinct masked records, each for as many as its weight; values agree that
+    differ by no more than `tolerance`.
 
-    Returns
-    -------
-    array of shape (2**p,)
-        Numbers of pairs.
-
-    Examples
-    --------
     >>> x = np.array([[0.0, 0.0], [1.0, 0.0]])
     >>> pattern_counts(x, x, np.ones(2), 0.1)
     array([0., 0., 2., 2.])
@@ -66,35 +51,28 @@ def pattern_counts(before: Matrix, after: Matrix, weights: Vector, tolerance: fl
     return counts
 
 
-def fit(counts: Vector, n: int) -> Vector:
-    """Weight of evidence of each pattern, its parameters by the EM algorithm.
+def pattern_weights(counts: Vector, n: int) -> Vector:
+    """Return the (2**p,) weight of evidence of each pattern, its parameters by the EM algorithm.
 
-    Parameters
-    ----------
-    counts : array of shape (2**p,)
-        Numbers of pairs.
-    n : int
-        Number of records, of which one in n pairs is a match.
-
-    Returns
-    -------
-    array of shape (2**p,)
-        Sum over the columns of log(m / u) where they agree and log((1 - m) / (1 - u)) where not.
-
-    Notes
-    -----
-    M. A. Jaro (1989): starts from m = 0.9, u = 0.1 and a share of matches of 1/n.
+    It is the sum over the columns of log(m / u) where they agree and log((1 - m) / (1 - u)) where
+    not; one in n pairs is a match.
     """
     p = int(np.log2(len(counts)))
     agree = (np.arange(len(counts))[:, None] >> np.arange(p)) & 1 == 1
+    # M. A. Jaro (1989), "Advances in record-linkage methodology as applied to matching the 1985
+    # census of Tampa, Florida", Journal of the American Statistical Association 84, 414-420: start
+    # from m = 0.9, u = 0.1.
     m, u, share = np.full(p, 0.9), np.full(p, 0.1), 1.0 / n
     total = counts.sum()
     for _ in range(ROUNDS):
+        # E step: the expected number of matches among the pairs of each pattern, in logarithms so
+        # that no product of probabilities vanishes.
         matched = np.log(share) + np.where(agree, np.log(m), np.log1p(-m)).sum(axis=1)
         other = np.log1p(-share) + np.where(agree, np.log(u), np.log1p(-u)).sum(axis=1)
         expected = counts / (1.0 + np.exp(np.clip(other - matched, -700, 700)))
         rest = counts - expected
         last = np.r_[m, u, share]
+        # M step: shares of agreement among matches, and among the rest.
         m, u = (
             np.clip(part @ agree / max(part.sum(), SMALLEST), SMALLEST, 1 - SMALLEST)
             for part in (expected, rest)
@@ -114,31 +92,19 @@ def pattern_hits(
     tolerance: float,
     evidence: Vector,
 ) -> Vector:
-    """Chance of each record to be linked to its own masked record by the most evidence.
+    """Return the (n,) chance of each record to be linked to its own by the most evidence.
 
-    Parameters
-    ----------
-    before, after, weights, tolerance
-        As for `pattern_counts`.
-    labels : array of shape (n,)
-        Distinct masked record of each record.
-    evidence : array of shape (2**p,)
-        Weight of each pattern; weights that differ by 1e-9 or less are equal.
-
-    Returns
-    -------
-    array of shape (n,)
-        1 divided by the number of masked records with the most evidence, if the own one is
-        among them; 0 if not.
+    It is 1 divided by the number of masked records with the most evidence, if the own one,
+    `labels`, is among them, else 0. Weights that differ by 1e-9 or less are equal.
     """
     order = np.argsort(evidence, kind="stable")
     rank = np.empty(len(order), dtype=np.uint32)
     rank[order] = np.r_[0, np.cumsum(np.diff(evidence[order]) > SMALLEST)]
-    found = np.zeros(len(before))
+    chances = np.zeros(len(before))
     for rows, patterns in _blocks(before, after, tolerance):
         ranks = rank[patterns]
         most = ranks.max(axis=1)
         own = ranks[np.arange(len(ranks)), labels[rows]]
         tied = (ranks == most[:, None]) @ weights
-        found[rows] = np.where(own == most, 1.0 / tied, 0.0)
-    return found
+        chances[rows] = np.where(own == most, 1.0 / tied, 0.0)
+    return chances

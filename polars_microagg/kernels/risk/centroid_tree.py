@@ -1,4 +1,4 @@
-"""Count which centroids are as near as a given one: blocks of a balanced tree, no n x n matrix."""
+"""A balanced tree of centroids that counts those as near as a record's own, in little memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polars_microagg.core.partition import Labels, Matrix, Vector
 __all__ = ["CentroidTree"]
 
 LEAF = 32
-"""Centroids in a leaf, at most."""
+"""Most centroids in a leaf."""
 
 ROWS = 64
 """Records that are compared with the same leaves at a time."""
@@ -30,14 +30,9 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 class CentroidTree:
-    """A balanced tree that halves the centroids at the median of their widest column.
+    """A balanced tree that halves (g, d) centroids at the median of their widest column.
 
-    Parameters
-    ----------
-    centroids : array of shape (g, d)
-        Distinct or not, g and d at least 1.
-    weights : array of shape (g,)
-        How many records each stands for.
+    `weights` (g,) says how many records each centroid stands for.
     """
 
     def __init__(self, centroids: Matrix, weights: Vector) -> None:
@@ -85,7 +80,7 @@ class CentroidTree:
             self._cut[first + number] = values[chosen[middle]]
 
     def leaf_of(self, x: Matrix) -> Labels:
-        """Leaf in which each point lies."""
+        """Return the leaf in which each point lies."""
         node = np.ones(len(x), dtype=np.intp)
         rows = np.arange(len(x))
         for _ in range(self.depth):
@@ -94,24 +89,13 @@ class CentroidTree:
         return leaves
 
     def tied(self, x: Matrix, own: Labels, slack: float) -> Vector:
-        """Weight of the centroids that are as near as the own one; 0 if one is nearer.
+        """Return the (n,) weight of the centroids that are as near as the own one.
 
-        Parameters
-        ----------
-        x : array of shape (n, d)
-            Points.
-        own : array of shape (n,)
-            The centroid that belongs to each.
-        slack : float
-            Distances that differ by no more are equal.
-
-        Returns
-        -------
-        array of shape (n,)
-            Sums of weights, that of the own centroid among them, or 0.
+        0 if one is nearer. `own` (n,) is the centroid that belongs to each point. Distances that
+        differ by `slack` or less are equal.
         """
         n = len(x)
-        found = np.zeros(n)
+        tied = np.zeros(n)
         leaf = np.empty(n, dtype=np.intp)
         for start in range(0, n, CHUNK):
             leaf[start : start + CHUNK] = self.leaf_of(
@@ -121,37 +105,43 @@ class CentroidTree:
         bounds = np.searchsorted(leaf[order], np.arange(len(self.members) + 1))
         for start, stop, number in zip(bounds[:-1], bounds[1:], range(len(bounds)), strict=False):
             if start < stop:
-                self._leaf(x, own, order[start:stop], number, slack, found)
-        return found
+                self._leaf(x, own, order[start:stop], number, slack, tied)
+        return tied
 
     def _leaf(
-        self, x: Matrix, own: Labels, rows: Labels, number: int, slack: float, found: Vector
+        self, x: Matrix, own: Labels, rows: Labels, number: int, slack: float, tied: Vector
     ) -> None:
-        """Points of one leaf: compare them with its centroids, then with those around."""
+        """Compare the points of one leaf with its centroids, then with those around."""
         points, mine = x[rows], self.centroids[own[rows]]
         squares = ((points - mine) ** 2).sum(axis=1)
         norms = (points * points).sum(axis=1)
         # x.y - |y|^2 / 2 is the larger, the nearer y is.
         level = (norms - squares) / 2
         radius = np.sqrt(squares) + 2 * slack
+        # The first term covers the rounding of products; the second turns a slack of distances into
+        # one of half their squares.
         margin = 8 * (x.shape[1] + 4) * EPSILON * (norms + self.top) + 2 * slack * (radius + slack)
         lifted = np.column_stack([points, np.full(len(points), -1.0)])
+        # A clearly nearer centroid in the leaf of the point makes the link wrong already.
         best = (lifted @ self.points[number].T).max(axis=1)
         left = np.flatnonzero(best <= level + margin)
         # Those with a far centroid come last, so that one of them does not widen many searches.
         left = left[np.argsort(radius[left], kind="stable")]
         for start in range(0, len(left), ROWS):
-            some = left[start : start + ROWS]
-            near = self._around(points[some], float(radius[some[-1]]))
+            part = left[start : start + ROWS]
+            # A nearer or equally near centroid lies within the distance of the own one, so in a
+            # leaf whose box that ball reaches. No other leaf can matter.
+            near = self._around(points[part], float(radius[part[-1]]))
             all_of_them = len(near) == len(self.points)
             block = self.points if all_of_them else self.points[near]
-            nearness = _products(lifted[some], block.reshape(-1, lifted.shape[1]))
-            hit = nearness.max(axis=1) <= level[some] + margin[some]
-            least = np.where(hit, level[some] - margin[some], np.inf)
-            self._count(x, own, rows[some], nearness, near, slack, found, least)
+            nearness = _products(lifted[part], block.reshape(-1, lifted.shape[1]))
+            hit = nearness.max(axis=1) <= level[part] + margin[part]
+            # All centroids within the margin go to `_count`, which decides on plain distances.
+            least = np.where(hit, level[part] - margin[part], np.inf)
+            self._count(x, own, rows[part], nearness, near, slack, tied, least)
 
     def _around(self, points: Matrix, radius: float) -> Labels:
-        """Leaves that a ball around one of the points can reach."""
+        """Return the leaves that a ball around one of the points can reach."""
         low, high, reach = points.min(axis=0), points.max(axis=0), radius * radius
         above = np.flatnonzero(_gap(self.low_of, self.high_of, low, high) <= reach)
         leaves = (above[:, None] * self.fan + np.arange(self.fan)).ravel()
@@ -167,18 +157,19 @@ class CentroidTree:
         nearness: Matrix,
         near: Labels,
         slack: float,
-        found: Vector,
+        tied: Vector,
         least: Vector,
     ) -> None:
-        """Weigh the centroids at the same distance, on distances computed one way.
+        """Add up the weights of the centroids at the same distance, all computed one way.
 
         Rows whose least nearness is infinite are passed over.
         """
         # In one dimension, where looking for what is not zero is many times as fast as in two.
         at, place = np.divmod(np.flatnonzero(nearness >= least[:, None]), nearness.shape[1])
         centroid = self.members[near].ravel()[place]
+        # Only the own centroid is within the margin: no tie, and no distance to compute.
         plain = np.bincount(at, minlength=len(rows)) == 1
-        found[rows[plain]] = self.weights[own[rows[plain]]]
+        tied[rows[plain]] = self.weights[own[rows[plain]]]
         unclear = ~plain[at]
         at, centroid = at[unclear], centroid[unclear]
         if not len(at):
@@ -192,26 +183,25 @@ class CentroidTree:
         weight = np.bincount(at[equal], self.weights[centroid[equal]], minlength=len(rows))
         hit = np.zeros(len(rows), dtype=np.bool_)
         hit[at] = own_distance <= nearest[at] + slack
-        some = ~plain & hit
-        found[rows[some]] = weight[some]
+        ties = ~plain & hit
+        tied[rows[ties]] = weight[ties]
 
 
 def _products(rows: Matrix, others: Matrix) -> Matrix:
-    """Inner products of all pairs, in parts that are too small for BLAS to share out.
-
-    Its threads wait for each other after each part: where other work keeps the processors busy,
-    that takes many times as long as the products.
-    """
-    found = np.empty((len(rows), len(others)))
+    """Return the inner products of all pairs, in parts that are too small for BLAS to share out."""
+    # Threads of BLAS wait for each other after each part: where other work keeps the processors
+    # busy, that takes many times as long as the products.
+    products = np.empty((len(rows), len(others)))
     step = max(1, PRODUCT // max(rows.size, 1))
     for start in range(0, len(others), step):
         part = slice(start, start + step)
-        np.matmul(rows, others[part].T, out=found[:, part])
-    return found
+        np.matmul(rows, others[part].T, out=products[:, part])
+    return products
 
 
 def _gap(low: Matrix, high: Matrix, from_: Vector, to: Vector) -> npt.NDArray[np.float64]:
-    """Squared distance of boxes from one box."""
+    """Return the squared distance of boxes from one box."""
+    # Both boxes are axis-parallel: column by column the gap is what lies between their intervals.
     apart = np.maximum(low - to, from_ - high)
     np.maximum(apart, 0.0, out=apart)
     gap: npt.NDArray[np.float64] = np.einsum("ij,ij->i", apart, apart)

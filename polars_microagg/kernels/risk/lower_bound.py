@@ -7,21 +7,21 @@ import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.equal_records import distinct
-from polars_microagg.kernels.risk.neighbour_floors import NeighbourLists, lists
+from polars_microagg.kernels.risk.neighbour_floors import NeighbourFloors, listed_neighbours
 
 __all__ = ["lagrangian_bound", "neighbour_bound"]
 
 LISTED = 32
-"""Neighbours of a record whose choices are made to agree, at least."""
+"""Least number of neighbours of a record whose choices are made to agree."""
 
 PAIRS = 2_000_000
-"""All others are listed if that is not more than so many pairs, else as many as that allows."""
+"""All others are listed if that is not more than this many pairs, else as many as that allows."""
 
 FEWER = 200_000
 """With more records than this, no more neighbours are listed than needed."""
 
 PATIENCE = 6
-"""After so many steps without a better bound, steps become shorter."""
+"""After this many steps without a better bound, steps become shorter."""
 
 SHORTEST = 0.02
 """Steps shorter than this share of the usual length are not taken."""
@@ -31,48 +31,34 @@ ROUNDING = 1e-9
 
 
 def neighbour_bound(x: Matrix, k: int) -> float:
-    """Find a floor from the k - 1 nearest others of each record.
+    """Return a floor from the k - 1 nearest others of each of (n, d) records about zero.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Records about zero, n >= k.
-    k : int
-        Smallest group size, at least 2.
-
-    Returns
-    -------
-    float
-        At most the sum of squares of any grouping.
-
-    Notes
-    -----
-    The sum of squares of a group of m records is the sum of all its squared distances d_ij, i and
-    j in either order, over 2m. The share of record i, the sum of d_ij over 2m, is least when the
-    others are the m - 1 nearest, and grows with m; so m = k bounds it from below. Equal records
-    are looked at once, as neighbours that count several times.
-
-    Examples
-    --------
     >>> round(neighbour_bound(np.array([[0.0], [1.0], [8.0], [9.0]]), 2), 6)
     1.0
     """
+    # The sum of squares of a group of m records is the sum of all its squared distances d_ij, i and
+    # j in either order, over 2m. The share of record i, the sum of d_ij over 2m, is least when the
+    # others are the m - 1 nearest; and as each farther neighbour is at least as far as the mean of
+    # the nearer ones, it grows with m. So m = k bounds it from below for every group, and the sum
+    # over the records bounds every grouping.
     first, labels = distinct(x)
     if len(first) == len(x):
-        found = lists(x, k - 1)
-        total = np.minimum(found.squares, found.far[:, None]).sum()
+        floors = listed_neighbours(x, k - 1)
+        # A neighbour that is missing from a list is at least `far` away, so the smaller of the two
+        # is a floor of its distance.
+        total = np.minimum(floors.squares, floors.far[:, None]).sum()
     else:
         total = _of_distinct(x[first], np.bincount(labels), k)
     return float(total) / (2 * k) * (1.0 - ROUNDING)
 
 
 def _of_distinct(x: Matrix, counts: Labels, k: int) -> float:
-    """Add up the squared distances to the k - 1 nearest others, from distinct records."""
+    """Return the sum of squared distances to the k - 1 nearest others, by distinct record."""
     if len(x) == 1:
         return 0.0
-    found = lists(x, k - 1)
-    squares = np.minimum(found.squares, found.far[:, None])
-    there = counts[found.near]
+    floors = listed_neighbours(x, k - 1)
+    squares = np.minimum(floors.squares, floors.far[:, None])
+    there = counts[floors.near]
     # Of the others wanted, each neighbour gives as many as it has and are still missing.
     missing = np.maximum(k - counts, 0)[:, None] - (np.cumsum(there, axis=1) - there)
     taken = np.clip(missing, 0, there)
@@ -81,46 +67,29 @@ def _of_distinct(x: Matrix, counts: Labels, k: int) -> float:
 
 
 def lagrangian_bound(x: Matrix, k: int, target: float, steps: int) -> float:
-    """Raise the floor by making the choices of records agree.
+    """Return a higher floor of the sum of squares, by making the choices of records agree.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Records about zero, n >= k.
-    k : int
-        Smallest group size, at least 2.
-    target : float
-        Sum of squares of some grouping, which sets the length of the steps.
-    steps : int
-        How many steps to take at most.
+    `target` is the sum of squares of any grouping, which sets the length of the steps; there are at
+    most `steps`.
 
-    Returns
-    -------
-    float
-        At most the sum of squares of any grouping.
-
-    Notes
-    -----
-    Let every record choose a size m from k to 2k - 1 and m - 1 others, at the cost of their
-    squared distances over 2m. A grouping is such a choice in which i chooses j whenever j chooses
-    i, and some optimal grouping has no larger groups. A multiplier for a pair, added to the cost
-    of one direction and taken from the other, changes no cost of a grouping; so for any
-    multipliers the sum of the least costs is a floor. Good ones are found by subgradient steps.
-    Pairs have one if both list the other among their nearest; whom a record does not list, it
-    may choose at the distance of the last one listed.
-
-    Examples
-    --------
     >>> x = np.array([[0.0], [1.0], [1.5], [9.0], [9.5]])
     >>> lagrangian_bound(x, 2, 1.3, 50) > neighbour_bound(x, 2)
     True
     """
     wanted = 2 * k - 2 if len(x) > FEWER else max(LISTED, 4 * k, PAIRS // len(x))
-    pairs = _Pairs(lists(x, wanted), k)
+    # Let every record choose a size m from k to 2k - 1 and m - 1 others, at the cost of their
+    # squared distances over 2m. A grouping is such a choice in which i chooses j whenever j chooses
+    # i, and some optimal grouping has no larger groups. A multiplier of a pair, added to the cost
+    # of one direction and taken from the other, changes no cost of a grouping. So for any
+    # multipliers the sum of the least costs is a floor: weak Lagrangian duality (M. Held and R. M.
+    # Karp, 1971, Mathematical Programming 1, 6-25).
+    pairs = _Pairs(listed_neighbours(x, wanted), k)
     best, kept = -np.inf, pairs.multipliers.copy()
     length, idle = 1.0, 0
     for _ in range(steps):
         total, chosen = pairs.relaxed()
+        # Every total is a floor, so the highest seen may be kept; steps only have to find good
+        # multipliers.
         if total > best + ROUNDING * abs(best) or best == -np.inf:
             best, idle = total, 0
             kept[:] = pairs.multipliers
@@ -138,19 +107,19 @@ def lagrangian_bound(x: Matrix, k: int, target: float, steps: int) -> float:
 class _Pairs:
     """Pairs of records that list each other, and the multiplier of each."""
 
-    def __init__(self, found: NeighbourLists, k: int) -> None:
-        n, count = found.near.shape
-        self.k, self.squares, self.far = k, found.squares, found.far
+    def __init__(self, lists: NeighbourFloors, k: int) -> None:
+        n, count = lists.near.shape
+        self.k, self.squares, self.far = k, lists.squares, lists.far
         self.multipliers = np.zeros((n, count))
-        key = np.repeat(np.arange(n), count) * n + found.near.reshape(-1)
+        key = np.repeat(np.arange(n), count) * n + lists.near.reshape(-1)
         order = np.argsort(key)
-        wanted = found.near.reshape(-1) * n + np.repeat(np.arange(n), count)
+        wanted = lists.near.reshape(-1) * n + np.repeat(np.arange(n), count)
         place = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
         # Where j's list has i, for each j in i's list; -1 if it has not.
         self.back: Labels = np.where(key[order[place]] == wanted, order[place], -1)
 
     def relaxed(self) -> tuple[float, npt.NDArray[np.bool_]]:
-        """Let each record choose alone: the sum of the costs, and who is chosen."""
+        """Return the sum of the least costs of all records, and who is chosen by each."""
         n, count = self.squares.shape
         best: Vector = np.full(n, np.inf)
         chosen = np.zeros((n, count), dtype=np.bool_)
@@ -160,7 +129,10 @@ class _Pairs:
             others = size - 1
             costs = self.squares / (2.0 * size) + self.multipliers
             far = self.far / (2.0 * size)
+            # Others beyond the list cost at least `far` each, and have no multiplier.
             short = max(0, others - count)
+            # For a size, the cheapest choice is the m - 1 cheapest others, as costs of others add
+            # up.
             near = np.argpartition(costs, min(others, count) - 1, axis=1)[:, :others]
             least = np.take_along_axis(costs, near, axis=1)
             used = least < far[:, None]
@@ -174,6 +146,8 @@ class _Pairs:
 
     def step(self, chosen: npt.NDArray[np.bool_], gap: float) -> bool:
         """Make it dearer to choose who does not choose back, and cheaper the other way."""
+        # The subgradient at a pair is 1 where only one of the two chooses the other, and 0 where
+        # both or none do.
         flat = np.flatnonzero(chosen.reshape(-1) & (self.back >= 0))
         back = self.back[flat]
         alone = ~chosen.reshape(-1)[back]

@@ -27,44 +27,32 @@ class Moments:
 
     @property
     def variances(self) -> Vector:
-        """Variance of each column."""
+        """Return the variance of each column."""
         variances: Vector = np.diagonal(self.covariances).copy()
         return variances
 
     @property
     def correlations(self) -> Matrix:
-        """Correlation of each pair of columns; 0 where one of them is constant."""
+        """Return the correlation of each pair of columns; 0 where one of them is constant."""
         sd = np.sqrt(self.variances)
         scale = np.where(sd > 0, sd, 1.0)
         return np.clip(self.covariances / scale / scale[:, None], -1.0, 1.0)
 
     def only(self, columns: Labels) -> Moments:
-        """Keep some of the columns."""
+        """Return the moments of some of the columns."""
         kept = self.covariances[np.ix_(columns, columns)]
         return Moments(self.means[columns], kept, self.sizes[columns])
 
     def first_component(self) -> tuple[float, Vector]:
-        """Largest eigenvalue of the correlations, and its vector with a sum of at least 0."""
+        """Return the largest eigenvalue of the correlations and its vector, of sum 0 or more."""
         values, vectors = np.linalg.eigh(self.correlations)
         vector = vectors[:, -1]
         return float(max(values[-1], 0.0)), vector if vector.sum() >= 0 else -vector
 
 
 def present(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
-    """Bring two tables to the order of 1, and pass over cells that either lacks.
+    """Return both tables, each column divided by one power of two, NaN where either is NaN.
 
-    Parameters
-    ----------
-    original, masked : array of shape (n, p)
-        The data before and after.
-
-    Returns
-    -------
-    tuple of array of shape (n, p)
-        Each column divided by the same power of two, NaN where a cell of either is NaN.
-
-    Examples
-    --------
     >>> present(np.array([[4.0], [np.nan]]), np.array([[8.0], [1.0]]))
     (array([[0.25],
            [ nan]]), array([[0.5],
@@ -72,6 +60,7 @@ def present(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
     """
     absent = np.isnan(original) | np.isnan(masked)
     tops = [np.abs(table).max(axis=0, initial=0.0, where=~absent) for table in (original, masked)]
+    # A power of two divides without rounding, and then no square overflows.
     shift = -np.frexp(np.maximum(*tops))[1].astype(np.intc)
     first, second = (np.ldexp(table, shift) for table in (original, masked))
     if absent.any():
@@ -80,20 +69,10 @@ def present(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def moments(x: Matrix) -> Moments:
-    """Take the moments of a table, over the values present.
+    """Return the moments of an (n, p) table of the order of 1, over the values present.
 
-    Parameters
-    ----------
-    x : array of shape (n, p)
-        One record a row, of the order of 1.
+    0 where there are none.
 
-    Returns
-    -------
-    Moments
-        Zeros where there is no value. What is smaller than rounding can make it is 0.
-
-    Examples
-    --------
     >>> moments(np.array([[0.5, 0.25], [1.0, 0.75]])).covariances
     array([[0.0625, 0.0625],
            [0.0625, 0.0625]])
@@ -115,6 +94,7 @@ def moments(x: Matrix) -> Moments:
     covariances = centred.T @ centred / pairs
     covariances[constant] = covariances[:, constant] = 0.0
     sd = np.sqrt(np.diagonal(covariances))
+    # What is smaller than rounding can make it is 0, so that a measure does not divide by noise.
     noise = NOISE * sd * sd[:, None]
     covariances[np.abs(covariances) <= noise] = 0.0
     means = np.where(np.abs(means) <= NOISE * sizes, 0.0, means)

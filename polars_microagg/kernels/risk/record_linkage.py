@@ -1,4 +1,4 @@
-"""Link each original record to the nearest masked record, and see whether it is its own."""
+"""Linkage of each original record to the nearest masked record, by distance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Attributes:
     owner: Labels
 
     def only(self, subset: Sequence[int]) -> tuple[Matrix, Matrix]:
-        """Columns of some of the attributes."""
+        """Return the columns of some of the attributes."""
         chosen = np.isin(self.owner, subset)
         if chosen.all():
             return self.before, self.after
@@ -41,19 +41,10 @@ class Attributes:
 
 
 def attributes(original: Matrix, masked: Matrix) -> Attributes:
-    """Bring two tables in standard deviations of the first.
+    """Return two (n, p) tables in standard deviations of the first, as finite numbers.
 
     An absent value is taken as the mean, and its absence as one column more, in which present and
     absent are one standard deviation apart. Constant columns are left out.
-
-    Parameters
-    ----------
-    original, masked : array of shape (n, p)
-        The data before and after, NaN where absent.
-
-    Attributes
-    ----------
-        Finite numbers.
     """
     parts = [[np.empty((len(original), 0))], [np.empty((len(original), 0))]]
     owner = []
@@ -74,33 +65,18 @@ def attributes(original: Matrix, masked: Matrix) -> Attributes:
 
 
 def _slack(before: Matrix, after: Matrix) -> float:
+    """Return the difference of distances that counts as none."""
     largest = max(np.abs(before).max(initial=1.0), np.abs(after).max(initial=1.0))
     return float(SLACK * largest)
 
 
 def expected_hits(before: Matrix, after: Matrix, *, merge: bool = True) -> Vector:
-    """Chance of each record to be linked to its own masked record.
+    """Return the (n,) chance of each record to be linked to its own masked record.
 
-    Parameters
-    ----------
-    before, after : array of shape (n, d)
-        Finite numbers on one scale.
-    merge : bool
-        Whether equal masked records are searched once. The result is the same.
+    It is 1 divided by the number of masked records at the least distance, if the own one is among
+    them, else 0. Distances are equal if they differ by less than 1e-12 of the largest value. With
+    `merge` equal masked records are searched once; the result is the same.
 
-    Returns
-    -------
-    array of shape (n,)
-        1 divided by the number of masked records at the least distance, if the own one is among
-        them; 0 if not. Distances are equal if they differ by less than 1e-12 of the largest value.
-
-    Notes
-    -----
-    Only what lies nearer than the own masked record can make a link wrong. So the search looks
-    into a ball, and ends at the first masked record that is nearer.
-
-    Examples
-    --------
     >>> x, y = np.array([[1.0], [2.0], [9.0]]), np.array([[1.5], [1.5], [9.0]])
     >>> expected_hits(x, y)
     array([0.5, 0.5, 1. ])
@@ -112,6 +88,8 @@ def expected_hits(before: Matrix, after: Matrix, *, merge: bool = True) -> Vecto
     sizes = np.bincount(labels).astype(np.float64)
     if len(first) == 1 or not before.shape[1]:
         return np.full(n, 1.0 / n)
+    # Only what lies nearer than the own masked record can make a link wrong. So the search looks
+    # into a ball, and ends at the first masked record that is nearer.
     tree = CentroidTree(after[first], sizes)
     tied = tree.tied(before, labels, _slack(before, after))
     return np.divide(1.0, tied, out=np.zeros(n), where=tied > 0)
@@ -120,32 +98,20 @@ def expected_hits(before: Matrix, after: Matrix, *, merge: bool = True) -> Vecto
 def subset_hits(
     known: Attributes, subsets: Sequence[tuple[int, ...]], *, optimistic: bool = False
 ) -> Vector:
-    """Share of records linked to their own masked record, for each set of attributes.
+    """Return the share of records linked to their own masked record, for each set of attributes.
 
-    Parameters
-    ----------
-    known : Attributes
-        The records.
-    subsets : sequence of tuple of int
-        Sets of attributes, each ascending.
-    optimistic : bool
-        Whether a record at the least distance counts fully if others are at the same.
-
-    Returns
-    -------
-    array of shape (s,)
-        Shares from 0 to 1.
+    If `optimistic`, a record at the least distance counts fully even if others are at the same.
     """
     n = len(known.before)
     first, labels = distinct(known.after)
     if len(subsets) > 1 and n * len(first) <= SHARED:
         totals = _shared_hits(known, subsets, first, labels, optimistic)
         return totals / max(n, 1)
-    found = np.empty(len(subsets))
+    shares = np.empty(len(subsets))
     for number, subset in enumerate(subsets):
         hits = expected_hits(*known.only(subset))
-        found[number] = np.count_nonzero(hits) / max(n, 1) if optimistic else hits.mean()
-    return found
+        shares[number] = np.count_nonzero(hits) / max(n, 1) if optimistic else hits.mean()
+    return shares
 
 
 def _shared_hits(
@@ -165,7 +131,7 @@ def _shared_hits(
     for start in range(0, n, block):
         rows = slice(start, min(n, start + block))
         own = labels[rows]
-        each = np.arange(len(own))
+        index = np.arange(len(own))
         by_attribute = _squares(known, centroids, rows)
         zero = np.zeros((len(own), g))
         stack = [zero]
@@ -176,8 +142,9 @@ def _shared_hits(
             if number < 0:
                 continue
             distances = stack[-1]
+            # (distance + slack)^2, so that no root of the whole matrix is taken.
             limit = (np.sqrt(distances.min(axis=1)) + slacks[number]) ** 2
-            hit = distances[each, own] <= limit
+            hit = distances[index, own] <= limit
             if optimistic:
                 totals[number] += np.count_nonzero(hit)
             else:
@@ -187,7 +154,7 @@ def _shared_hits(
 
 
 def _squares(known: Attributes, centroids: Matrix, rows: slice) -> dict[int, Matrix]:
-    """Squared differences of some records from all centroids, one matrix an attribute."""
+    """Return squared differences of records from all centroids, one matrix an attribute."""
     squares: dict[int, Matrix] = {}
     for column, attribute in enumerate(known.owner.tolist()):
         difference = known.before[rows, column, None] - centroids[:, column]

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_microagg.core.partition import Partition
-from polars_microagg.kernels.candidates import candidates
 from polars_microagg.kernels.local import patches
-from polars_microagg.kernels.local.annealing import Schedule, anneal, heat
+from polars_microagg.kernels.local.annealing import Schedule, anneal, temperature_units
 from polars_microagg.kernels.local.annealing_search import block_start, tail_of
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.patches import in_patches
-from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks, nearby
+from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks, random_parts
+from polars_microagg.kernels.neighbour_lists import neighbour_lists
 from polars_microagg.methods.mdav import mdav
 from tests.kernels.local.test_moves_and_swaps import assert_whole, sse, starts
 from tests.loop import tries
@@ -28,11 +28,11 @@ seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 def test_annealing_keeps_k_and_its_tables_right_however_hot(start, hot):
     x, labels, k = start
     groups = Groups(x, labels, k)
-    near = candidates(x, np.array([len(x)]), 2 * k + 4)
+    near = neighbour_lists(x, np.array([len(x)]), 2 * k + 4)
     told = []
     schedule = Schedule(60_000, hot, hot / 10)
     rng = np.random.default_rng(0)
-    anneal(groups, near, heat(x, near, k), schedule, rng, told.append)
+    anneal(groups, near, temperature_units(x, near, k), schedule, rng, told.append)
     assert_whole(groups)
     assert told == sorted(told)
     assert told[-1] >= 60_000
@@ -41,9 +41,9 @@ def test_annealing_keeps_k_and_its_tables_right_however_hot(start, hot):
 def test_a_cold_annealing_only_goes_down():
     x = np.random.default_rng(3).normal(size=(200, 2))
     groups = Groups(x, mdav(x, k=3).labels, 3)
-    near = candidates(x, np.array([200]), 12)
+    near = neighbour_lists(x, np.array([200]), 12)
     before = sse(x, groups.labels)
-    warmth = heat(x, near, 3)
+    warmth = temperature_units(x, near, 3)
     for _ in range(20):
         rng = np.random.default_rng(4)
         anneal(groups, near, warmth, Schedule(20_000, 1e-12, 1e-13), rng)
@@ -81,7 +81,7 @@ def test_blocks_are_grouped_as_mdav_does(size, k):
 
 @given(rng=seeds, n=st.integers(1, 300), size=st.integers(1, 40))
 def test_parts_of_near_points_are_all_of_them(rng, n, size):
-    parts = nearby(rng.integers(0, 3, (n, 2)).astype(float), size, rng)
+    parts = random_parts(rng.integers(0, 3, (n, 2)).astype(float), size, rng)
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(n))
     assert max(map(len, parts)) <= size
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from polars_microagg.kernels.candidates import candidates
 from polars_microagg.kernels.local import ejection_chains
-from polars_microagg.kernels.local.ejection_chains import Pushes, push_records
+from polars_microagg.kernels.local.ejection_chains import EjectionCosts, eject_records
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.local_search import exchange, improve
+from polars_microagg.kernels.neighbour_lists import neighbour_lists
 from polars_microagg.methods.mdav import mdav
 from tests.kernels.local.test_moves_and_swaps import assert_whole, seeds, sse, starts, whole
 from tests.loop import tries
@@ -19,7 +19,7 @@ from tests.loop import tries
 
 def searched(x, labels, k, count=None):
     groups = Groups(x, labels, k)
-    near = candidates(x, whole(len(x)), count or 2 * k + 4)
+    near = neighbour_lists(x, whole(len(x)), count or 2 * k + 4)
     return groups, near
 
 
@@ -38,7 +38,7 @@ def wide(monkeypatch):
 def test_the_cost_of_a_push_and_of_joining_is_exact(start):
     x, labels, k = start
     groups, near = searched(x, labels, k)
-    pushes = Pushes(groups, near)
+    pushes = EjectionCosts(groups, near)
     before = sse(x, labels)
     alone = labels.max() + 1
     for row in range(len(x)):
@@ -65,7 +65,7 @@ def test_the_cost_of_a_push_and_of_joining_is_exact(start):
 def test_pushes_are_the_cheapest_ones_in_order(start):
     x, labels, k = start
     groups, near = searched(x, labels, k)
-    pushes = Pushes(groups, near)
+    pushes = EjectionCosts(groups, near)
     assert (np.diff(np.nan_to_num(pushes.cost, posinf=1e300), axis=1) >= 0).all()
     for row in range(len(x)):
         real = pushes.whom[row][np.isfinite(pushes.cost[row])]
@@ -82,7 +82,7 @@ def test_chains_lower_the_sum_of_squares_and_keep_the_tables_right(start, length
     groups, near = searched(x, labels, k)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ejection_chains, "LENGTH", length)
-        changed = push_records(groups, Pushes(groups, near), np.arange(len(x)))
+        changed = eject_records(groups, EjectionCosts(groups, near), np.arange(len(x)))
     assert_whole(groups)
     before, after = sse(x, labels), sse(x, groups.labels)
     assert after <= before * (1 + 1e-12)
@@ -96,8 +96,8 @@ def test_chains_lower_the_sum_of_squares_and_keep_the_tables_right(start, length
 def test_each_chain_changes_the_sum_of_squares_as_told_and_the_best_one_is_made(start):
     x, labels, k = start
     groups, near = searched(x, labels, k)
-    pushes = Pushes(groups, near)
-    found, ends = ejection_chains._Search(groups, pushes, np.arange(len(x))).run()
+    pushes = EjectionCosts(groups, near)
+    found, ends = ejection_chains._BestChains(groups, pushes, np.arange(len(x))).run()
     told, _ = ejection_chains._changes(groups, found, ends)
     before = sse(x, labels)
     for i in range(len(found)):
@@ -105,7 +105,7 @@ def test_each_chain_changes_the_sum_of_squares_as_told_and_the_best_one_is_made(
         ejection_chains._carry_out(one, found[i : i + 1], ends[i : i + 1])
         assert_whole(one)
         assert sse(x, one.labels) - before == pytest.approx(told[i], abs=1e-9)
-    push_records(groups, pushes, np.arange(len(x)))
+    eject_records(groups, pushes, np.arange(len(x)))
     assert sse(x, groups.labels) <= before + min(told, default=0.0) + 1e-9
 
 
@@ -116,7 +116,7 @@ def test_a_ring_of_three_worked_by_hand():
     x = np.concatenate((corner, corner[[1, 2, 0]] + [0.1, 0.0]))
     labels = np.array([0, 1, 2, 0, 1, 2])
     groups, near = searched(x, labels, 2, count=5)
-    changed = push_records(groups, Pushes(groups, near), np.arange(6))
+    changed = eject_records(groups, EjectionCosts(groups, near), np.arange(6))
     assert sorted(changed.tolist()) == [0, 1, 2]
     assert sse(x, groups.labels) == pytest.approx(3 * 0.1**2 / 2)
 
@@ -126,7 +126,7 @@ def test_a_path_worked_by_hand():
     # 0.5 become 0.5 and 0.5 and 2.
     x = np.array([[0.0], [1.0], [5.0], [6.0], [10.0], [11.0], [12.0]])
     groups, near = searched(x, np.array([0, 0, 0, 1, 1, 2, 2]), 2, count=6)
-    assert len(push_records(groups, Pushes(groups, near), np.array([2]))) == 3
+    assert len(eject_records(groups, EjectionCosts(groups, near), np.array([2]))) == 3
     assert sse(x, groups.labels) == pytest.approx(0.5 + 0.5 + 2.0)
     assert np.bincount(groups.labels).tolist() == [2, 2, 3]
 
@@ -142,8 +142,8 @@ def test_no_ring_of_three_is_left(rng, k, ties):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ejection_chains, "LENGTH", 3)
         for _ in range(100):
-            pushes = Pushes(groups, near)
-            if not len(push_records(groups, pushes, np.arange(n))):
+            pushes = EjectionCosts(groups, near)
+            if not len(eject_records(groups, pushes, np.arange(n))):
                 break
     best = sse(x, groups.labels)
     for ring in itertools.permutations(range(n), 3):
@@ -175,7 +175,7 @@ def test_what_is_done_in_one_stratum_does_not_depend_on_the_other(one, two):
     (x, first, k), (y, second, other) = one, two
     assume(k == other and x.shape[1] == y.shape[1])
     together = Groups(np.concatenate((x, y)), np.concatenate((first, second + first.max() + 1)), k)
-    near = candidates(together.x[:-1], np.array([len(x), len(y)]), 2 * k + 4)
+    near = neighbour_lists(together.x[:-1], np.array([len(x), len(y)]), 2 * k + 4)
     improve(together, near)
     alone, near = searched(x, first, k)
     improve(alone, near)

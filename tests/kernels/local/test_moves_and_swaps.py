@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 import polars_microagg as mg
 from polars_microagg.core import registry
 from polars_microagg.core.partition import Partition
-from polars_microagg.kernels.candidates import candidates
 from polars_microagg.kernels.local import local_search
 from polars_microagg.kernels.local.dissolve_split import (
     create_groups,
@@ -19,8 +18,14 @@ from polars_microagg.kernels.local.dissolve_split import (
     split_groups,
 )
 from polars_microagg.kernels.local.groups import Groups, disjoint
-from polars_microagg.kernels.local.local_search import improve, refined, split_large, squares_within
+from polars_microagg.kernels.local.local_search import (
+    cut_large_groups,
+    improve,
+    refined,
+    squares_within,
+)
 from polars_microagg.kernels.local.moves_and_swaps import move_records, swap_records
+from polars_microagg.kernels.neighbour_lists import neighbour_lists
 from polars_microagg.methods.mdav import mdav
 from tests.loop import tries
 from tests.reference import loss, reference
@@ -87,7 +92,7 @@ EXCHANGES = {
 def test_each_exchange_lowers_the_sum_of_squares_and_keeps_the_tables_right(name, start):
     x, labels, k = start
     groups = Groups(x, labels, k)
-    near = candidates(x, whole(len(x)), 2 * k + 4)
+    near = neighbour_lists(x, whole(len(x)), 2 * k + 4)
     changed = EXCHANGES[name](groups, near)
     assert_whole(groups)
     before, after = sse(x, labels), sse(x, groups.labels)
@@ -101,7 +106,7 @@ def test_each_exchange_lowers_the_sum_of_squares_and_keeps_the_tables_right(name
 def test_the_cost_of_dissolving_a_group_is_exact(start):
     x, labels, k = start
     groups = Groups(x, labels, k)
-    near = candidates(x, whole(len(x)), 2 * k + 4)
+    near = neighbour_lists(x, whole(len(x)), 2 * k + 4)
     for g in np.unique(labels):
         gain, _, targets = dissolutions(groups, near, np.array([g]))
         if np.isfinite(gain[0]):
@@ -116,7 +121,7 @@ def test_the_cost_of_dissolving_a_group_is_exact(start):
 def test_the_cost_of_creating_a_group_is_exact(start):
     x, labels, k = start
     groups = Groups(x, labels, k)
-    near = candidates(x, whole(len(x)), 2 * k + 4)
+    near = neighbour_lists(x, whole(len(x)), 2 * k + 4)
     rows = np.flatnonzero(np.bincount(labels)[labels] > k)
     gains, _, members = creations(groups, near, rows)
     for gain, chosen in zip(gains, members, strict=True):
@@ -131,7 +136,7 @@ def test_a_move_worked_by_hand():
     # 4 leaves {0, 1, 4} (mean 5/3) for {5, 6}: 2/3 (4-5.5)^2 - 3/2 (4-5/3)^2 = 1.5 - 8.1667.
     x = np.array([[0.0], [1.0], [4.0], [5.0], [6.0]])
     groups = Groups(x, np.array([0, 0, 0, 1, 1]), 2)
-    assert sorted(move_records(groups, candidates(x, whole(5), 4), np.arange(5))) == [0, 1]
+    assert sorted(move_records(groups, neighbour_lists(x, whole(5), 4), np.arange(5))) == [0, 1]
     assert groups.labels.tolist() == [0, 0, 1, 1, 1]
     assert groups.total().sum() == pytest.approx(0.5 + 2.0)
 
@@ -140,7 +145,7 @@ def test_a_swap_worked_by_hand():
     # {0, 9} and {1, 8}: 2 * 4.5^2 + 2 * 3.5^2 = 65; after the swap 1/2 + 1/2.
     x = np.array([[0.0], [9.0], [1.0], [8.0]])
     groups = Groups(x, np.array([0, 0, 1, 1]), 2)
-    swap_records(groups, candidates(x, whole(4), 3), np.arange(4))
+    swap_records(groups, neighbour_lists(x, whole(4), 3), np.arange(4))
     assert groups.labels[0] == groups.labels[2] != groups.labels[1] == groups.labels[3]
     assert groups.total().sum() == 1.0
 
@@ -211,7 +216,7 @@ def test_the_search_never_beats_the_optimum(rng, k, n, ties):
 def test_groups_of_any_size_are_cut_and_it_costs_nothing(start, rng):
     x, _, k = start
     labels = np.zeros(len(x), dtype=np.intp)
-    found = split_large(x, labels, k)
+    found = cut_large_groups(x, labels, k)
     sizes = np.bincount(found)[np.unique(found)]
     assert sizes.min() >= k
     assert sizes.max() <= 2 * k + 1
@@ -222,7 +227,7 @@ def test_a_search_that_has_ended_finds_nothing_more():
     rng = np.random.default_rng(5)
     x = rng.normal(size=(300, 3))
     groups = Groups(x, mdav(x, k=3).labels, 3)
-    near = candidates(x, whole(300), 12)
+    near = neighbour_lists(x, whole(300), 12)
     improve(groups, near)
     once = groups.labels.copy()
     improve(groups, near)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-import polars_microagg.kernels.mdav.many_strata as lockstep
+import polars_microagg.kernels.mdav.many_strata as many_strata
 from polars_microagg.core.partition import Partition
 from polars_microagg.methods.mdav import mdav
 
@@ -26,7 +26,7 @@ def alone(x, sizes, k):
 
 
 def side_by_side(x, sizes, k):
-    labels, groups = lockstep.mdav_of_each(x, sizes, k=k)
+    labels, groups = many_strata.mdav_of_strata(x, sizes, k=k)
     assert sorted(set(labels.tolist())) == list(range(groups))
     parts = np.split(labels, np.cumsum(sizes)[:-1])
     for one, other in itertools.pairwise(parts):
@@ -37,7 +37,7 @@ def side_by_side(x, sizes, k):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cells", [1, 1 << 18])
 def test_strata_side_by_side_have_the_groups_of_each_alone(kind, cells, monkeypatch):
-    monkeypatch.setattr(lockstep, "CELLS", cells)
+    monkeypatch.setattr(many_strata, "CELLS", cells)
     rng = np.random.default_rng(7)
     for _ in range(60):
         k = int(rng.integers(2, 7))
@@ -50,5 +50,5 @@ def test_strata_side_by_side_have_the_groups_of_each_alone(kind, cells, monkeypa
 def test_a_record_swallowed_by_the_first_group_is_replaced_by_the_next_farthest():
     # All six records are equal: r = 0 and s = 0, which r's group takes; the record now farthest
     # from r is 2, the lowest left.
-    labels, _ = lockstep.mdav_of_each(np.zeros((6, 1)), np.array([6]), k=2)
+    labels, _ = many_strata.mdav_of_strata(np.zeros((6, 1)), np.array([6]), k=2)
     assert labels.tolist() == [0, 0, 1, 1, 2, 2]

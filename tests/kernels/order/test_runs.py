@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from polars_microagg.core.partition import Labels, Vector
 from polars_microagg.kernels.order import dynamic_programme
-from polars_microagg.kernels.order.dynamic_programme import Lanes
-from polars_microagg.kernels.order.runs import blocks, cut, labels_along, stable_order
+from polars_microagg.kernels.order.dynamic_programme import DynamicProgramme
+from polars_microagg.kernels.order.runs import fixed_runs, labels_along, optimal_runs, stable_order
 
 Whole: TypeAlias = list[list[int]]
 """Columns of whole numbers: what Python adds up without rounding."""
@@ -119,9 +119,9 @@ def test_every_way_of_cutting_finds_the_partition_of_the_exact_programme(kind):
         column = whole(kind, rng, n)
         y = np.array(column, dtype=np.float64)
         runs = Exact([column], k).runs()
-        assert cut(y, k).tolist() == runs
+        assert optimal_runs(y, k).tolist() == runs
         for shape in SHAPES:
-            assert Lanes([y], k, **shape).runs().tolist() == runs, (n, k, shape)
+            assert DynamicProgramme([y], k, **shape).runs().tolist() == runs, (n, k, shape)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -130,16 +130,20 @@ def test_neither_a_far_origin_nor_decimals_change_the_partition(kind):
     for rng, n, k in cases(2, 25, 120):
         column = whole(kind, rng, n)
         y = np.array(column, dtype=np.float64)
-        runs = cut(y, k).tolist()
+        runs = optimal_runs(y, k).tolist()
         assert runs == Exact([column], k).runs()
         if max(map(abs, column)) <= 1e7:
-            assert cut(y + 1e15, k).tolist() == runs
+            assert optimal_runs(y + 1e15, k).tolist() == runs
         if kind not in ("heavy tails", "one outlier", "low outliers", "fine"):
-            assert cut(y / 100, k).tolist() == runs
+            assert optimal_runs(y / 100, k).tolist() == runs
             for shape in SHAPES:
-                assert Lanes([y / 100], k, **shape).runs().tolist() == runs, (n, k, shape)
-        assert cut(y * 2.0**600, k).tolist() == runs
-        assert cut(y * 2.0**-700, k).tolist() == runs
+                assert DynamicProgramme([y / 100], k, **shape).runs().tolist() == runs, (
+                    n,
+                    k,
+                    shape,
+                )
+        assert optimal_runs(y * 2.0**600, k).tolist() == runs
+        assert optimal_runs(y * 2.0**-700, k).tolist() == runs
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -152,7 +156,7 @@ def test_blocks_shorter_than_k_and_batches_of_lanes_change_nothing(kind, cached,
         y = np.array(column, dtype=np.float64)
         runs = Exact([column], k).runs()
         for shape in SHAPES:
-            assert Lanes([y], k, **shape).runs().tolist() == runs, (n, k, shape)
+            assert DynamicProgramme([y], k, **shape).runs().tolist() == runs, (n, k, shape)
 
 
 def compositions(n: int, k: int) -> Iterator[list[int]]:
@@ -173,7 +177,7 @@ def test_no_partition_into_runs_of_any_length_from_k_is_better(kind):
         exact = Exact([column], k)
         exact.unit = lcm(*range(1, n + 1))
         least = min(exact.total(runs) for runs in compositions(n, k))
-        found = cut(np.array(column, dtype=np.float64), k).tolist()
+        found = optimal_runs(np.array(column, dtype=np.float64), k).tolist()
         assert abs(exact.total(found) - least) <= 1e-12 * least
 
 
@@ -198,14 +202,14 @@ def test_no_partition_into_runs_of_any_length_from_k_is_better(kind):
     ],
 )
 def test_by_hand(y, k, runs):
-    assert cut(y, k).tolist() == runs
+    assert optimal_runs(y, k).tolist() == runs
 
 
 @pytest.mark.parametrize(("n", "k"), [(60_000, 2), (60_000, 3), (20_000, 5), (20_000, 10)])
 @pytest.mark.parametrize("kind", ["equally spaced", "integers", "fine", "rounded lognormal"])
 def test_long_sequences_in_lanes(kind, n, k):
     column = whole(kind, np.random.default_rng(5), n)
-    is_optimal([column], cut(np.array(column, dtype=np.float64), k), k)
+    is_optimal([column], optimal_runs(np.array(column, dtype=np.float64), k), k)
 
 
 @pytest.mark.parametrize("kind", ["equally spaced", "integers", "fine", "heavy tails"])
@@ -214,10 +218,10 @@ def test_one_lane_and_many_agree_on_200_000(kind, k):
     column = whole(kind, np.random.default_rng(6), 200_000)
     y = np.array(column, dtype=np.float64)
     exact = Exact([column], k)
-    one, many = (Lanes([y], k, length=length).runs() for length in (None, 700))
+    one, many = (DynamicProgramme([y], k, length=length).runs() for length in (None, 700))
     least = exact.total(one.tolist())
     assert abs(exact.total(many.tolist()) - least) <= 1e-9 * least
-    assert cut(y, k).tolist() in (one.tolist(), many.tolist())
+    assert optimal_runs(y, k).tolist() in (one.tolist(), many.tolist())
 
 
 @pytest.mark.parametrize("kind", ["integers", "equally spaced", "fine"])
@@ -225,7 +229,7 @@ def test_k_in_the_thousands(kind):
     column = whole(kind, np.random.default_rng(7), 9_000)
     y = np.array(column, dtype=np.float64)
     exact = Exact([column], 1500)
-    runs = cut(y, 1500).tolist()
+    runs = optimal_runs(y, 1500).tolist()
     assert all(1500 <= run < 3000 for run in runs)
     least = exact.total(runs)
     ends = [*accumulate(runs)][:-1]
@@ -244,16 +248,20 @@ def test_records_along_a_path_have_the_cost_of_all_their_columns(d):
         columns = [[int(v) for v in rng.integers(0, spread, n)] for _ in range(d)]
         y = np.array(columns, dtype=np.float64).T
         runs = Exact(columns, k).runs()
-        assert cut(y, k).tolist() == runs
-        assert cut(np.asfortranarray(y), k).tolist() == runs
-        assert cut(y + 2.0**40, k).tolist() == runs
+        assert optimal_runs(y, k).tolist() == runs
+        assert optimal_runs(np.asfortranarray(y), k).tolist() == runs
+        assert optimal_runs(y + 2.0**40, k).tolist() == runs
         for shape in SHAPES:
-            assert Lanes(list(y.T.copy()), k, **shape).runs().tolist() == runs, (n, k, shape)
+            assert DynamicProgramme(list(y.T.copy()), k, **shape).runs().tolist() == runs, (
+                n,
+                k,
+                shape,
+            )
 
 
 def test_a_long_path_in_lanes():
     path = np.random.default_rng(9).integers(0, 99, (3, 9_000))
-    is_optimal(path.tolist(), cut(path.T.astype(np.float64), 4), 4)
+    is_optimal(path.tolist(), optimal_runs(path.T.astype(np.float64), 4), 4)
 
 
 @given(
@@ -263,12 +271,12 @@ def test_a_long_path_in_lanes():
 )
 def test_runs_are_optimal_on_any_path(column, k, length):
     y = np.array(column, dtype=np.float64)
-    runs = cut(y, k)
+    runs = optimal_runs(y, k)
     is_optimal([column], runs, k)
     if len(column) >= 2 * k:
-        assert Lanes([y], k, length=length).runs().tolist() == runs.tolist()
+        assert DynamicProgramme([y], k, length=length).runs().tolist() == runs.tolist()
     backwards = Exact([column], k)
-    assert backwards.total(cut(y[::-1], k)[::-1].tolist()) == pytest.approx(
+    assert backwards.total(optimal_runs(y[::-1], k)[::-1].tolist()) == pytest.approx(
         backwards.total(runs.tolist()), rel=1e-9
     )
 
@@ -278,7 +286,7 @@ def test_outliers_leave_the_rest_of_a_lane_its_digits():
     rng = np.random.default_rng(10)
     rest = np.sort(rng.normal(size=400))
     y = np.concatenate([np.full(3, -1e12), rest])
-    assert cut(y, 3).tolist() == [3, *cut(rest, 3).tolist()]
+    assert optimal_runs(y, 3).tolist() == [3, *optimal_runs(rest, 3).tolist()]
 
 
 @pytest.mark.parametrize("length", [None, 60])
@@ -286,7 +294,7 @@ def test_a_costly_run_leaves_the_later_ones_their_digits(length):
     # The first run costs 2e22, which a double knows to 2e6; the others cost about as little.
     rng = np.random.default_rng(11)
     column = [-10 * 10**11, -9 * 10**11, -8 * 10**11, *sorted(rng.integers(0, 10**6, 900).tolist())]
-    runs = Lanes([np.array(column, dtype=np.float64)], 3, length=length, blocks=2).runs()
+    runs = DynamicProgramme([np.array(column, dtype=np.float64)], 3, length=length, blocks=2).runs()
     assert runs.tolist()[-200:] == Exact([column], 3).runs()[-200:]
 
 
@@ -294,14 +302,14 @@ def test_zero_costs_after_others_are_still_ties():
     for seed in range(60):
         tenths = np.sort(np.rint(10 * np.random.default_rng(seed).lognormal(size=500)))
         runs = Exact([tenths.astype(int).tolist()], 2).runs()
-        assert Lanes([tenths / 10], 2, length=8, blocks=1).runs().tolist() == runs
+        assert DynamicProgramme([tenths / 10], 2, length=8, blocks=1).runs().tolist() == runs
 
 
 def test_the_input_is_left_alone():
     y = np.arange(40.0)
     y.flags.writeable = False
-    cut(y, 3)
-    cut(y.reshape(20, 2), 3)
+    optimal_runs(y, 3)
+    optimal_runs(y.reshape(20, 2), 3)
     stable_order(y)
 
 
@@ -310,7 +318,7 @@ def test_the_input_is_left_alone():
     [(9, 3, [3, 3, 3]), (10, 3, [3, 3, 4]), (11, 3, [3, 3, 5]), (5, 3, [5]), (2, 3, [2])],
 )
 def test_blocks(n, k, lengths):
-    assert blocks(n, k).tolist() == lengths
+    assert fixed_runs(n, k).tolist() == lengths
 
 
 def test_labels_follow_the_order():

@@ -84,9 +84,9 @@ def test_a_leaf_has_as_many_others_as_a_large_k_wants(monkeypatch, k):
 
 
 def test_equal_records_are_looked_at_once(monkeypatch):
-    seen, found = [], lower_bound.lists
+    seen, found = [], lower_bound.listed_neighbours
     monkeypatch.setattr(
-        lower_bound, "lists", lambda x, count: seen.append(len(x)) or found(x, count)
+        lower_bound, "listed_neighbours", lambda x, count: seen.append(len(x)) or found(x, count)
     )
     x = np.random.default_rng(0).normal(size=(3000, 3))
     x[300:] = x[0]

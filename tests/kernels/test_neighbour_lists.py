@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_microagg.kernels.candidates import candidates
+from polars_microagg.kernels.neighbour_lists import neighbour_lists
 from tests.loop import tries
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -21,7 +21,7 @@ def test_neighbours_are_the_nearest_of_the_stratum_and_ties_go_to_the_lowest_row
     sizes = np.array(data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=6)))
     n, count = int(sizes.sum()), data.draw(st.integers(1, 12))
     x = rng.integers(0, 3, (n, 2)).astype(float) if ties else rng.normal(size=(n, 2))
-    near = candidates(x, sizes, count)
+    near = neighbour_lists(x, sizes, count)
     for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):
         for i in range(first, first + size):
             distances = (x[first : first + size, 0] - x[i, 0]) ** 2
@@ -40,7 +40,7 @@ def test_neighbours_in_a_large_stratum_are_those_of_all_distances(kind):
         "integers": rng.integers(-3, 4, (700, 3)).astype(float),
         "equal": np.zeros((700, 3)),
     }[kind]
-    near = candidates(x, whole(700), 9)
+    near = neighbour_lists(x, whole(700), 9)
     every = ((x[:, None] - x[None]) ** 2).sum(axis=2)
     np.fill_diagonal(every, np.inf)
     found = np.take_along_axis(every, near, axis=1)

@@ -8,49 +8,32 @@ import numpy.typing as npt
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.distance import rounding_slack, squared_distances
 
-__all__ = ["candidates"]
+__all__ = ["neighbour_lists"]
 
 DIRECT = 256
-"""Up to so many records, all distances are computed as they stand."""
+"""Up to this many records, all distances are computed directly."""
 
 CLASS = 16
 """Small strata are laid side by side with others whose sizes differ by less than this."""
 
 CELLS = 1 << 20
-"""Distances looked at together."""
+"""Distances handled at a time."""
 
 SPARE = 4
-"""So many more are picked by the matrix product than are wanted."""
+"""Neighbours that the matrix product picks beyond those wanted."""
 
 CROWD = 4
-"""Of records as near as the last one wanted, so many times that number compete, by row."""
+"""Of records as near as the last one wanted, this many times that number compete, by row."""
 
 
-def candidates(x: Matrix, sizes: Labels, count: int) -> Labels:
-    """Find the records nearest to each one in its own stratum.
+def neighbour_lists(x: Matrix, sizes: Labels, count: int) -> Labels:
+    """Return the (n, count) rows nearest to each record in its stratum, equally near ones by row.
 
-    Parameters
-    ----------
-    x : array of shape (n, d)
-        Centred records, stratum by stratum, d >= 1.
-    sizes : array of shape (s,)
-        Records in each stratum, none of them 0.
-    count : int
-        How many neighbours, at least 1.
+    `x` (n, d) are centred records stratum by stratum. A record stands in for neighbours that its
+    stratum does not have. A stratum of up to 256 records has the very same neighbours alone and
+    among others.
 
-    Returns
-    -------
-    array of shape (n, count)
-        Their rows, nearest first, equally near ones by row. A record stands in for neighbours
-        that its stratum does not have.
-
-    Notes
-    -----
-    A stratum of up to 256 records has the very same neighbours alone and among others.
-
-    Examples
-    --------
-    >>> candidates(np.array([[0.0], [3.0], [1.0], [9.0], [7.0]]), np.array([3, 2]), 2)
+    >>> neighbour_lists(np.array([[0.0], [3.0], [1.0], [9.0], [7.0]]), np.array([3, 2]), 2)
     array([[2, 1],
            [2, 0],
            [0, 1],
@@ -79,8 +62,11 @@ def _of_small(x: Matrix, starts: Labels, sizes: Labels, near: Labels) -> None:
 
 
 def _side_by_side(x: Matrix, starts: Labels, sizes: Labels, slots: int, near: Labels) -> None:
+    """Compare all records of strata of about one size at once."""
     filled = np.arange(slots) < sizes
     rows = np.where(filled, starts + np.arange(slots), starts)
+    # Added up column by column for the same bits as `squared_distances`, however many strata are
+    # side by side.
     distances = np.zeros((len(rows), slots, slots))
     for column in x.T:
         values = column[rows]
@@ -89,14 +75,14 @@ def _side_by_side(x: Matrix, starts: Labels, sizes: Labels, slots: int, near: La
     distances[:, np.arange(slots), np.arange(slots)] = np.inf
     # One stratum has no more neighbours than records, and finite distances come first.
     width = min(near.shape[1], int(sizes.max()) - 1)
-    found = np.argsort(distances, axis=2, kind="stable")[:, :, :width]
+    nearest = np.argsort(distances, axis=2, kind="stable")[:, :, :width]
     there = (np.arange(width) < sizes - 1)[:, None, :] & filled[:, :, None]
-    own = np.broadcast_to(rows[:, :, None], found.shape)
-    near[rows[filled], :width] = np.where(there, found + starts[:, :, None], own)[filled]
+    own = np.broadcast_to(rows[:, :, None], nearest.shape)
+    near[rows[filled], :width] = np.where(there, nearest + starts[:, :, None], own)[filled]
 
 
 def _of_large(x: Matrix, start: int, near: Labels) -> None:
-    """Narrow down by a matrix product, then compare distances; fills the rows of one stratum."""
+    """Fill in the neighbours of one stratum: a matrix product first, then exact distances."""
     n = len(x)
     columns = np.ascontiguousarray(x.T)
     norms = squared_distances(columns, np.zeros(len(columns)))
@@ -115,12 +101,14 @@ def _of_large(x: Matrix, start: int, near: Labels) -> None:
 def _choose(
     columns: Matrix, rows: Labels, values: Matrix, slack: float, count: int
 ) -> npt.NDArray[np.intp]:
-    """Nearest records by exact distance among those that the product puts first."""
+    """Return the nearest records by exact distance among those that the product puts first."""
     wide = min(count + SPARE, values.shape[1] - 2)
-    found = np.argpartition(values, wide, axis=1)[:, : wide + 1]
-    ranked = np.sort(np.take_along_axis(values, found, axis=1), axis=1)
-    chosen = _ranked(columns, rows, np.sort(found, axis=1))[:, :count]
+    picked = np.argpartition(values, wide, axis=1)[:, : wide + 1]
+    ranked = np.sort(np.take_along_axis(values, picked, axis=1), axis=1)
+    chosen = _ranked(columns, rows, np.sort(picked, axis=1))[:, :count]
     # Where rounding may have kept out an equal of the last one, all that could be it compete.
+    # The product may be off by the slack. If the first value left out is clearly larger than the
+    # last one wanted, nothing was missed.
     doubtful = ranked[:, wide] <= ranked[:, count - 1] + slack
     for i in np.flatnonzero(doubtful):
         last = ranked[i, count - 1]
@@ -131,10 +119,10 @@ def _choose(
     return chosen
 
 
-def _ranked(columns: Matrix, rows: Labels, found: Labels) -> Labels:
-    """Sort rows found for some records by exact distance; equal ones stay in order."""
-    distances: Vector = np.zeros(found.shape)
+def _ranked(columns: Matrix, rows: Labels, picked: Labels) -> Labels:
+    """Sort candidate rows of several records by exact distance; equal ones stay in order."""
+    distances: Vector = np.zeros(picked.shape)
     for column in columns:
-        distances += np.square(column[found] - column[rows][:, None])
+        distances += np.square(column[picked] - column[rows][:, None])
     order = np.argsort(distances, axis=1, kind="stable")
-    return np.take_along_axis(found, order, axis=1)
+    return np.take_along_axis(picked, order, axis=1)
