@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["Evolution", "evolved", "split_oversized"]
 
 AHEAD = 1 << 20
-"""So many random numbers are drawn at once."""
+"""Random numbers drawn at a time."""
 
 DIRECTIONS = 32
-"""Groups that are too large are split along one of so many random directions."""
+"""Number of random directions along which groups that are too large are split."""
 
 
 @dataclass(frozen=True)
 class Evolution:
-    """How macrogroups evolve."""
+    """Parameters of the evolution of macrogroups."""
 
     k: int
     population: int
@@ -44,25 +44,11 @@ def evolved(
     rng: np.random.Generator,
     tick: Callable[[int], None],
 ) -> list[Labels]:
-    """Evolve groups of at least k records in each of several macrogroups.
+    """Return the best groups of at least k records, (n,) labels for each macrogroup.
 
-    Parameters
-    ----------
-    records : sequence of array of shape (n, d)
-        The records of each macrogroup, at least 2k and about as many in each.
-    start : sequence of array of shape (n,), optional
-        Groups, from 0, to be one of the chromosomes of the initial population.
-    how : Evolution
-        Parameters.
-    rng : numpy.random.Generator
-        Source of random numbers.
-    tick : callable
-        Called with the number of generations that are over.
-
-    Returns
-    -------
-    list of array of shape (n,)
-        The best groups that were found in each macrogroup.
+    Each macrogroup has at least 2k records and about as many as the others. `start`, labels from 0,
+    become one chromosome of the initial population. `tick` is called with the number of generations
+    that are over.
     """
     world = _World(records, how, rng)
     chromosomes = world.repaired(world.random(rng), 0)
@@ -80,6 +66,8 @@ def evolved(
         chromosomes = np.where(genes[turn] < world.groups, genes[turn], chromosomes)
         chromosomes = world.repaired(chromosomes, generation)
         sse = world.sse(chromosomes)
+        # Elitism: the best chromosome survives unchanged, so the sum of squared errors never rises
+        # (Lemma 1 of the paper for a start from MDAV).
         chromosomes[world.firsts], sse[world.firsts] = elite, least
         tick(generation + 1)
     best = world.best(sse)
@@ -87,7 +75,7 @@ def evolved(
 
 
 class _World:
-    """The macrogroups, and what happens to the chromosomes in them."""
+    """The macrogroups, and the operators on their chromosomes."""
 
     def __init__(self, records: Sequence[Matrix], how: Evolution, rng: np.random.Generator) -> None:
         sizes = np.array([len(part) for part in records])
@@ -96,6 +84,8 @@ class _World:
         x = np.zeros((count, length, d))
         for macrogroup, part in zip(x, records, strict=True):
             macrogroup[: len(part)] = part - part.mean(axis=0)
+        # Gram matrices: with them sums of squares and distances to centroids need no records, which
+        # pays with many columns.
         self.products = (x @ x.transpose(0, 2, 1))[:, None]
         self.records = x[:, None]
         self.total = np.repeat((x * x).sum(axis=(1, 2)), how.population)
@@ -130,9 +120,9 @@ class _World:
         return wheel, points, np.minimum(genes, self.groups, out=genes).astype(np.intp)
 
     def best(self, sse: Vector) -> Labels:
-        """Find the best chromosome of each macrogroup."""
-        found: Labels = sse.reshape(-1, self.how.population).argmin(axis=1) + self.firsts
-        return found
+        """Return the best chromosome of each macrogroup."""
+        best: Labels = sse.reshape(-1, self.how.population).argmin(axis=1) + self.firsts
+        return best
 
     def offspring(self, chromosomes: Labels, sse: Vector, wheel: Vector, points: Labels) -> Labels:
         """Choose parents by the roulette wheel, and cross every two of them at one point."""
@@ -148,16 +138,17 @@ class _World:
         return children.reshape(chromosomes.shape)
 
     def sse(self, chromosomes: Labels) -> Vector:
-        """Sum of squared errors of each chromosome."""
+        """Return the sum of squared errors of each chromosome."""
         squares, counts = self._squares(chromosomes), self._counts(chromosomes)
+        # The sum of squares within groups is the total less |sum|^2 / m of each group.
         squares /= np.maximum(counts[:, :-1], 1)
-        found: Vector = np.maximum(self.total - squares.sum(axis=1), 0.0)
-        return found
+        within: Vector = np.maximum(self.total - squares.sum(axis=1), 0.0)
+        return within
 
     def repaired(self, chromosomes: Labels, generation: int) -> Labels:
-        """Send records of groups below k to the nearest other group, and split those from 2k on.
+        """Send records of groups below k to the nearest other, and split groups from 2k on.
 
-        The chromosomes are changed in place. Nearest is the group with the nearest centroid. If
+        The chromosomes are changed in place. Nearest is the group with the nearest centroid; if
         there is none of k, all go together.
         """
         k = self.how.k
@@ -167,9 +158,11 @@ class _World:
         share = 1 / np.maximum(counts[:, :-1], 1)
         squares = np.einsum("cgi,cgi->cg", self.member.reshape(self.flat), sums)
         squares *= share * share
+        # Groups below k cannot take a record in.
         squares[small[:, :-1]] = np.inf
         small[:, -1] = False
         row, place = np.nonzero(small.take(chromosomes + self.base))
+        # |x - s/m|^2 less |x|^2, which is the same for all groups of a record: |s|^2/m^2 - 2 x.s/m.
         distances = sums[row, :, place]
         distances *= -2 * share[row]
         distances += squares[row]
@@ -183,14 +176,14 @@ class _World:
         return chromosomes
 
     def _squares(self, chromosomes: Labels) -> Vector:
-        """Squared length of the sum of each group."""
+        """Return the squared length of the sum of each group."""
         if self.records.shape[3] >= self.records.shape[2]:
             self._multiply(chromosomes, self.products, self.sums)
-            found: Vector = np.einsum("mpgi,mpgi->mpg", self.member, self.sums)
+            lengths: Vector = np.einsum("mpgi,mpgi->mpg", self.member, self.sums)
         else:
             self._multiply(chromosomes, self.records, self.totals)
-            found = np.einsum("mpgi,mpgi->mpg", self.totals, self.totals)
-        return found.reshape(self.flat[:2])
+            lengths = np.einsum("mpgi,mpgi->mpg", self.totals, self.totals)
+        return lengths.reshape(self.flat[:2])
 
     def _multiply(self, chromosomes: Labels, factor: Matrix, out: Matrix) -> None:
         """Add up rows of a factor by group: the records, or their products with all records."""
@@ -199,48 +192,36 @@ class _World:
         np.matmul(self.member, factor, out=out)
 
     def _counts(self, chromosomes: Labels) -> Labels:
-        """Count the records of each group of each chromosome; spare places come last."""
+        """Return the number of records of each group of each chromosome; spare places come last."""
         flat, width = (chromosomes + self.base).ravel(), self.groups + 1
         return np.bincount(flat, minlength=len(chromosomes) * width).reshape(-1, width)
 
 
 def split_oversized(chromosomes: Labels, counts: Labels, rank: Labels, k: int) -> Labels:
-    """Split groups of 2k records or more into groups of k, the last one with the rest.
+    """Return (c, n) chromosomes with groups of 2k or more split into groups of k.
 
-    Parameters
-    ----------
-    chromosomes : array of shape (c, n)
-        Number of the group of each record in each chromosome, the last one for spare places.
-    counts : array of shape (c, groups + 1)
-        Number of records of each group; enough of them are 0.
-    rank : array of shape (c, n)
-        Ranks of the records, by which they are split.
-    k : int
-        Smallest group size.
+    The last of these takes the rest.
 
-    Returns
-    -------
-    array of shape (c, n)
-        The chromosomes without groups of 2k records or more.
+    `counts` (c, groups + 1) are the sizes of the groups, of which enough are 0; records are split
+    in the order of their `rank` (c, n). The last group number stands for spare places.
 
-    Examples
-    --------
     >>> one, counts = np.array([[0, 0, 0, 0, 0]]), np.array([[5, 0, 0]])
     >>> split_oversized(one, counts, np.array([[4, 0, 3, 1, 2]]), 2)
     array([[1, 0, 1, 0, 1]])
     """
-    each = np.arange(len(chromosomes))[:, None]
+    index = np.arange(len(chromosomes))[:, None]
     order = (chromosomes * rank.shape[1] + rank).argsort(axis=1)
-    group = chromosomes[each, order]
+    group = chromosomes[index, order]
     start = np.cumsum(counts, axis=1) - counts
     parts = np.maximum(counts // k, 1)
     parts[:, -1] = 1
-    part = (np.arange(rank.shape[1]) - start[each, group]) // k
-    part = np.minimum(part, parts[each, group] - 1)
+    part = (np.arange(rank.shape[1]) - start[index, group]) // k
+    part = np.minimum(part, parts[index, group] - 1)
     fresh = np.zeros(group.shape, dtype=np.intp)
     fresh[:, 1:] = (part[:, 1:] > part[:, :-1]) & (group[:, 1:] == group[:, :-1])
+    # Every part has k records or more, so there are no more parts than numbers.
     unused = np.argsort(counts[:, :-1] > 0, axis=1, kind="stable")
-    number = unused[each, np.maximum(np.cumsum(fresh, axis=1) - 1, 0)]
+    number = unused[index, np.maximum(np.cumsum(fresh, axis=1) - 1, 0)]
     split = np.empty_like(chromosomes)
-    split[each, order] = np.where(part > 0, number, group)
+    split[index, order] = np.where(part > 0, number, group)
     return split

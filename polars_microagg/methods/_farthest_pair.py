@@ -15,20 +15,8 @@ CELLS = 1 << 21
 
 
 def farthest_pair(columns: Matrix) -> tuple[int, int]:
-    """Find the two records farthest from each other, of equally far ones the first.
+    """Return the two rows farthest from each other, ascending, the first pair of equals.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One centred record a column, n >= 2.
-
-    Returns
-    -------
-    tuple of int
-        Their rows, ascending.
-
-    Examples
-    --------
     >>> farthest_pair(np.array([[1.0, 5.0, 0.0, 5.0]]))
     (1, 2)
     """
@@ -42,14 +30,18 @@ def farthest_pair(columns: Matrix) -> tuple[int, int]:
         weights = np.vstack((-2.0 * own[:-1], np.ones((1, own.shape[1]))))
         values = weights.T @ table[:, first:] + own[-1][:, None]
         values[np.tri(*values.shape, dtype=np.bool_)] = -np.inf
+        # Both the old and the new value may be off by the slack; what is below both cannot be the
+        # farthest.
         bound = max(float(values.max()), farthest) - 2 * slack
         one, other = np.nonzero(values >= bound)
         one, other = one + first, other + first
         for start in range(0, len(one), CELLS):
-            here = slice(start, start + CELLS)
-            difference = columns.take(one[here], axis=1) - columns.take(other[here], axis=1)
+            part = slice(start, start + CELLS)
+            difference = columns.take(one[part], axis=1) - columns.take(other[part], axis=1)
             exact = squared_distances(difference, np.zeros(len(columns)))
             best = int(exact.argmax())
+            # Pairs come in row order and a later one must be strictly farther, so the first of
+            # equals stays.
             if exact[best] > farthest:
-                farthest, pair = float(exact[best]), (int(one[here][best]), int(other[here][best]))
+                farthest, pair = float(exact[best]), (int(one[part][best]), int(other[part][best]))
     return pair

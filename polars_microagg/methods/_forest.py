@@ -20,29 +20,15 @@ Edges: TypeAlias = list[tuple[float, int, int]]
 """Squared length of each edge, and the two rows that it joins."""
 
 Links: TypeAlias = list[tuple[float, int]]
-"""Neighbours of a record in its tree, and how far they are."""
+"""Neighbours of a record in its tree, and their squared distances."""
 
 
 def forest(columns: Matrix, k: int) -> Edges:
-    """Join each tree of fewer than k records to the nearest record outside, until none is left.
+    """Return the edges that join each tree of fewer than k to the nearest record outside.
 
     The smallest tree is first, of equally small ones that with the shortest edge to a record
     outside. That edge is added; of equally short ones that from the lowest row to the lowest.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One record a column, n >= k.
-    k : int
-        Smallest size of a tree, at least 2.
-
-    Returns
-    -------
-    list of tuple of (float, int, int)
-        The edges, in the order in which they were added.
-
-    Examples
-    --------
     >>> forest(np.array([[0.0, 1.0, 9.0, 10.0, 3.0]]), 2)
     [(1.0, 0, 1), (1.0, 2, 3), (4.0, 4, 1)]
     """
@@ -51,11 +37,13 @@ def forest(columns: Matrix, k: int) -> Edges:
     origin = np.zeros(len(columns))
     lengths = [squared_distances(columns - columns.take(rows, axis=1), origin) for rows in near]
     # A tree of fewer than k records holds at most k - 2 of the k - 1 nearest to one of its own.
+    # A tree of fewer than k records holds at most k - 2 of the k - 1 nearest to one of its own: its
+    # shortest edge outwards is always in the lists.
     others, distances = near.T.tolist(), np.array(lengths).T.tolist()
     tree, members, seen = list(range(n)), [[row] for row in range(n)], [0] * n
 
     def shortest(own: int) -> tuple[int, float, int, int, int]:
-        """Size of a tree, and its shortest edge to a record outside."""
+        """Return the size of a tree, and its shortest edge to a record outside."""
         reach = []
         for one in members[own]:
             while tree[others[one][seen[one]]] == own:
@@ -68,10 +56,12 @@ def forest(columns: Matrix, k: int) -> Edges:
     heapify(waiting)
     while waiting:
         size, length, one, other, own = heappop(waiting)
+        # An entry of the heap is out of date if its tree has grown or was joined to another.
         if size != len(members[own]):
             continue
         edges.append((length, one, other))
         joined = tree[other]
+        # The smaller list moves, so a record moves at most log n times.
         kept, gone = (own, joined) if size > len(members[joined]) else (joined, own)
         for row in members[gone]:
             tree[row] = kept
@@ -83,7 +73,7 @@ def forest(columns: Matrix, k: int) -> Edges:
 
 
 def cut_trees(n: int, edges: Edges, k: int) -> Labels:
-    """Cut trees into smaller ones of at least k records.
+    """Return (n,) labels of groups of at least k records that trees are cut into.
 
     Edges that leave k records or more on both sides are cut, the longest first, of equally long
     ones the first to have been added. What then has more than max(2k - 1, 3k - 5) records has a
@@ -91,22 +81,6 @@ def cut_trees(n: int, edges: Edges, k: int) -> Labels:
     until k have come together; where k - 1 have, the centre joins them. The last ones go with the
     group before them if they are fewer than k.
 
-    Parameters
-    ----------
-    n : int
-        Number of records.
-    edges : list of tuple of (float, int, int)
-        Edges between them, without a cycle; every tree has k records or more.
-    k : int
-        Smallest size of a group.
-
-    Returns
-    -------
-    array of shape (n,)
-        Number of the group of each record.
-
-    Examples
-    --------
     >>> cut_trees(5, [(1.0, 0, 1), (4.0, 1, 2), (2.0, 2, 3), (1.0, 3, 4)], 2)
     array([0, 0, 1, 1, 1])
     """
@@ -122,6 +96,7 @@ def cut_trees(n: int, edges: Edges, k: int) -> Labels:
 
 
 def _linked(n: int, edges: Edges) -> list[Links]:
+    """Return the neighbours of each record."""
     linked: list[Links] = [[] for _ in range(n)]
     for length, one, other in edges:
         linked[one].append((length, other))
@@ -130,7 +105,7 @@ def _linked(n: int, edges: Edges) -> list[Links]:
 
 
 def _walk(linked: list[Links], start: int, parent: list[int]) -> list[int]:
-    """Walk away from the parent of a record, and note the parents on the way."""
+    """Return the rows of a tree from a start, away from its parent, and note the parents."""
     order = [start]
     for row in order:
         for _, other in linked[row]:
@@ -141,7 +116,7 @@ def _walk(linked: list[Links], start: int, parent: list[int]) -> list[int]:
 
 
 def _trees(linked: list[Links], parent: list[int]) -> list[list[int]]:
-    """Walk through all trees, each from its lowest row."""
+    """Return the rows of all trees, each from its lowest row."""
     visited, trees = [False] * len(linked), []
     for row in range(len(linked)):
         if not visited[row]:
@@ -158,7 +133,7 @@ def _sizes(tree: list[int], parent: list[int], size: list[int]) -> None:
 
 
 def _kept(n: int, edges: Edges, k: int) -> Edges:
-    """Edges that are not cut."""
+    """Return the edges that are not cut."""
     parent, size = [-1] * n, [1] * n
     for tree in _trees(_linked(n, edges), parent):
         _sizes(tree, parent, size)
@@ -170,6 +145,8 @@ def _kept(n: int, edges: Edges, k: int) -> Edges:
         if size[child] >= k:
             while parent[above[-1]] >= 0:
                 above.append(parent[above[-1]])
+        # The size of the whole tree is that of its root, so both sides of an edge are known without
+        # a walk.
         if size[child] < k or size[above[-1]] - size[child] < k:
             kept.append(edge)
             continue
@@ -180,10 +157,12 @@ def _kept(n: int, edges: Edges, k: int) -> Edges:
 
 
 def _star(tree: list[int], linked: list[Links], k: int) -> list[list[int]]:
-    """Gather the branches round the centre of a tree."""
+    """Return the groups that the branches round the centre of a tree are gathered into."""
     parent, size = [-1] * len(linked), [1] * len(linked)
     _sizes(_walk(linked, tree[0], parent), parent, size)
     centre, inwards = -1, tree[0]
+    # Go into the branch of k or more while there is one. Its edge was not cut, so what is left
+    # behind has fewer than k: in the end all branches of the centre have.
     while inwards >= 0:
         centre = inwards
         beyond = [row for _, row in linked[centre] if row != parent[centre] and size[row] >= k]

@@ -10,40 +10,23 @@ from polars_microagg.kernels.distance import squared_distances
 __all__ = ["fuzzy_means"]
 
 CELLS = 1 << 16
-"""Distances looked at together, so that they stay in the cache."""
+"""Distances handled at a time, so that they stay in the cache."""
 
 TINY = 1e-12
-"""Squared distances below this share of the largest norm are as good as none."""
+"""Squared distances below this share of the largest norm count as none."""
 
 
 def fuzzy_means(
     columns: Matrix, clusters: int, m: float, iterations: int, rng: np.random.Generator
 ) -> Labels:
-    """Find clusters, and the one to which each record belongs most.
+    """Return the (n,) number of the cluster to which each record belongs most.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One centred record a column.
-    clusters : int
-        Number of clusters, at most n.
-    m : float
-        Exponent of the degrees, greater than 1.
-    iterations : int
-        Most iterations, at least 1; fewer if no record changes its cluster any more.
-    rng : numpy.random.Generator
-        Source of the records round which the clusters start.
+    `m` > 1 is the exponent of the degrees; iterations end early if no record changes its cluster
+    any more. Some clusters may have no record.
 
-    Returns
-    -------
-    array of shape (n,)
-        Number of the cluster of each record; some clusters may have none.
-
-    Examples
-    --------
     >>> columns = np.array([[-5.0, -4.0, 4.0, 5.0]])
-    >>> found = fuzzy_means(columns, 2, 1.1, 20, np.random.default_rng(0))
-    >>> (found == found[0]).tolist()
+    >>> labels = fuzzy_means(columns, 2, 1.1, 20, np.random.default_rng(0))
+    >>> (labels == labels[0]).tolist()
     [True, True, False, False]
     """
     n = columns.shape[1]
@@ -55,21 +38,22 @@ def fuzzy_means(
         nearest = np.empty(n, dtype=np.intp)
         sums, total = np.zeros_like(centres), np.zeros(clusters)
         for first in range(0, n, step):
-            some = slice(first, first + step)
-            nearest[some], weights = _degrees(columns[:, some], centres, m, floor)
+            part = slice(first, first + step)
+            nearest[part], weights = _degrees(columns[:, part], centres, m, floor)
             total += weights.sum(axis=0)
-            for column, added in zip(columns[:, some], sums, strict=True):
+            for column, added in zip(columns[:, part], sums, strict=True):
                 added += (weights * column[:, None]).sum(axis=0)
         if np.array_equal(nearest, labels):
             break
         labels = nearest
+        # A centre that no record belongs to stays where it is.
         held = total > 0
         centres[:, held] = sums[:, held] / total[held]
     return labels
 
 
 def _degrees(columns: Matrix, centres: Matrix, m: float, floor: float) -> tuple[Labels, Matrix]:
-    """Nearest centre of each record, and the powers of its degrees: (record, centre)."""
+    """Return the nearest centre of each record, and the powers of its degrees: (record, centre)."""
     # Added up column by column, and not by a matrix product, whose rounding is not certain.
     degrees = np.zeros((columns.shape[1], centres.shape[1]))
     offsets = np.empty_like(degrees)
@@ -77,6 +61,8 @@ def _degrees(columns: Matrix, centres: Matrix, m: float, floor: float) -> tuple[
         np.subtract(column[:, None], centre, out=offsets)
         offsets *= offsets
         degrees += offsets
+    # u = 1 / sum (d / d_c)^(1/(m-1)) with squared distances d (J. C. Bezdek, 1981). Divided by the
+    # least distance first and by way of logarithms, no power overflows.
     nearest = degrees.argmin(axis=1)
     np.maximum(degrees, floor, out=degrees)
     degrees /= degrees[np.arange(len(degrees)), nearest][:, None]
@@ -93,6 +79,8 @@ def _seeds(columns: Matrix, clusters: int, rng: np.random.Generator) -> Labels:
     seeds = [int(rng.integers(n))]
     distances = squared_distances(columns, columns[:, seeds[0]])
     for _ in range(clusters - 1):
+        # k-means++ seeding (D. Arthur and S. Vassilvitskii, 2007): the chance is the squared
+        # distance to the nearest seed.
         sums = np.cumsum(distances)
         chance = rng.random()
         if sums[-1] > 0:

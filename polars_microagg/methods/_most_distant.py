@@ -12,26 +12,19 @@ from polars_microagg.kernels.point_search import with_norms
 __all__ = ["MostDistant"]
 
 BATCH = 8
-"""So many places are looked at together, and twice as many each time that was not enough."""
+"""Places measured together; the number doubles each time that was not enough."""
 
 CELLS = 1 << 21
-"""Never more distances than this together."""
+"""Most distances handled at a time."""
 
 SHARE = 8
-"""The table of places is rewritten once one in so many is empty."""
+"""The table is rewritten once one place in this many is empty."""
 
 
 class MostDistant:
-    """Knows how far from each record any other one can be at most.
+    """Bounds on how far from each record any other one can be, while records are removed.
 
-    Records that are equal share a place. The greatest distance from a place only falls while
-    records are removed, so once found it remains a bound. Only places whose bound reaches the
-    greatest distance of all are looked at again, and few do.
-
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One centred record a column.
+    Built from centred (d, n) columns. Equal records share a place.
     """
 
     def __init__(self, columns: Matrix) -> None:
@@ -55,7 +48,7 @@ class MostDistant:
             self._tabulate()
 
     def ends(self, rows: Labels) -> Labels:
-        """Of the rows of all remaining records, those at either end of the greatest distance.
+        """Return, of all remaining rows, those at either end of the greatest distance.
 
         There are more than two where several pairs are as distant or records are equal.
         """
@@ -65,8 +58,11 @@ class MostDistant:
         np.minimum(self._bound, through, out=self._bound)
         batch = BATCH
         while True:
+            # The greatest distance from a place only falls while records are removed, so once
+            # measured it remains a bound; it is exact as long as the other end remains.
             known = (self._farthest >= 0) & (self._count[self._farthest] > 0)
             greatest = self._bound.max(initial=0.0, where=known)
+            # Only places whose bound reaches the greatest exact distance can change the answer.
             unsure = np.flatnonzero(~known & (self._bound >= greatest))
             if not len(unsure):
                 ends = known & (self._bound == greatest)
@@ -74,17 +70,20 @@ class MostDistant:
                 return at_ends
             batch = max(1, min(batch, CELLS // len(self._filled)))
             if len(unsure) > batch:
+                # The largest bounds first: they raise the greatest distance most, and spare the
+                # others.
                 likely = np.argpartition(-self._bound[unsure], batch)[:batch]
                 unsure = unsure[likely]
                 batch *= 2
             self._measure(unsure)
 
     def _tabulate(self) -> None:
+        """Rewrite the table with the places that hold records."""
         self._filled = np.flatnonzero(self._count)
         self._table = self._records.take(self._filled, axis=1)
 
     def _measure(self, places: Labels) -> None:
-        """Find the greatest distance from some places, and a place that far away."""
+        """Find the greatest distance from each of these places, and a place that far away."""
         records = self._records.take(places, axis=1)
         weights = np.ones_like(records)
         np.multiply(records[:-1], -2.0, out=weights[:-1])

@@ -21,32 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["ward", "ward_on_a_line"]
 
 SHARE = 4
-"""The table of groups is rewritten once one in so many has gone from it."""
+"""The table of groups is rewritten once one in this many has gone from it."""
 
 
 def ward(columns: Matrix, labels: Labels, k: int) -> Labels:
-    """Join groups until each has k records, always the two whose union costs least.
+    """Return (n,) labels after joining, until each group has k, the two whose union costs least.
 
-    At least one of the two has fewer than k records, and their union raises the sum of squares
-    less than that of any other such two. Of equal ones it is the first group of fewer than k
-    that joins, and of its equals the one with the fewest records, then the first.
+    At least one of the two has fewer than k records, and their union raises the sum of squares less
+    than that of any other such two. Of equal ones it is the first group of fewer than k that joins,
+    and of its equals the one with the fewest records, then the first. Groups are numbered by their
+    first records.
 
-    Parameters
-    ----------
-    columns : array of shape (d, n)
-        One centred record a column, n >= k.
-    labels : array of shape (n,)
-        Groups to start from, numbered by their first records.
-    k : int
-        Smallest group size.
-
-    Returns
-    -------
-    array of shape (n,)
-        Groups, numbered by their first records, some numbers missing.
-
-    Examples
-    --------
     >>> ward(np.array([[0.0, 7.0, 1.0, 6.0, 3.0, 9.0]]), np.array([0, 1, 0, 2, 3, 1]), 2)
     array([0, 1, 0, 1, 0, 1])
     """
@@ -62,11 +47,9 @@ def ward(columns: Matrix, labels: Labels, k: int) -> Labels:
 
 
 class _Groups:
-    """Groups with their centroids, in order; each of fewer than k records knows its partner.
+    """Groups with their centroids, in order.
 
-    The partner of a group is the one that is cheapest to join; `cost` is infinite for groups of k
-    and more. Unions are never cheaper to join than the groups they are of, so the cost of a
-    group whose partner has changed stays a lower bound, and it is `stale` until it is needed.
+    Each of fewer than k records has its cheapest partner.
     """
 
     def __init__(self, centroids: Centroids, k: int) -> None:
@@ -86,17 +69,23 @@ class _Groups:
         self._pair_up()
 
     def cheapest(self) -> tuple[int, int] | None:
-        """Find the two groups to join next, or None when all have k records."""
+        """Return the two groups to join next, or None when all have k records."""
         while True:
             group = int(self.cost.argmin())
             if self.cost[group] == np.inf:
                 return None
+            # A union is never cheaper to join than the groups it is of (Ward's criterion is
+            # reducible), so a stale cost is a lower bound. If the least cost is not stale it is the
+            # true least; else it is computed anew and the search goes on.
             if not self.stale[group]:
                 return group, int(self.partner[group])
             self._choose(group, *self._measure(group))
 
     def join(self, one: int, other: int) -> tuple[int, int]:
-        """Join two groups; the numbers of the one that is kept, the first, and of the other."""
+        """Join two groups.
+
+        Return the numbers of the one that is kept, the first, and of the other.
+        """
         kept, gone = sorted((one, other))
         total = self.sizes[kept] + self.sizes[gone]
         mean, added = self.table[:-1, kept], self.table[:-1, gone]
@@ -136,7 +125,7 @@ class _Groups:
                 self._choose(int(group), values, margin)
 
     def _measure(self, group: int) -> tuple[Vector, float]:
-        """Cost of joining each other group, and how far off it may be; infinite where gone."""
+        """Return the cost of joining each other group, inf where gone, and its margin."""
         own = float(self.sizes[group])
         if len(self.sizes) <= DIRECT:
             values, margin = self._costs(group, np.arange(len(self.sizes))), 0.0
@@ -149,7 +138,7 @@ class _Groups:
         return values, margin
 
     def _costs(self, group: int, others: Labels) -> Vector:
-        """Growth of the sum of squares when a group joins each of some others."""
+        """Return the growth of the sum of squares when a group joins each of these others."""
         own, sizes = self.sizes[group], self.sizes.take(others)
         if self.sums is not None:
             # Whole but for one division: equal costs are equal.
@@ -158,12 +147,15 @@ class _Groups:
             costs /= own * sizes * (own + sizes)
             return costs
         table = self.table[:-1]
+        # Ward: the sum of squares grows by ab/(a+b) times the squared distance of the centroids (J.
+        # H. Ward, 1963, Journal of the American Statistical Association 58, 236-244).
         costs = squared_distances(table.take(others, axis=1), table[:, group])
         costs *= own * sizes / (own + sizes)
         return costs
 
     def _choose(self, group: int, values: Vector, margin: float) -> None:
         """Find the partner of a group."""
+        # Both values may be off by the margin, so twice that keeps the true cheapest.
         others = np.flatnonzero(values <= values.min() + 2 * margin)
         costs = self._costs(group, others)
         best = np.lexsort((self.sizes.take(others), costs))[0]
@@ -171,8 +163,10 @@ class _Groups:
         self.stale[group] = False
 
     def _offer(self, group: int, values: Vector, margin: float) -> None:
-        """Make a group the partner of those to which it is cheaper than the one they have."""
+        """Make a group the partner of those to which it is cheaper than their own."""
         others = np.flatnonzero((self.cost < np.inf) & (values <= self.cost + margin))
+        # The new group may be cheaper for others than their partners are; they would not find out
+        # otherwise.
         costs, known = self._costs(group, others), self.cost.take(others)
         partner = self.partner.take(others)
         size, theirs = self.sizes[group], self.sizes.take(partner)
@@ -196,28 +190,12 @@ class _Groups:
 
 
 def ward_on_a_line(values: Vector, sizes: Labels, k: int) -> Labels:
-    """Join neighbouring runs of sorted values until each has k.
+    """Return the lengths of runs of sorted values after joining neighbours until each has k.
 
-    At least one of the two has fewer than k values, and their union raises the sum of squares
-    less than that of any other such neighbours. Of equal ones it is the first run of fewer than k
-    that joins, and of its equals the one with the fewest values, then the first.
+    At least one of the two has fewer than k values, and their union raises the sum of squares less
+    than that of any other such neighbours. Of equal ones it is the first run of fewer than k that
+    joins, and of its equals the one with the fewest values, then the first.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        Sorted numbers, n >= k.
-    sizes : array of int
-        Lengths of the runs to start from.
-    k : int
-        Smallest length of a run.
-
-    Returns
-    -------
-    array of int
-        Lengths of the runs, none below k.
-
-    Examples
-    --------
     >>> ward_on_a_line(np.array([0.0, 1.0, 3.0, 6.0, 7.0, 9.0]), np.array([2, 1, 1, 2]), 2)
     array([3, 3])
     """
@@ -232,7 +210,7 @@ def ward_on_a_line(values: Vector, sizes: Labels, k: int) -> Labels:
     before, after = list(range(-1, end - 1)), list(range(1, end + 1))
 
     def union(i: int) -> tuple[float, int, int, int, int, int]:
-        """Cost of joining a run and the next, what decides between equals, and which it is."""
+        """Return the cost of joining a run and the next, the tie-breakers, and which run it is."""
         j = after[i]
         small, other = (i, j) if size[i] < k else (j, i)
         product, together = size[i] * size[j], size[i] + size[j]
@@ -242,6 +220,7 @@ def ward_on_a_line(values: Vector, sizes: Labels, k: int) -> Labels:
             cost = product / together * (mean[j] - mean[i]) ** 2
         return cost, small, size[other], other, i, together
 
+    # Only neighbours on the line can join, so one entry a run is enough.
     heap = [union(i) for i in range(end - 1) if min(size[i], size[i + 1]) < k]
     heapify(heap)
     while heap:

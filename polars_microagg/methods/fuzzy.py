@@ -80,21 +80,21 @@ def fuzzy(
     rng = np.random.default_rng(seed)
     tick, done = ticker("fuzzy", len(x)), 0
 
-    def finished(found: Labels) -> Labels:
+    def finished(labels: Labels) -> Labels:
         nonlocal done
-        sizes = np.bincount(found)
+        sizes = np.bincount(labels)
         done += int(sizes[sizes < 2 * k].sum())
         tick(done)
-        return found
+        return labels
 
     def divide(rows: Labels) -> Labels:
         part, clusters, exponent = columns[:, rows], len(rows) // k, m
         while exponent <= 2:
-            found = fuzzy_means(part, clusters, exponent, iterations, rng)
-            sizes = np.bincount(found)
+            labels = fuzzy_means(part, clusters, exponent, iterations, rng)
+            sizes = np.bincount(labels)
             sizes = sizes[sizes > 0]
             if len(sizes) > 1 and sizes.min() >= k:
-                return finished(found)
+                return finished(labels)
             # Half of the work on some records is to divide them, the other half what comes of it.
             tick(done + (len(rows) - k * clusters) // 2)
             if clusters == 2:

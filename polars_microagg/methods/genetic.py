@@ -107,27 +107,29 @@ def genetic(
     rng = np.random.default_rng(seed)
     labels = np.zeros(n, dtype=np.intp) if start is None else start.copy()
     for rows in _alike(macrogroup):
-        parts = [columns[:, some].T for some in rows]
-        known = [Partition.from_labels(labels[some]).labels for some in rows]
+        parts = [columns[:, members].T for members in rows]
+        known = [Partition.from_labels(labels[members]).labels for members in rows]
         size = sum(map(len, rows))
-        told = _after(tick, done, size)
-        found = evolved(parts, None if start is None else known, how, rng, told)
+        report = _after(tick, done, size)
+        best = evolved(parts, None if start is None else known, how, rng, report)
         done += size * generations
-        for some, part, before, after in zip(rows, parts, known, found, strict=True):
+        for members, part, before, after in zip(rows, parts, known, best, strict=True):
             now = Partition.from_labels(after).labels
+            # Lemma 1: an evolution that ends no better leaves the groups of MDAV, so the result is
+            # never above them.
             worse = start is not None and _sse(part, now) >= _sse(part, before)
-            labels[some] = (before if worse else now) + n * (1 + some[0])
+            labels[members] = (before if worse else now) + n * (1 + members[0])
     tick(n * (generations + 1))
     return Partition.from_labels(np.unique(labels, return_inverse=True)[1])
 
 
-def _after(tick: Callable[[int], None], done: int, each: int) -> Callable[[int], None]:
-    """Tell of generations after what was done before them."""
-    return lambda generation: tick(done + each * generation)
+def _after(tick: Callable[[int], None], done: int, size: int) -> Callable[[int], None]:
+    """Return a callback that reports generations after the steps done before them."""
+    return lambda generation: tick(done + size * generation)
 
 
 def _macrogroups(columns: Matrix, start: Labels | None, k: int, macro: int) -> Labels:
-    """Build macrogroups; the number of that of each record."""
+    """Return the number of the macrogroup of each record."""
     if start is None:
         return mdav(columns.T, k=max(macro, 2 * k)).labels
     means = commensurable(Centroids(columns, start, int(start.max()) + 1))
@@ -135,7 +137,7 @@ def _macrogroups(columns: Matrix, start: Labels | None, k: int, macro: int) -> L
 
 
 def _alike(macrogroup: Labels) -> list[list[Labels]]:
-    """List the rows of the macrogroups, those of like size together."""
+    """Return the rows of the macrogroups, those of like size together."""
     sizes = np.bincount(macrogroup)
     rows = np.split(np.argsort(macrogroup, kind="stable"), np.cumsum(sizes)[:-1])
     lists: list[list[Labels]] = []
@@ -149,4 +151,5 @@ def _alike(macrogroup: Labels) -> list[list[Labels]]:
 
 
 def _sse(part: Matrix, labels: Labels) -> float:
+    """Return the sum of squared errors of a grouping."""
     return float(group_sse(part.T, labels).sum())

@@ -80,6 +80,8 @@ def k_ward(
             return ward(*_from_extremes(columns[:, rows], k), k)
 
         return Partition.from_labels(divide_large_groups(len(x), 2 * k, divide))
+    # Computed once, for all records, and kept in the recursion: this gives the losses that the
+    # papers print.
     key = _key(x, columns, sort)
     place = np.empty(len(x), dtype=np.intp)
     place[stable_order(key)] = np.arange(len(x))
@@ -98,6 +100,7 @@ def k_ward(
 
 
 def _key(x: Matrix, columns: Matrix, sort: Literal["sz", "fpc", "md"] | Axis) -> Vector:
+    """Return the sorting criterion of each record."""
     if sort == "sz":
         return sum_of_z(x)
     if sort == "fpc":
@@ -113,7 +116,7 @@ def _key(x: Matrix, columns: Matrix, sort: Literal["sz", "fpc", "md"] | Axis) ->
 
 
 def _from_extremes(columns: Matrix, k: int) -> tuple[Matrix, Labels]:
-    """Form the first and the last group from the two records most distant from each other."""
+    """Return the columns, and labels with two groups round the most distant records."""
     first, last = farthest_pair(columns)
     remaining = RemainingRecords(columns.T)
     labels = np.arange(columns.shape[1])

@@ -19,10 +19,10 @@ from polars_microagg.progress import progress, ticker
 __all__ = ["lowloss"]
 
 EXACT = 3_000_000_000
-"""MDAV is the start where it has to compare no more than so many pairs of records."""
+"""MDAV is the start where it has to compare no more than this many pairs of records."""
 
 FEW = 5000
-"""Up to so many records, V-MDAV and a path through all of them are starts as well."""
+"""Up to this many records, V-MDAV and a tour through all of them are starts as well."""
 
 
 @method(cite="this library", sizes="k..2k-1", cost="n")
@@ -86,6 +86,7 @@ def lowloss(
     if n < 2 * k:
         return Partition.from_labels(np.zeros(n, dtype=np.intp))
     varies = np.flatnonzero(np.ptp(x, axis=0) > 0)
+    # In one dimension the optimum is known: the dynamic programme along the sorted values.
     if len(varies) <= 1:
         single = x[:, varies] if len(varies) else x[:, :1]
         order = stable_order(single[:, 0])
@@ -105,13 +106,14 @@ def lowloss(
 
 
 def _start(x: Matrix, k: int) -> Labels:
+    """Return the groups of MDAV, in blocks if there are very many records."""
     if len(x) ** 2 // k <= EXACT:
         return mdav(x, k=k).labels
     return block_start(x, k, lambda tail: mdav(tail, k=k).labels)
 
 
 def _others(x: Matrix, k: int) -> list[Labels]:
-    """Group along a path through all records, and by V-MDAV."""
+    """Return groups along a tour through all records, and those of V-MDAV."""
     if len(x) > FEW:
         return []
     path = nearest_point_next(x)

@@ -77,6 +77,8 @@ def md(
     most_distant = MostDistant(remaining.columns)
     groups = []
     while len(remaining) >= 2 * k:
+        # Which extreme one is first is left open by the paper: the one farther from the mean of the
+        # remaining records.
         ends = most_distant.ends(remaining.rows)
         outer = squared_distances(remaining.columns.take(ends, axis=1), remaining.mean()).argmax()
         first = int(ends[outer])

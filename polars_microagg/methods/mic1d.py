@@ -88,6 +88,7 @@ def mic1d(x: Matrix, /, *, k: int, tail: Literal["merge", "keep"] = "merge") -> 
 
 
 def _sizes(count: int, k: int, tail: Literal["merge", "keep"]) -> Labels:
+    """Return the sizes of blocks of k, the last one with the rest or on its own."""
     sizes = fixed_runs(count, k)
     if tail == "keep" and sizes[-1] > k:
         sizes = np.append(sizes, sizes[-1] - k)
@@ -111,13 +112,13 @@ class _Blocks:
         self.span = (high * unit - low * unit)[self.block]
 
     def normalised(self, values: Vector) -> Vector:
-        """Bring each block to [0, 1], a constant one to 0.5."""
+        """Return values with each block in [0, 1], a constant one at 0.5."""
         constant = self.span == 0
-        found: Vector = (values * self.unit - self.low) / np.where(constant, 1.0, self.span)
-        found[constant] = 0.5
-        return found
+        shares: Vector = (values * self.unit - self.low) / np.where(constant, 1.0, self.span)
+        shares[constant] = 0.5
+        return shares
 
     def restored(self, values: Vector) -> Vector:
-        """Bring values in [0, 1] back to the range of their block."""
-        found: Vector = np.minimum((self.low + values * self.span) / self.unit, self.high)
-        return found
+        """Return values in [0, 1] in the range of their block again."""
+        restored: Vector = np.minimum((self.low + values * self.span) / self.unit, self.high)
+        return restored

@@ -81,7 +81,7 @@ def multi_dsort(x: Matrix, /, *, k: int, resort: bool = True, constant: bool = F
 
 
 class _Order:
-    """The records that are left, ordered by the sum of their ranks in all columns."""
+    """The remaining records, ordered by the sum of their ranks in all columns."""
 
     def __init__(self, x: Matrix) -> None:
         self._rows = np.arange(len(x))
@@ -89,12 +89,12 @@ class _Order:
         self._rank(len(x))
 
     def ends(self) -> tuple[int, int]:
-        """Rows of the first and of the last record."""
+        """Return the rows of the first and of the last record."""
         places = self._place.take(self._rows)
         return int(self._rows[places.argmin()]), int(self._rows[places.argmax()])
 
     def remove(self, rows: Labels, *, resort: bool) -> None:
-        """Take records out, and rank the others again if so wanted."""
+        """Remove records, and rank the others again if `resort`."""
         left = np.ones(len(self._place), dtype=np.bool_)
         left[rows] = False
         self._rows = self._rows[left.take(self._rows)]
@@ -103,10 +103,11 @@ class _Order:
             self._rank(len(left))
 
     def _rank(self, n: int) -> None:
+        """Rank the remaining records by the sum of their ranks."""
         ranks = np.zeros((len(self._by_value), n), dtype=np.intp)
         for rank, order in zip(ranks, self._by_value, strict=True):
             rank[order] = np.arange(len(order))
-        # Equal sums are told apart by the first column, then by the second, and so on.
+        # Equal sums go by the rank in the first column, then by the second, and so on.
         order = np.lexsort((*ranks[::-1], ranks.sum(axis=0)))
         self._place = np.empty(n, dtype=np.intp)
         self._place[order] = np.arange(n)

@@ -83,11 +83,13 @@ def _extended(remaining: RemainingRecords, rows: Labels, gamma: float, most: int
     """Add the nearest records to a group while they are near enough."""
     columns = remaining.columns
     nearest = np.full(most, -1)
+    # V-MDAV's extension: d_in < gamma d_out, both with unsquared distances.
     while len(rows) < most and len(remaining) > 1:
-        # Only who has lost the nearest one, or is new, has to look again.
-        for place, row in enumerate(rows):
-            if nearest[place] < 0 or nearest[place] not in remaining:
-                nearest[place] = remaining.nearest_to_point(columns[:, row], 1)[0]
+        # Removals only take competitors away: only a record that is new or has lost its nearest one
+        # has to search again.
+        for i, row in enumerate(rows):
+            if nearest[i] < 0 or nearest[i] not in remaining:
+                nearest[i] = remaining.nearest_to_point(columns[:, row], 1)[0]
         near = nearest[: len(rows)]
         offsets = columns.take(near, axis=1) - columns.take(rows, axis=1)
         distances = squared_distances(offsets, np.zeros(len(offsets)))
