@@ -14,16 +14,22 @@ from polars_microagg.core.options import group_size
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotAnonymousError
 from polars_microagg.frames.safe_collect import quietly
 from polars_microagg.leaves.fit import (
-    accept,
     fit_leaves,
     names_in,
     require_leaves,
+    require_same_call,
     sample_size,
 )
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.options import leaf_plan, leaf_size
 from polars_microagg.leaves.refusals import refuse_few, refuse_missing
-from polars_microagg.leaves.spark_batches import LEAF, Counting, Marking, Sampling, masking
+from polars_microagg.leaves.spark_batches import (
+    LEAF,
+    LeafCounter,
+    LeafMarker,
+    SampleFilter,
+    leaf_masker,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -90,18 +96,20 @@ def protect(
         leaves = fit(df, columns, k, **options)
     else:
         require_leaves(leaves)
-        accept(leaves, names_in(table.empty(), columns, leaves.plan), group_size(k), options)
+        require_same_call(
+            leaves, names_in(table.empty(), columns, leaves.plan), group_size(k), options
+        )
         _records(table, leaves.columns, leaves.k)
         leaves = _merged(table, leaves)
     fields = table.df.schema.fields
     marked = StructType([*fields, StructField(LEAF, LongType(), nullable=False)])
-    parts = table.df.mapInArrow(Marking(leaves, table.names), marked).groupBy(LEAF)
+    parts = table.df.mapInArrow(LeafMarker(leaves, table.names), marked).groupBy(LEAF)
     if leaves.plan.dtype == "float":
         masked = map(table.names.index, leaves.columns)
         fields = list(fields)
         for j in masked:
             fields[j] = StructField(fields[j].name, DoubleType())
-    whole = parts.applyInArrow(masking(leaves, table.names), StructType(fields))
+    whole = parts.applyInArrow(leaf_masker(leaves, table.names), StructType(fields))
     return whole.toDF(*table.names)
 
 
@@ -153,10 +161,11 @@ def fit(
     size = leaf_size(size, plan)
     names = names_in(table.empty(), columns, plan)
     records = _records(table, names, plan.k)
+    # Chosen by hash, so the sample and with it the leaves do not depend on partitions.
     share = sample_size(records, size) / records
     places = [table.names.index(name) for name in names]
     kept = StructType([table.df.schema.fields[j] for j in places])
-    sample = table.read(table.df.mapInArrow(Sampling(places, share), kept))
+    sample = table.read(table.df.mapInArrow(SampleFilter(places, share), kept))
     sample.columns = names
     leaves = fit_leaves(sample, names, k, records=records, size=size, method=method, **options)
     return _merged(table, leaves)
@@ -191,21 +200,21 @@ def verify(df: DataFrame, columns: str | Sequence[str], k: int) -> None:
         keys = (_number(table.names.index(name)) for name in names)
         sizes = table.df.groupBy(*keys).agg(f.count(f.lit(1)).alias("size"))
         few = sizes.where(f.col("size") < k)
-        found = table.row(few.agg(f.count(f.lit(1)), f.sum("size"), f.min("size")))
-        if found[0]:
-            raise NotAnonymousError.of(names, k, found, ())
+        small_classes = table.row(few.agg(f.count(f.lit(1)), f.sum("size"), f.min("size")))
+        if small_classes[0]:
+            raise NotAnonymousError.of(names, k, small_classes, ())
 
 
 @dataclass(frozen=True)
 class _Table:
-    """A table whose columns go by number: a name may be a path to Spark, or the same in another case."""
+    """A table whose columns go by number: Spark may read a name as a path, or in another case."""
 
     df: DataFrame
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, df: DataFrame) -> _Table:
-        """Number the columns, and refuse what is no table of Spark."""
+        """Number the columns, and refuse an object that is not a table of Spark."""
         _refuse_others(df)
         names = quietly(lambda: tuple(df.columns), "df")
         for j, name in enumerate(names):
@@ -214,7 +223,7 @@ class _Table:
         return cls(df.toDF(*map(_number, range(len(names)))), names)
 
     def empty(self) -> pl.DataFrame:
-        """Read no record, so that columns have their names and the types of Polars."""
+        """Return no records, with the names of the columns and the types of Polars."""
         for field, name in zip(self.df.schema.fields, self.names, strict=True):
             if not _reaches_python(field.dataType):
                 raise InvalidDataError.unreadable("df", _stays(name, field))
@@ -223,16 +232,16 @@ class _Table:
         return frame
 
     def read(self, df: DataFrame) -> pl.DataFrame:
-        """Run a job and take its records."""
+        """Run a job and return its records."""
         return pl.DataFrame(quietly(df.toArrow, "df", lambda: self.names))
 
     def row(self, df: DataFrame) -> Any:
-        """Run a job and take its only record."""
+        """Run a job and return its only record."""
         return quietly(df.collect, "df", lambda: self.names)[0]
 
 
 def _refuse_others(df: object) -> None:
-    """Refuse what is no table of Spark, be it classic or of Spark Connect, or has no end."""
+    """Refuse what is not a table of Spark, classic or of Spark Connect, or has no end."""
     try:
         from pyspark.sql import DataFrame
     except ImportError:
@@ -261,6 +270,7 @@ def _reaches_python(kind: DataType) -> bool:
 
 
 def _stays(name: str, field: StructField) -> str:
+    """Return the message about a column that Spark does not pass to Python."""
     return (
         f"column {name!r} is of type {field.dataType.simpleString()}, which Spark does not pass to "
         "Python. Leave it out, or cast it, as in CAST(x AS STRING); give fields of a struct names of "
@@ -269,11 +279,12 @@ def _stays(name: str, field: StructField) -> str:
 
 
 def _number(place: int) -> str:
+    """Return the name of a column by its number."""
     return f"c{place}"
 
 
 def _records(table: _Table, names: Sequence[str], k: int) -> int:
-    """Count the records, and refuse values that are missing."""
+    """Return the number of records, and refuse values that are missing."""
     from pyspark.sql import functions as f
     from pyspark.sql.types import DoubleType, FloatType
 
@@ -292,7 +303,9 @@ def _records(table: _Table, names: Sequence[str], k: int) -> int:
 
 
 def _merged(table: _Table, leaves: Leaves) -> Leaves:
-    counting = Counting(leaves, table.names)
-    found = table.read(table.df.mapInArrow(counting, "leaf long, records long"))
-    counts = np.bincount(found["leaf"], found["records"], minlength=len(leaves.tree))
+    """Return the leaves with small ones merged, by the counts of the whole table."""
+    counting = LeafCounter(leaves, table.names)
+    counted = table.read(table.df.mapInArrow(counting, "leaf long, records long"))
+    # Batches count their leaves apart; the sums are those of the whole table.
+    counts = np.bincount(counted["leaf"], counted["records"], minlength=len(leaves.tree))
     return leaves.merge(counts.astype(np.intp))

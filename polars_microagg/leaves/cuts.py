@@ -1,4 +1,4 @@
-"""Ways to cut records in two, and which of them costs the least loss."""
+"""Ways to cut records in two, and which of them loses least."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from polars_microagg.core.partition import Matrix, Vector
 from polars_microagg.core.registry import methods
 from polars_microagg.kernels.local.local_search import squares_within
 from polars_microagg.leaves.merge import merge_small
-from polars_microagg.leaves.tree import Cut, Tree, grow
+from polars_microagg.leaves.tree import Cut, Tree, grow_tree
 from polars_microagg.progress import progress
 
-__all__ = ["CUTS", "grown", "loss_of", "with_distance"]
+__all__ = ["CUTS", "tree_of_cuts", "loss_of", "with_distance"]
 
 TAIL = 0.05
-"""Share of the records, those farthest from the centre, that "tail" sets apart first."""
+"""Share of the records, the farthest from the centre, that "tail" cuts off first."""
 
 LEAST = 0.25
 """Share of a capacity that "gain" leaves on either side of a cut."""
 
 
 def with_distance(x: Matrix, centre: Vector, weights: Vector) -> Matrix:
-    """Add the squared distance from the centre as a last column.
+    """Return the (n, p) matrix with the squared distance from the centre as a last column.
 
     Values are added up column by column, so that a record has the same distance in any company.
 
-    Examples
-    --------
     >>> with_distance(np.array([[1.0, 5.0]]), np.array([3.0, 4.0]), np.array([1.0, 2.0]))
     array([[1., 5., 8.]])
     """
@@ -39,7 +37,7 @@ def with_distance(x: Matrix, centre: Vector, weights: Vector) -> Matrix:
 
 
 def _between(ranked: Vector, at: int) -> float | None:
-    """Threshold next to a position where the value changes, None in a constant column."""
+    """Return the threshold nearest to a position, None in a constant column."""
     changes = np.flatnonzero(ranked[1:] != ranked[:-1])
     if not changes.size:
         return None
@@ -48,15 +46,17 @@ def _between(ranked: Vector, at: int) -> float | None:
 
 
 def _midway(low: float, high: float) -> float:
-    """Threshold between two values; it is the lower one only if there is nothing in between."""
+    """Return a threshold between two values; the lower one only if there is nothing in between."""
     middle = float(low / 2.0 + high / 2.0)
     return middle if low <= middle < high else float(low)
 
 
 def _median(weights: Vector) -> Cut:
-    """Cut in the middle of the column where records spread most."""
+    """Return the cut in the middle of the column where records spread most."""
 
     def cut(x: Matrix) -> tuple[int, float] | None:
+        # As in a k-d tree: to halve where records spread most keeps leaves compact, and few
+        # neighbours are parted.
         spread = (x[:, : len(weights)] * weights).var(axis=0)
         for j in np.argsort(-spread, kind="stable").tolist():
             threshold = _between(np.sort(x[:, j]), len(x) // 2)
@@ -68,7 +68,7 @@ def _median(weights: Vector) -> Cut:
 
 
 def _gain(weights: Vector, capacity: float) -> Cut:
-    """Cut where the sum of squares about the two means is lowest."""
+    """Return the cut where the sum of squares about the two means is lowest."""
     middle = _median(weights)
 
     def cut(x: Matrix) -> tuple[int, float] | None:
@@ -82,7 +82,11 @@ def _gain(weights: Vector, capacity: float) -> Cut:
             order = np.argsort(x[:, j], kind="stable")
             ranked = x[order, j]
             sums = np.cumsum(scaled[order], axis=0)[low - 1]
+            # With s the sum of the lower m of n records about their mean, the sum of squares falls
+            # by |s|^2 n / (m (n - m)): what is between the two means. So the greatest gain is the
+            # lowest sum within.
             gains = np.square(sums).sum(axis=1) * (n / (low * (n - low)))
+            # No threshold parts equal values.
             gains[ranked[low - 1] == ranked[np.minimum(low, n - 1)]] = 0.0
             at = int(gains.argmax())
             if gains[at] > best:
@@ -94,7 +98,7 @@ def _gain(weights: Vector, capacity: float) -> Cut:
 
 
 def _tail(x: Matrix) -> tuple[int, float] | None:
-    """Set the farthest records apart."""
+    """Cut off the farthest records."""
     threshold = _between(np.sort(x[:, -1]), round((1.0 - TAIL) * len(x)))
     if threshold is None or not np.isfinite(threshold):
         return None
@@ -102,17 +106,17 @@ def _tail(x: Matrix) -> tuple[int, float] | None:
 
 
 CUTS = ("median", "gain", "tail+median", "tail+gain")
-"""In the middle, where most is gained, and each after the farthest records were set apart."""
+"""In the middle, where most is gained, and each after the farthest records were cut off."""
 
 
-def grown(values: Matrix, weights: Vector, capacity: float, how: str) -> Tree:
-    """Grow a tree by one kind of cut; `values` have the distance as their last column."""
+def tree_of_cuts(values: Matrix, weights: Vector, capacity: float, how: str) -> Tree:
+    """Return a tree grown by one kind of cut; `values` have the distance as their last column."""
     cut = _gain(weights, capacity) if how.endswith("gain") else _median(weights)
-    return grow(values, capacity, cut, _tail if how.startswith("tail") else None)
+    return grow_tree(values, capacity, cut, _tail if how.startswith("tail") else None)
 
 
 def loss_of(tree: Tree, values: Matrix, weights: Vector, k: int) -> float:
-    """Loss of MDAV within the leaves of a tree, in per cent of the sum of squares."""
+    """Return the loss of MDAV within the leaves of a tree, in per cent of the sum of squares."""
     leaf = tree.assign(values)
     for small, target in merge_small(tree, np.bincount(leaf, minlength=len(tree)), k).items():
         leaf[leaf == small] = target

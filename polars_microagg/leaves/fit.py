@@ -17,7 +17,7 @@ from polars_microagg.frames.columns import unit
 from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
 from polars_microagg.kernels.scale import scaled
-from polars_microagg.leaves.cuts import CUTS, grown, loss_of, with_distance
+from polars_microagg.leaves.cuts import CUTS, loss_of, tree_of_cuts, with_distance
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import fingerprints, matrix_of
 from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_size
@@ -26,7 +26,7 @@ from polars_microagg.leaves.tree import Tree
 from polars_microagg.wording import Sentence, Setting
 
 __all__ = [
-    "accept",
+    "require_same_call",
     "fit_leaves",
     "in_sample",
     "names_in",
@@ -38,10 +38,10 @@ __all__ = [
 RECORDS = "the number of records of the whole table, at least those of the sample"
 
 SAMPLE = 1 << 17
-"""Records that leaves are fitted to, at least."""
+"""Least number of records that leaves are fitted to."""
 
-EACH = 16
-"""Sampled records a leaf, at least."""
+SAMPLED_A_LEAF = 16
+"""Least number of sampled records a leaf."""
 
 TRIAL = 40_000
 """Sampled records on which cuts are compared."""
@@ -139,7 +139,7 @@ def fit_leaves(
         {how: _loss(trial, weights, tried, how, plan.k) for how in CUTS} if cut == "best" else {}
     )
     how = min(losses, key=losses.__getitem__) if losses else cut
-    tree = grown(values, weights, max(size * len(x) / n, 1.0), how)
+    tree = tree_of_cuts(values, weights, max(size * len(x) / n, 1.0), how)
     scaling = tuple(weights.tolist()), tuple(centre.tolist())
     leaves = Leaves(names, plan.k, method, options, size, *scaling, tree, how, losses)
     if not whole:
@@ -147,7 +147,9 @@ def fit_leaves(
     return leaves.merge(np.bincount(leaves.assign(frame).to_numpy(), minlength=len(tree)))
 
 
-def accept(leaves: Leaves, names: tuple[str, ...], k: int, options: Mapping[str, Any]) -> None:
+def require_same_call(
+    leaves: Leaves, names: tuple[str, ...], k: int, options: Mapping[str, Any]
+) -> None:
     """Refuse leaves of another call, and options that leaves have already."""
     for name, value in options.items():
         what = Sentence(
@@ -160,7 +162,7 @@ def accept(leaves: Leaves, names: tuple[str, ...], k: int, options: Mapping[str,
 
 
 def require_leaves(leaves: object) -> None:
-    """Refuse what is no Leaves."""
+    """Refuse an object that is not a Leaves."""
     if not isinstance(leaves, Leaves):
         need = "leaves that fit_leaves or an earlier call has made"
         raise InvalidParameterError.kind("leaves", type(leaves).__name__, need)
@@ -169,7 +171,7 @@ def require_leaves(leaves: object) -> None:
 def one_leaf(
     names: tuple[str, ...], k: int, method: str, options: dict[str, Any], size: int
 ) -> Leaves:
-    """Make the only leaf of a table that has no records."""
+    """Return the only leaf of a table without records."""
     none = np.zeros(0, dtype=np.intp)
     tree = Tree(none, none.astype(np.float64), none, none, np.ones(1, dtype=np.intp))
     ones = (1.0,) * len(names)
@@ -182,7 +184,7 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) -> tuple[str, ...]:
-    """Names of the columns of a table that are masked."""
+    """Return the names of the columns of a table that are masked."""
     blocks = selected(frame, columns)
     if len(blocks) > 1:
         need = "one list of columns; mask each of several lists in a call of its own"
@@ -196,51 +198,45 @@ def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) ->
 
 
 def sample_size(records: int, size: int) -> int:
-    """How many records to fit the leaves of so many to."""
-    return max(SAMPLE, EACH * -(-records // size))
+    """Return how many records of so many the leaves are fitted to."""
+    return max(SAMPLE, SAMPLED_A_LEAF * -(-records // size))
 
 
 def in_sample(frame: pl.DataFrame, share: float) -> pl.Series:
-    """Choose a share of the records, the same ones in whatever company they come.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        Some records, with all their columns.
-    share : float
-        How many to choose.
-
-    Returns
-    -------
-    polars.Series
-        Whether the hash of the record is low; equal records are in or out together.
-    """
+    """Return, as a Boolean series, a share of the records: those with a low hash."""
     if share >= 1:
         return pl.repeat(True, frame.height, dtype=pl.Boolean, eager=True)
+    # The hash depends on the record alone: the same records are chosen from any file, batch or
+    # partition, and equal records are in or out together.
     return fingerprints(frame) < int(share * 2**64)
 
 
 def _in_order(sample: pl.DataFrame) -> pl.DataFrame:
-    """Sort by hash, so that neither the first records nor sums depend on how it was read."""
+    """Sort by hash, so that neither the first records nor sums depend on the order of reading."""
     return sample.sort(fingerprints(sample))
 
 
 def _loss(values: Matrix, weights: Vector, size: int, how: str, k: int) -> float:
-    return loss_of(grown(values, weights, max(size, 2 * k), how), values, weights, k)
+    """Return the loss of one kind of cut on a trial."""
+    return loss_of(tree_of_cuts(values, weights, max(size, 2 * k), how), values, weights, k)
 
 
 def _scaling(frame: pl.DataFrame, x: Matrix, scale: str) -> tuple[Vector, Vector]:
-    """Weight of each column in distances, and the mean of each."""
+    """Return the weight of each column in distances, and its mean."""
     factors = np.array([unit(dtype) for dtype in frame.schema.dtypes()])
     ready = scaled(x, scale, factors, np.array([len(x)]))
     low, high = x.min(axis=0), x.max(axis=0)
     # Halves of large values, as the span of a column may be more than a number can hold.
     half = np.where(np.maximum(np.abs(low), np.abs(high)) > LARGEST, 0.5, 1.0)
     span = high * half - low * half
-    some = span > 0
+    varies = span > 0
     (tops, above), (steps, below) = np.frexp(np.ptp(ready, axis=0) * half), np.frexp(span)
-    exponents = np.where(some, above - below, 0)
+    exponents = np.where(varies, above - below, 0)
     # Only their proportions count; those of values near 1e-310 would be more than a number holds.
     shift = max(0, int(exponents.max()) - MOST)
-    weights = np.ldexp(np.where(some, tops / np.where(some, steps, 1.0), 1.0), exponents - shift)
+    # The weight of a column is its scaled span over its span. Mantissas and exponents are divided
+    # apart, as either span may be near the ends of the range of doubles.
+    weights = np.ldexp(
+        np.where(varies, tops / np.where(varies, steps, 1.0), 1.0), exponents - shift
+    )
     return weights, (x / len(x)).sum(axis=0)

@@ -28,7 +28,7 @@ from polars_microagg.leaves.tree import Tree
 __all__ = ["Leaves"]
 
 MANY = 1 << 19
-"""Records that are masked at a time where all are in memory."""
+"""Records masked at a time where all are in memory."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,28 +67,29 @@ class Leaves:
         return len(self.tree) - len(self.merged)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether other leaves are the same to the last bit."""
+        """Return whether other leaves are the same to the last bit."""
         if not isinstance(other, Leaves):
             return NotImplemented
         return text_of(self, ordered=True) == text_of(other, ordered=True)
 
     def __hash__(self) -> int:
-        """Hash what is short."""
+        """Hash the short fields."""
         return hash((self.columns, self.k, self.method, self.size, self.weights))
 
     def __repr__(self) -> str:
-        """Say what it is without a value of a record."""
+        """Describe the leaves without a value of a record."""
         about = f"{len(self)} of about {self.size} records, {self.method}, k={self.k}"
         return f"Leaves({about}, cut by {self.cut})"
 
     @cached_property
     def plan(self) -> Plan:
-        """How one leaf is masked."""
+        """The plan by which one leaf is masked."""
         weights = np.array(self.weights)
         return LeafPlan.of(self.method, self.k, self.columns, weights, **self.options)
 
     @cached_property
     def _into(self) -> npt.NDArray[np.uint32]:
+        """Leaf of each leaf after merging."""
         into = np.arange(len(self.tree), dtype=np.uint32)
         for leaf, target in self.merged.items():
             into[leaf] = target
@@ -137,13 +138,13 @@ class Leaves:
         )
 
     def before_merging(self, values: npt.NDArray[np.float64]) -> Labels:
-        """Leaf of each row before any are merged."""
+        """Return the leaf of each row before any are merged."""
         if (self.tree.columns == len(self.columns)).any():
             values = with_distance(values, np.array(self.centre), np.array(self.weights))
         return self.tree.assign(values)
 
     def after_merging(self, leaves: npt.NDArray[np.integer]) -> Labels:
-        """Leaf of each record, from the leaf that it had before."""
+        """Return the leaf of each record, from the leaf that it had before."""
         into: Labels = self._into[leaves].astype(np.intp)
         return into
 
@@ -171,6 +172,8 @@ class Leaves:
             need = f"one count for each of the {len(self.tree)} leaves"
             raise InvalidParameterError.kind("counts", f"{len(counts)} counts", need)
         refuse_few(int(counts.sum()) or self.k, self.k)
+        # Merging is by the counts of the whole table. A leaf below k there would have no group of
+        # k; joined to a neighbour it has, so k holds leaf by leaf and with that in the whole table.
         into = dict(self.merged) | merge_small(self.tree, counts, self.k)
         return replace(self, merged=dict(sorted(targets(into).items())))
 
@@ -245,6 +248,8 @@ class Leaves:
         leaf = self.assign(frame).to_numpy()
         leaf = self.merge(np.bincount(leaf, minlength=len(self.tree))).after_merging(leaf)
         ties = fingerprints(frame, without=self.columns)
+        # Part by part, so that sorting needs little memory; leaves are masked on their own, so the
+        # parts do not show in the result.
         part = parts_of(self.tree, frame.height, MANY)[leaf]
         order = np.argsort(part, kind="stable")
         pieces = []
@@ -258,6 +263,7 @@ class Leaves:
         return frame.with_columns(pl.concat(pieces)[back]) if pieces else frame
 
     def _selected(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the columns that are masked, refusing types without centroid."""
         for name in self.columns:
             resolve(name, frame.schema)
             refuse_type(name, frame.schema[name])
@@ -290,6 +296,7 @@ class Leaves:
 
 
 def _complete(frame: pl.DataFrame) -> None:
+    """Refuse nulls, NaN and infinities."""
     refuse_missing((name, *missing_in(frame[name])) for name in frame.columns)
 
 
@@ -300,5 +307,5 @@ class _Assigning:
     leaves: Leaves
 
     def __call__(self, records: pl.Series) -> pl.Series:
-        """Find the leaves of a batch."""
+        """Return the leaves of a batch."""
         return self.leaves.assign(records.struct.unnest())

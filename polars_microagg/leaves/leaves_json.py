@@ -1,4 +1,4 @@
-"""Leaves as JSON, and the checks of JSON that may be of anybody."""
+"""Leaves as JSON, and the checks of JSON that anybody may have written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["fields_of", "text_of"]
 VERSION = 1
 
 HEAVIEST = 2.0**1001
-"""Weights of `fit_leaves` are below it."""
+"""Weights of `fit_leaves` are below this."""
 
 PLAIN = ("columns", "k", "method", "options", "size", "weights", "centre", "cut", "losses")
 TREE: dict[str, type] = {
@@ -34,19 +34,9 @@ TREE: dict[str, type] = {
 
 
 def text_of(leaves: Leaves, *, ordered: bool = False) -> str:
-    """Write leaves as JSON, every number to its last bit.
+    """Return leaves as JSON, every number to its last bit.
 
-    Parameters
-    ----------
-    leaves : Leaves
-        Leaves.
-    ordered : bool, default False
-        Whether leaves of the same options have the same text, whatever the order of the options.
-
-    Returns
-    -------
-    str
-        JSON.
+    If `ordered`, leaves of the same options have the same text, whatever the order of the options.
     """
     fields = {name: getattr(leaves, name) for name in PLAIN}
     tree = {name: getattr(leaves.tree, name).tolist() for name in TREE}
@@ -56,23 +46,7 @@ def text_of(leaves: Leaves, *, ordered: bool = False) -> str:
 
 
 def fields_of(text: str) -> dict[str, Any]:
-    """Read what `text_of` wrote, and refuse all else.
-
-    Parameters
-    ----------
-    text : str
-        JSON.
-
-    Returns
-    -------
-    dict
-        The fields of leaves.
-
-    Raises
-    ------
-    InvalidParameterError
-        It is no JSON of leaves, or was altered so that it is none any more.
-    """
+    """Return the fields of leaves from what `text_of` wrote, and refuse all else."""
     try:
         read = json.loads(text)
     except (TypeError, ValueError, RecursionError):
@@ -105,17 +79,19 @@ def fields_of(text: str) -> dict[str, Any]:
 
 
 def _need(right: bool, what: str) -> None:
-    """Refuse JSON that is not like this; what it has instead may be close to a record's value."""
+    """Refuse altered JSON; the message does not show it, as it may be close to a record's value."""
     if not right:
         need = f"what Leaves.to_json wrote: {what}"
         raise InvalidParameterError.kind("text", "altered JSON of leaves", need)
 
 
 def _list_of(values: object, kind: type) -> bool:
+    """Return whether this is a list of values of one type."""
     return isinstance(values, list) and all(type(value) is kind for value in values)
 
 
 def _finite(values: object, least: float = -math.inf) -> bool:
+    """Return whether this is a list of finite numbers, none below `least`."""
     if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
         return False
     try:
@@ -125,11 +101,12 @@ def _finite(values: object, least: float = -math.inf) -> bool:
 
 
 def _whole(values: object, low: int, high: int) -> bool:
+    """Return whether this is a list of whole numbers in a range."""
     return _list_of(values, int) and all(low <= value <= high for value in values)  # type: ignore[attr-defined]
 
 
 def _tree(read: object, columns: int) -> Tree:
-    """Check that every node and leaf is reached once, and leaves from left to right."""
+    """Return the tree, if every node and leaf is reached once, and leaves from left to right."""
     _need(isinstance(read, dict) and set(TREE) <= set(read), "with a tree")
     nodes = len(read["columns"]) if isinstance(read["columns"], list) else 0  # type: ignore[index]
     bounds = {
@@ -147,6 +124,8 @@ def _tree(read: object, columns: int) -> Tree:
     _need(0 < sum(read["expected"]) < 2**62, "with records in its leaves")  # type: ignore[index]
     tree = Tree(*(np.array(read[name], dtype=kind) for name, kind in TREE.items()))  # type: ignore[index]
     ends = np.concatenate([tree.below, tree.above])
+    # Children come after their parent, so there is no cycle; each number once, so it is one tree
+    # with all nodes and leaves.
     later = (ends < 0) | (ends > np.tile(np.arange(nodes), 2))
     once = np.array_equal(np.sort(ends), np.r_[np.arange(-1 - nodes, 0), np.arange(1, nodes)])
     _need(bool(later.all()) and (once or not nodes), "with a tree that reaches each leaf once")
@@ -158,12 +137,13 @@ def _tree(read: object, columns: int) -> Tree:
 
 
 def _merged(read: object, leaves: int) -> dict[int, int]:
-    """Check that leaves are merged into leaves that stay."""
+    """Return the merged leaves, if they are merged into leaves that stay."""
     pairs = isinstance(read, list) and all(
         _whole(pair, 0, leaves - 1) and len(pair) == 2 for pair in read
     )
     _need(pairs, "with pairs of leaves as those merged")
     into: dict[int, int] = dict(read)  # type: ignore[call-overload]
+    # A target that is merged itself would leave records in a leaf that nobody masks.
     once = len(into) == len(read) and not set(into) & set(into.values())  # type: ignore[arg-type]
     _need(once, "with each leaf merged once, into one that stays")
     return into

@@ -1,4 +1,4 @@
-"""Records of one leaf or of many through the Plan, whatever order they came in."""
+"""Masking the records of one leaf or of many through the Plan, in any order of arrival."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST = 1000
 """Values times their weights stay below this power of two."""
 
 LARGE = 2
-"""A leaf of more than so many times its size is cut further by rank."""
+"""A leaf of more than this many times its size is cut further by rank."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LeafPlan(Plan):
     def of(
         cls, method: str, k: int, columns: Sequence[str], weights: Vector, **options: Any
     ) -> Plan:
-        """Check a call; nobody is told of the progress within a leaf."""
+        """Check a call; progress within a leaf is not reported."""
         plan = cls.make(method, k, **options)
         # Zero is where it is on the scale of the table only if the table is not scaled.
         absolute = plan.method.absolute and plan.scale == "none"
@@ -53,8 +53,6 @@ class LeafPlan(Plan):
 def _bounded(x: Matrix, weights: Vector) -> Vector:
     """Halve all weights until no value times its weight overflows; only their proportions count.
 
-    Examples
-    --------
     >>> _bounded(np.array([[1e308]]), np.array([2.0**90])) < 2.0**90
     array([ True])
     """
@@ -63,10 +61,8 @@ def _bounded(x: Matrix, weights: Vector) -> Vector:
 
 
 def matrix_of(frame: pl.DataFrame, columns: Sequence[str]) -> Matrix:
-    """Values in the units in which leaves are cut: the numbers behind any type.
+    """Return (n, p) values in the units in which leaves are cut: the numbers behind any type.
 
-    Examples
-    --------
     >>> matrix_of(pl.DataFrame({"a": [1, 2], "b": [0.5, None]}), ["a", "b"])
     array([[1. , 0.5],
            [2. , nan]])
@@ -79,19 +75,9 @@ def matrix_of(frame: pl.DataFrame, columns: Sequence[str]) -> Matrix:
 
 
 def fingerprints(frame: pl.DataFrame, *, without: Sequence[str] = ()) -> pl.Series:
-    """Hash each record, the same wherever it comes from.
+    """Return a UInt64 hash of each record, the same wherever it comes from.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        Records.
-    without : sequence of str
-        Columns that do not count.
-
-    Returns
-    -------
-    polars.Series
-        UInt64; all 0 where no column can be hashed.
+    Columns in `without` do not count; all are 0 where no column can be hashed.
     """
     kept = []
     for name, dtype in frame.schema.items():
@@ -109,34 +95,17 @@ def fingerprints(frame: pl.DataFrame, *, without: Sequence[str] = ()) -> pl.Seri
 def mask_leaves(
     plan: Plan, frame: pl.DataFrame, size: int, leaves: Labels, ties: pl.Series
 ) -> list[pl.Series]:
-    """Mask the records of some whole leaves, each leaf on its own.
+    """Return the masked columns of whole leaves, each leaf masked on its own.
 
-    Parameters
-    ----------
-    plan : LeafPlan
-        What to do, bound to the columns.
-    frame : polars.DataFrame
-        The columns to mask, in order.
-    size : int
-        Records of a leaf.
-    leaves : array of shape (n,)
-        Leaf of each record.
-    ties : polars.Series
-        Order of records that are equal in all these columns.
-
-    Returns
-    -------
-    list of polars.Series
-        The masked columns, in the order of the records that came in.
-
-    Notes
-    -----
-    Within a leaf records are sorted by their values first, and equal ones by `ties`, so the
-    result does not depend on where and when they arrived.
+    `plan` is bound to the columns of `frame`; `size` is the number of records of a leaf, `leaves`
+    (n,) the leaf of each record, and `ties` orders records that are equal in all columns. The order
+    of the records stays.
     """
     named = {str(j): column for j, column in enumerate(frame.get_columns())}
     leaf = pl.Series(leaves.astype(np.uint32))
     keys = pl.DataFrame({"leaf": leaf, **named, "ties": ties})
+    # Sorted by their values, then by hash: methods break ties by row, so the groups depend on what
+    # the records are and not on when they arrived. That makes files, batches and Spark bit-equal.
     order = keys.select(pl.arg_sort_by(keys.columns)).to_series()
     records = keys.select(list(named))[order]
     strata = _blocks(plan, records, leaves[order.to_numpy()], size)
@@ -149,7 +118,7 @@ def mask_leaves(
 
 
 def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Labels:
-    """Number the strata of sorted records: leaves, and the parts of leaves that are too large."""
+    """Return the strata of sorted records: leaves, and the parts of leaves that are too large."""
     starts = np.flatnonzero(np.diff(leaves, prepend=-1))
     counts = np.diff(starts, append=len(leaves))
     parts = np.zeros(len(leaves), dtype=np.intp)
@@ -160,26 +129,15 @@ def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Lab
             if count > LARGE * size:
                 parts[start : start + count] = blocks_by_rank(x[start : start + count], size)
     changed = np.diff(leaves, prepend=-1) != 0
+    # Parts of a leaf are strata of their own, numbered apart.
     stratum = np.cumsum(changed) - 1
     return stratum * (int(parts.max(initial=0)) + 1) + parts
 
 
 def arrow_of(column: pl.Series, field: Any, dtype: str) -> tuple[Any, Any]:
-    """Arrow field and array of a masked column.
+    """Return the Arrow field and array of a masked column.
 
-    Parameters
-    ----------
-    column : polars.Series
-        Masked values.
-    field : pyarrow.Field
-        Field of the column before.
-    dtype : {"keep", "float"}
-        What the plan says.
-
-    Returns
-    -------
-    tuple of pyarrow.Field and pyarrow.Array
-        The field as it was; only its type is another if the column became Float64.
+    The field is as it was; only its type is another if the column became Float64.
     """
     array = column.to_arrow()
     if dtype == "float":

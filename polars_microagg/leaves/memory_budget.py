@@ -1,4 +1,4 @@
-"""How much of a table is in memory at a time."""
+"""The share of a table that is in memory at a time."""
 
 from __future__ import annotations
 
@@ -22,17 +22,15 @@ OWN = 190 * 10**6
 """Bytes that a process takes before it has read anything."""
 
 COPIES = 14
-"""How often the records of a part are in memory while they are masked, at most."""
+"""Most copies of the records of a part in memory while they are masked."""
 
 LEAST = 250 * 10**6
 """Fewest bytes that any table needs."""
 
 
 def bytes_of(memory: object) -> int:
-    """Read an amount of memory.
+    """Return an amount of memory in bytes.
 
-    Examples
-    --------
     >>> bytes_of("2GB"), bytes_of("1.5 GiB"), bytes_of(300_000_000)
     (2000000000, 1610612736, 300000000)
     """
@@ -47,7 +45,7 @@ def bytes_of(memory: object) -> int:
 
 @dataclass(frozen=True)
 class MemoryBudget:
-    """Records in memory at a time, in each of some processes."""
+    """Records in memory at a time, in each of several processes."""
 
     memory: int
     workers: int
@@ -57,52 +55,29 @@ class MemoryBudget:
 
     @classmethod
     def of(cls, memory: int, workers: int | None, columns: int, wide: float) -> Self:
-        """Share memory out.
+        """Return the records that fit: one worker is this process itself.
 
-        Parameters
-        ----------
-        memory : int
-            Bytes in all.
-        workers : int, optional
-            Processes that mask; as many as there are processors and memory for by default.
-        columns : int
-            Columns that are masked.
-        wide : float
-            Bytes of a whole record.
-
-        Returns
-        -------
-        Budget
-            One worker is this process itself.
+        `columns` are masked, and a whole record takes `wide` bytes. Without `workers` there are as
+        many as there are processors and memory for.
         """
         if workers is None:
             workers = max(1, min(os.cpu_count() or 1, memory // (4 * OWN)))
         processes = workers + 1 if workers > 1 else 1
-        each = max((memory - processes * OWN) // workers, OWN // 4)
+        own = max((memory - processes * OWN) // workers, OWN // 4)
         record = 8 * (columns + 3)
-        batch = min(1 << 17, int(each / (2 * COPIES * (wide + record))))
-        rows = min(1 << 20, int(each / (2 * COPIES * (wide + record))))
-        part = max(1, each // (COPIES * record))
+        batch = min(1 << 17, int(own / (2 * COPIES * (wide + record))))
+        rows = min(1 << 20, int(own / (2 * COPIES * (wide + record))))
+        part = max(1, own // (COPIES * record))
         return cls(memory, workers, part, max(1 << 10, batch), max(1 << 12, rows))
 
 
 def parts_of(tree: Tree, records: int, most: int) -> Labels:
-    """Gather leaves into parts: subtrees that hold no more records than a part may.
+    """Return the part of each leaf, from left to right: subtrees of at most `most` records.
 
-    Parameters
-    ----------
-    tree : Tree
-        The cuts, with the leaves of a sample.
-    records : int
-        Records of the whole table.
-    most : int
-        Records of a part.
-
-    Returns
-    -------
-    array
-        Part of each leaf, numbered from left to right.
+    `records` is the number of records of the whole table, of which the tree has those of a sample.
     """
+    # The sample says what share of the table each leaf will hold; a part is a subtree, so
+    # neighbouring leaves stay together.
     share = np.concatenate([[0.0], np.cumsum(tree.expected) / tree.expected.sum()]) * records
     first, last = tree.spans()
     parts = np.zeros(len(tree), dtype=np.intp)

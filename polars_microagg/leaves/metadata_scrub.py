@@ -1,36 +1,24 @@
-"""What a released table says beside its records: its names and types, and nothing else."""
+"""The metadata of a released table: names and types, and nothing else."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["bare", "has_dictionary", "without_notes", "without_unused"]
+__all__ = ["has_dictionary", "without_metadata", "without_notes", "without_unused"]
 
 TYPES = b"ARROW:extension:", b"PARQUET:field_id", b"_PL_"
 """Beginnings of the metadata of a field that belong to its type."""
 
 
-def bare(schema: Any) -> Any:
-    """Leave out all notes of a table and of its columns, also those within nested columns.
+def without_metadata(schema: Any) -> Any:
+    """Return a schema without the metadata of the table and its columns, nested ones included.
 
-    Notes are written by whoever made the table: ranges and names of a pandas index, bounds of a
-    map, comments. No mask can tell what they say of single records.
+    Whoever made the table wrote it: ranges and names of a pandas index, bounds of a map, comments.
+    No mask can tell what it says of single records.
 
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        Names, types and notes.
-
-    Returns
-    -------
-    pyarrow.Schema
-        The same names and types.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> noted = pa.field("age", pa.int64(), metadata={"about": "the oldest is 103"})
-    >>> bare(pa.schema([noted], metadata={"by": "Ada"})).metadata is None
+    >>> without_metadata(pa.schema([noted], metadata={"by": "Ada"})).metadata is None
     True
     """
     import pyarrow as pa
@@ -39,6 +27,7 @@ def bare(schema: Any) -> Any:
 
 
 def _field(field: Any) -> Any:
+    """Return a field without metadata that is not of its type."""
     import pyarrow as pa
 
     notes = {key: note for key, note in (field.metadata or {}).items() if key.startswith(TYPES)}
@@ -46,6 +35,7 @@ def _field(field: Any) -> Any:
 
 
 def _type(dtype: Any) -> Any:
+    """Return a type without metadata within it."""
     import pyarrow as pa
 
     is_a = pa.types
@@ -62,20 +52,8 @@ def _type(dtype: Any) -> Any:
 
 
 def without_notes(table: Any) -> Any:
-    """Leave out of a table what no record of it has: notes and unused categories.
+    """Return a table without metadata and unused categories.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Records.
-
-    Returns
-    -------
-    pyarrow.Table
-        The same records.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> noted = pa.table({"age": [30, 41]}).replace_schema_metadata({"by": "Ada"})
     >>> without_notes(noted).schema.metadata is None
@@ -84,24 +62,14 @@ def without_notes(table: Any) -> Any:
     import pyarrow as pa
 
     columns = [without_unused(column) for column in table.columns]
-    return pa.Table.from_arrays(columns, schema=bare(table.schema))
+    return pa.Table.from_arrays(columns, schema=without_metadata(table.schema))
 
 
 def without_unused(column: Any) -> Any:
-    """Leave out categories that no record has: they are of records that were left out before.
+    """Return a column without categories that no record has.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        A column; one that is no dictionary comes back as it is.
+    They are of records that were left out before.
 
-    Returns
-    -------
-    pyarrow.ChunkedArray
-        The same values and the same type.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> codes, kinds = pa.array([2, None, 2]), pa.array(["flu", "rare", "cold"])
     >>> column = pa.chunked_array([pa.DictionaryArray.from_arrays(codes, kinds)])
@@ -116,10 +84,8 @@ def without_unused(column: Any) -> Any:
 
 
 def has_dictionary(dtype: Any) -> bool:
-    """Tell whether a type has categories, itself or further in.
+    """Return whether a type has categories, itself or further in.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> has_dictionary(pa.list_(pa.dictionary(pa.int8(), pa.string())))
     True
@@ -131,7 +97,7 @@ def has_dictionary(dtype: Any) -> bool:
 
 
 def _used(array: Any) -> Any:
-    """Go down to the dictionaries, and keep what is used of each."""
+    """Return an array with only the used values in each of its dictionaries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -140,6 +106,7 @@ def _used(array: Any) -> Any:
         return array
     if is_a.is_dictionary(dtype):
         used = pc.unique(array.indices.drop_null())
+        # In the order of the dictionary, so that the codes tell nothing of the order of records.
         used = used.take(pc.array_sort_indices(used))
         codes = pc.index_in(array.indices, value_set=used).cast(dtype.index_type)
         kinds = array.dictionary.take(used)
@@ -150,6 +117,7 @@ def _used(array: Any) -> Any:
         return pa.StructArray.from_arrays(children, fields=list(dtype), mask=mask)
     if is_a.is_fixed_size_list(dtype):
         size = dtype.list_size
+        # A slice of lists keeps the values of the whole array; take only its own.
         values = array.values.slice(array.offset * size, len(array) * size)
         return pa.FixedSizeListArray.from_arrays(_used(values), type=dtype, mask=mask)
     if is_a.is_map(dtype):

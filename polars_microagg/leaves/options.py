@@ -1,4 +1,4 @@
-"""What a call for leaves may ask for."""
+"""The options of `fit_leaves`, checked."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ HONOURED = {
 
 
 def leaf_plan(method: str, k: int, options: dict[str, Any]) -> Plan:
-    """Check a call, and that leaves can honour it."""
+    """Return the plan of a call, refusing options that leaves cannot honour."""
     for name, (value, instead) in HONOURED.items():
-        if (given := options.pop(name, value)) != value:
-            raise InvalidParameterError.cannot("fit_leaves", Setting(name, given), instead)
+        if (passed := options.pop(name, value)) != value:
+            raise InvalidParameterError.cannot("fit_leaves", Setting(name, passed), instead)
     own = methods()[method].options if method in list(methods()) else options
     can = [*own, "size", "cut", *(name for name in COMMON if name not in HONOURED)]
     for name in options:
@@ -44,7 +44,7 @@ def leaf_plan(method: str, k: int, options: dict[str, Any]) -> Plan:
 
 
 def leaf_size(size: object, plan: Plan) -> int:
-    """Check the size of leaves, or choose it."""
+    """Return the size of leaves, checked or chosen."""
     most = plan.method.limit and plan.method.limit // LARGE
     if size is None:
         return max(min(SIZE, most or SIZE), 2 * plan.k)
@@ -57,7 +57,7 @@ def leaf_size(size: object, plan: Plan) -> int:
 
 
 def leaf_columns(names: Sequence[str], plan: Plan) -> None:
-    """Check that a plan can mask these columns together, leaf by leaf."""
+    """Refuse columns that a plan cannot mask together, leaf by leaf."""
     if plan.method.columnwise and len(names) > 1:
         what = "leaves of several columns, as it groups values and not records"
         raise InvalidParameterError.cannot(plan.method.name, what, "Mask one column at a time.")

@@ -1,4 +1,4 @@
-"""Data that leaves cannot take, with ways out that leaves have: they know no strata and fill no nulls."""
+"""Refusals of data that leaves cannot take, with ways out that leaves have."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ __all__ = ["missing_in", "refuse_few", "refuse_missing", "refuse_type"]
 def refuse_few(records: int, k: int, *, leaf: bool = False) -> None:
     """Refuse a table, or a leaf, of fewer than k records.
 
-    Examples
-    --------
     >>> refuse_few(3, 5)
     Traceback (most recent call last):
         ...
@@ -29,18 +27,7 @@ def refuse_few(records: int, k: int, *, leaf: bool = False) -> None:
 
 
 def refuse_missing(columns: Iterable[tuple[str, int, int]]) -> None:
-    """Refuse columns with nulls, NaN or infinities.
-
-    Parameters
-    ----------
-    columns : iterable of tuple
-        Name of each column, how many nulls it has, and how many NaN and infinities.
-
-    Raises
-    ------
-    MissingValuesError
-        Some column has any.
-    """
+    """Refuse columns with nulls, NaN or infinities, by name and these two counts."""
     for name, nulls, others in columns:
         if nulls:
             whole = "mask the table whole, which can fill or keep them"
@@ -52,10 +39,8 @@ def refuse_missing(columns: Iterable[tuple[str, int, int]]) -> None:
 
 
 def missing_in(column: pl.Series) -> tuple[int, int]:
-    """Count the nulls of a column, and its NaN and infinities.
+    """Return the number of nulls of a column, and that of its NaN and infinities.
 
-    Examples
-    --------
     >>> missing_in(pl.Series([None, 1.0, float("nan")]))
     (1, 1)
     """

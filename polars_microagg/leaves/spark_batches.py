@@ -1,4 +1,4 @@
-"""What Spark has its workers do with batches of a table, whose columns go by number there."""
+"""The work of Spark's workers on batches of a table, whose columns go by number there."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.fit import in_sample
 from polars_microagg.leaves.leaves import Leaves
 
-__all__ = ["LEAF", "Counting", "Marking", "Sampling", "in_utc", "masking"]
+__all__ = ["LEAF", "LeafCounter", "LeafMarker", "SampleFilter", "in_utc", "leaf_masker"]
 
 LEAF = "leaf"
 """Column of the leaf of each record, beside those that go by number."""
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SampleFilter:
     """Keep a share of the records of each batch, the same in whatever batch they are."""
 
     places: list[int]
     share: float
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Choose records by their hashes."""
+        """Yield the chosen records of each batch."""
         for batch in batches:
             rows = in_sample(as_frame(batch), self.share)
             yield batch.select(self.places).filter(rows.to_arrow())
 
 
 @dataclass(frozen=True)
-class Counting:
+class LeafCounter:
     """Count the records of each batch leaf by leaf."""
 
     leaves: Leaves
@@ -42,13 +42,13 @@ class Counting:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the leaves of each batch and how many records each has."""
         for batch in batches:
-            found = self.leaves.assign(batch.rename_columns(self.names))
-            leaf, records = np.unique(found.to_numpy(), return_counts=True)
+            leaves = self.leaves.assign(batch.rename_columns(self.names))
+            leaf, records = np.unique(leaves.to_numpy(), return_counts=True)
             yield pa.record_batch({"leaf": leaf.astype(np.int64), "records": records})
 
 
 @dataclass(frozen=True)
-class Marking:
+class LeafMarker:
     """Add the leaf of each record."""
 
     leaves: Leaves
@@ -61,8 +61,8 @@ class Marking:
             yield batch.append_column(LEAF, pa.array(leaf.astype(np.int64)))
 
 
-def masking(leaves: Leaves, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
-    """Make the function that masks the records of one leaf."""
+def leaf_masker(leaves: Leaves, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
+    """Return the function that masks the records of one leaf."""
 
     # Spark counts the arguments of a function, and those of an object wrongly.
     def mask(table: pa.Table) -> pa.Table:
@@ -76,10 +76,8 @@ def masking(leaves: Leaves, names: Sequence[str]) -> Callable[[pa.Table], pa.Tab
 
 
 def in_utc(kind: pa.DataType) -> pa.DataType:
-    """Find the type that Spark takes back: it sends moments in the zone of its session, and wants UTC.
+    """Return the type that Spark takes back: moments are sent in its zone, and taken in UTC.
 
-    Examples
-    --------
     >>> in_utc(pa.list_(pa.timestamp("us", "America/New_York")))
     ListType(list<item: timestamp[us, tz=UTC]>)
     """

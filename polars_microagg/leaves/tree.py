@@ -10,7 +10,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix
 
-__all__ = ["Cut", "Tree", "blocks_by_rank", "grow"]
+__all__ = ["Cut", "Tree", "blocks_by_rank", "grow_tree"]
 
 Cut: TypeAlias = Callable[[Matrix], tuple[int, float] | None]
 """``(records) -> (column, threshold)``; None where the records are all alike."""
@@ -38,11 +38,9 @@ class Tree:
         return len(self.expected)
 
     def assign(self, values: Matrix) -> Labels:
-        """Find the leaf of each record, which depends on its own values alone.
+        """Return the leaf of each record, which depends on its own values alone.
 
-        Examples
-        --------
-        >>> tree = grow(np.array([[1.0], [2.0], [7.0], [8.0]]), 2, lambda x: (0, 2.0))
+        >>> tree = grow_tree(np.array([[1.0], [2.0], [7.0], [8.0]]), 2, lambda x: (0, 2.0))
         >>> tree.assign(np.array([[2.0], [2.5]]))
         array([0, 1])
         """
@@ -54,6 +52,7 @@ class Tree:
         return leaf
 
     def _descend(self, values: Matrix) -> Labels:
+        """Return the leaf of each record of a batch."""
         at = np.zeros(len(values), dtype=np.intp)
         live = np.arange(len(values))
         while live.size:
@@ -65,8 +64,10 @@ class Tree:
         return -1 - at
 
     def spans(self) -> tuple[Labels, Labels]:
-        """First leaf of the subtree of each node, and the first leaf after it."""
+        """Return the first leaf of the subtree of each node, and the first leaf after it."""
         first, last = np.empty((2, len(self.columns)), dtype=np.intp)
+        # Children come after their parents, so from the last node to the first each child is done
+        # before its parent.
         for node in range(len(self.columns) - 1, -1, -1):
             below, above = self.below[node], self.above[node]
             first[node] = first[below] if below >= 0 else -1 - below
@@ -74,24 +75,11 @@ class Tree:
         return first, last
 
 
-def grow(x: Matrix, capacity: float, cut: Cut, first: Cut | None = None) -> Tree:
-    """Cut records in two, again and again, until no leaf holds more than its capacity.
+def grow_tree(x: Matrix, capacity: float, cut: Cut, first: Cut | None = None) -> Tree:
+    """Return a tree of cuts in two, again and again, until no leaf holds more than its capacity.
 
-    Parameters
-    ----------
-    x : array of shape (n, p)
-        Records.
-    capacity : float
-        Most records of a leaf, unless no cut parts them.
-    cut : callable
-        Chooses where to cut the records of a node.
-    first : callable, optional
-        Chooses it for all records, if it finds any.
-
-    Returns
-    -------
-    Tree
-        The tree; ``expected`` counts these records in its leaves.
+    A leaf may hold more if no cut parts its records. `first` chooses where to cut all records, if
+    it can. ``expected`` counts these records in the leaves.
     """
     columns: list[int] = []
     thresholds: list[float] = []
@@ -112,6 +100,7 @@ def grow(x: Matrix, capacity: float, cut: Cut, first: Cut | None = None) -> Tree
             thresholds.append(chosen[1])
             children.append([0, 0])
             low = x[rows, chosen[0]] <= chosen[1]
+            # The lower side is on top of the stack: leaves get their numbers from left to right.
             stack += [(rows[~low], number, 1), (rows[low], number, 0)]
         if parent >= 0:
             children[parent][side] = number
@@ -126,23 +115,11 @@ def grow(x: Matrix, capacity: float, cut: Cut, first: Cut | None = None) -> Tree
 
 
 def blocks_by_rank(x: Matrix, size: int) -> Labels:
-    """Halve records by rank along the column of greatest variance, equal ones by their order.
+    """Return the (n,) number of the block of each record, halved by rank where they spread most.
 
-    Parameters
-    ----------
-    x : array of shape (n, p)
-        Scaled records in an order of their own.
-    size : int
-        Most records of a block.
+    Equal values go by the order of records. A block holds at most `size` records, and more than
+    half of that if there are as many.
 
-    Returns
-    -------
-    array of shape (n,)
-        Number of the block of each record; all blocks hold more than half of `size`, or all
-        records.
-
-    Examples
-    --------
     >>> blocks_by_rank(np.array([[5.0], [5.0], [5.0], [1.0]]), 2)
     array([0, 1, 1, 0])
     """
@@ -158,6 +135,8 @@ def blocks_by_rank(x: Matrix, size: int) -> Labels:
         # The greatest value is brought below 1, since squares of large values overflow.
         part = np.ldexp(x[rows], -np.frexp(np.abs(x[rows]).max())[1])
         widest = int(part.var(axis=0).argmax())
+        # By rank, not by value: equal records are parted as well, so no block is too large for the
+        # method.
         order = rows[np.argsort(x[rows, widest], kind="stable")]
         half = len(rows) // 2
         stack += [np.sort(order[half:]), np.sort(order[:half])]

@@ -10,11 +10,11 @@ from polars_microagg.core.options import whole_number
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.selection import Columns, as_frame
 from polars_microagg.leaves.fit import (
-    accept,
     fit_leaves,
     names_in,
     one_leaf,
     require_leaves,
+    require_same_call,
     sample_size,
 )
 from polars_microagg.leaves.leaves import Leaves
@@ -30,6 +30,9 @@ __all__ = ["protect_parquet"]
 
 STEPS = 5
 """Every record is read for the sample, split, masked, written and verified."""
+
+FITTING = {"size": None, "cut": "best", "method": "mdav", "scale": "zscore", "seed": 0}
+"""Defaults of what decides where to cut: leaves that exist leave no room for other values."""
 
 
 def protect_parquet(
@@ -114,14 +117,13 @@ def protect_parquet(
     Leaves(1 of about 5000 records, mdav, k=5, cut by median)
     >>> mg.verify(pl.scan_parquet(folder / "masked.parquet"), "age", k=5)
     """
-    given: dict[str, Any] = {"scale": scale, "seed": seed, **options}
+    own_options: dict[str, Any] = {"scale": scale, "seed": seed, **options}
     if leaves is not None:
         require_leaves(leaves)
-        defaults: dict[str, Any] = protect_parquet.__kwdefaults__ or {}
-        beside = given | {"size": size, "cut": cut, "method": method}
-        beside = {n: v for n, v in beside.items() if n not in defaults or v != defaults[n]}
-        given, size, method = dict(leaves.options), leaves.size, leaves.method
-    plan = leaf_plan(method, k, given)
+        beside = own_options | {"size": size, "cut": cut, "method": method}
+        beside = {n: v for n, v in beside.items() if n not in FITTING or v != FITTING[n]}
+        own_options, size, method = dict(leaves.options), leaves.size, leaves.method
+    plan = leaf_plan(method, k, own_options)
     limit = bytes_of(memory)
     if workers is not None:
         workers = whole_number("workers", workers, "a whole number of at least 1", 1)
@@ -130,16 +132,16 @@ def protect_parquet(
     to = _target(target, table)
     names = names_in(as_frame(table.schema.empty_table()), columns, plan)
     if leaves is not None:
-        accept(leaves, names, plan.k, beside)
+        require_same_call(leaves, names, plan.k, beside)
     refuse_few(table.rows or plan.k, plan.k)
     budget = MemoryBudget.of(limit, workers, len(names), table.wide)
     run = MaskingRun(table, names, budget, ticker("protect_parquet", STEPS * table.rows))
     if leaves is None and not table.rows:
-        leaves = one_leaf(names, plan.k, method, given, size)
+        leaves = one_leaf(names, plan.k, method, own_options, size)
     elif leaves is None:
         sample = run.sample(sample_size(table.rows, size) / table.rows)
         own: dict[str, Any] = {"size": size, "cut": cut, "method": method}
-        leaves = fit_leaves(sample, names, k, records=table.rows, **own, **given)
+        leaves = fit_leaves(sample, names, k, records=table.rows, **own, **own_options)
     with workplace(to) as folder:
         if table.rows:
             leaves, files = run.split(folder, leaves)
@@ -153,7 +155,7 @@ def protect_parquet(
 
 
 def _target(target: str | PathLike[str], table: ParquetSource) -> Path:
-    """Check where the result is to be."""
+    """Return the checked path of the result."""
     to = Path(target)
     need = "the path of a Parquet file to make, in a folder that exists"
     if to.is_dir() or not to.parent.is_dir():

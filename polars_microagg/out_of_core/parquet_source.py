@@ -31,18 +31,7 @@ class ParquetSource:
 
     @classmethod
     def of(cls, source: object) -> Self:
-        """Find the files and read what they say about themselves.
-
-        Parameters
-        ----------
-        source : str, path, or list of them
-            Files, patterns, or folders, whose files are read in the order of their names.
-
-        Returns
-        -------
-        Source
-            At least one file.
-        """
+        """Return the source of files, patterns or folders; those in folders are sorted by name."""
         import pyarrow.parquet as pq
 
         listed = source if isinstance(source, list | tuple) else [source]
@@ -66,20 +55,7 @@ class ParquetSource:
         return cls(tuple(paths), schema, rows, size / max(rows, 1))
 
     def batches(self, size: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """Read the files from first to last.
-
-        Parameters
-        ----------
-        size : int
-            Records at a time, at most.
-        columns : sequence of str, optional
-            Which columns; all by default.
-
-        Yields
-        ------
-        pyarrow.Table
-            Some records.
-        """
+        """Yield tables of at most `size` records in order, with all columns by default."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -90,26 +66,13 @@ class ParquetSource:
                 # Categories within lists or structs cannot be read across row groups.
                 inner = any(has_dictionary(t) and not pa.types.is_dictionary(t) for t in types)
                 groups = range(file.metadata.num_row_groups)
-                for some in [[group] for group in groups] if inner else [groups]:
-                    read = file.iter_batches(size, some, columns, use_threads=False)
+                for group in [[group] for group in groups] if inner else [groups]:
+                    read = file.iter_batches(size, group, columns, use_threads=False)
                     while (batch := _next(path, read)) is not None:
                         yield pa.Table.from_batches([batch])
 
     def even(self, batch: int, size: int) -> Iterator[Any]:
-        """Read the files in tables of the same number of records, but for the last.
-
-        Parameters
-        ----------
-        batch : int
-            Records to read at a time, at most.
-        size : int
-            Records of a table.
-
-        Yields
-        ------
-        pyarrow.Table
-            The next records.
-        """
+        """Yield tables of `size` records, but for the last, reading at most `batch` at a time."""
         import pyarrow as pa
 
         waiting: list[Any] = []
@@ -140,13 +103,14 @@ def _refuse_unknown(path: Path, schema: Any) -> None:
 
 
 def _next(path: Path, batches: Iterator[Any]) -> Any:
+    """Return the next batch, or None."""
     with _reading(path):
         return next(batches, None)
 
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Say which file cannot be read, and never what is in it."""
+    """Name a file that cannot be read, and never what is in it."""
     import pyarrow as pa
 
     try:
@@ -165,16 +129,17 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _files(item: object) -> list[Path]:
+    """Return the files of a path, pattern or folder, sorted."""
     if not isinstance(item, str | PathLike):
         raise InvalidParameterError.kind("source", item, NEED)
     path = Path(fspath(item))
     if path.is_dir():
-        found = [file.relative_to(path) for file in path.rglob("*.parquet") if file.is_file()]
-        # Hidden files and those of unfinished runs are nobody's data.
-        shown = [f for f in found if not any(part[0] in "._" for part in f.parts)]
+        paths = [file.relative_to(path) for file in path.rglob("*.parquet") if file.is_file()]
+        # Hidden files and those of unfinished runs are no data.
+        shown = [f for f in paths if not any(part[0] in "._" for part in f.parts)]
         return [path / file for file in sorted(shown)]
     if path.is_file():
         return [path]
     base = Path(path.anchor)
-    found = sorted(base.glob(str(path.relative_to(base))))
-    return [file for one in found for file in (_files(one) if one.is_dir() else [one])]
+    paths = sorted(base.glob(str(path.relative_to(base))))
+    return [file for one in paths for file in (_files(one) if one.is_dir() else [one])]

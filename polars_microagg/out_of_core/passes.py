@@ -18,7 +18,7 @@ from polars_microagg.leaves.fit import in_sample
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import arrow_of, fingerprints, matrix_of
 from polars_microagg.leaves.memory_budget import MemoryBudget, parts_of
-from polars_microagg.leaves.metadata_scrub import bare, without_notes
+from polars_microagg.leaves.metadata_scrub import without_metadata, without_notes
 from polars_microagg.leaves.refusals import missing_in, refuse_missing
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.spill import Ranges, Spill, read
@@ -29,7 +29,7 @@ __all__ = ["MaskingRun"]
 
 @dataclass
 class MaskingRun:
-    """A table, the columns that are masked, and who is told how many records are done."""
+    """The passes over one table: its masked columns, the budget, and the progress callback."""
 
     table: ParquetSource
     names: tuple[str, ...]
@@ -38,12 +38,13 @@ class MaskingRun:
     done: int = 0
     parts: list[str] = field(default_factory=list)
 
-    def _tell(self, records: int) -> None:
+    def _report(self, records: int) -> None:
+        """Report these records as done."""
         self.done += records
         self.tick(self.done)
 
     def _frames(self) -> Iterator[pl.DataFrame]:
-        """Read the table, and refuse it in the end if values are missing."""
+        """Yield the table batch by batch, and refuse it in the end if values are missing."""
         import pyarrow as pa
 
         absent = np.zeros((2, len(self.names)), dtype=np.intp)
@@ -52,42 +53,21 @@ class MaskingRun:
             for j, name in enumerate(self.names):
                 absent[:, j] += missing_in(frame[name])
             yield frame
-            self._tell(frame.height)
+            self._report(frame.height)
         pa.default_memory_pool().release_unused()
         refuse_missing(zip(self.names, *absent.tolist(), strict=True))
 
     def sample(self, share: float) -> pl.DataFrame:
-        """Read a share of the records, those with the lowest hashes.
-
-        Parameters
-        ----------
-        share : float
-            How many.
-
-        Returns
-        -------
-        polars.DataFrame
-            Their columns that are masked.
-        """
+        """Return the masked columns of a share of the records, those with the lowest hashes."""
         kept = [by_name(name) for name in self.names]
         return pl.concat(
             frame.filter(in_sample(frame, share)).select(kept) for frame in self._frames()
         )
 
     def split(self, folder: Path, leaves: Leaves) -> tuple[Leaves, dict[str, list[str]]]:
-        """Set the records down part by part.
+        """Write the records part by part.
 
-        Parameters
-        ----------
-        folder : pathlib.Path
-            Where to.
-        leaves : Leaves
-            Where to cut.
-
-        Returns
-        -------
-        tuple of Leaves and dict
-            The leaves with small ones merged, and the files of each part.
+        Return the leaves after merging, and the files of each part.
         """
         parts = parts_of(leaves.tree, self.table.rows, self.budget.part)
         counts = np.zeros(len(leaves.tree), dtype=np.intp)
@@ -102,6 +82,8 @@ class MaskingRun:
                     "ties": fingerprints(frame, without=self.names),
                 }
                 columns = {str(j): frame[name] for j, name in enumerate(self.names)}
+                # Merging is known only after the last record. Files by part are kept as they are; a
+                # part whose leaves were all merged is read with the part it was merged into.
                 spill.write(pl.DataFrame(records | columns), parts[leaf])
                 row += frame.height
             merged = leaves.merge(counts)
@@ -112,7 +94,7 @@ class MaskingRun:
         return merged, files
 
     def _refuse_large(self, parts: Labels, leaves: Leaves, counts: Labels) -> None:
-        """Refuse to take far more memory than was said, where equal values cannot be parted."""
+        """Refuse to take far more memory than allowed, where equal values cannot be parted."""
         into = parts[leaves.after_merging(np.arange(len(parts)))]
         most = int(np.bincount(into, counts).max())
         if most > 3 * self.budget.part:
@@ -122,35 +104,15 @@ class MaskingRun:
             raise InvalidParameterError.kind("memory", self.budget.memory, need)
 
     def mask(self, folder: Path, leaves: Leaves, files: dict[str, list[str]]) -> None:
-        """Mask the parts.
-
-        Parameters
-        ----------
-        folder : pathlib.Path
-            Where they are, and where the masked ones go.
-        leaves : Leaves
-            Leaves with small ones merged.
-        files : dict
-            The files of each part.
-        """
+        """Mask the parts in this folder, by leaves whose small ones are merged."""
         ranges = -(-self.table.rows // self.budget.range)
         job = LeafJob(str(folder), files, self.budget.range, ranges)
         for records in mask_parts(job, leaves, self.budget.workers):
-            self._tell(records)
+            self._report(records)
         self.parts = list(files)
 
     def write(self, folder: Path, made: Path, leaves: Leaves) -> None:
-        """Write the table with its masked columns, every row where it was.
-
-        Parameters
-        ----------
-        folder : pathlib.Path
-            Where the masked parts are.
-        made : pathlib.Path
-            The file to make.
-        leaves : Leaves
-            What was masked, and how.
-        """
+        """Write the table with its masked columns, every row where it was."""
         import pyarrow.parquet as pq
 
         masked = Ranges(folder / f"masked-{part}.arrow" for part in self.parts)
@@ -160,6 +122,8 @@ class MaskingRun:
             for number, table in enumerate(self.table.even(self.budget.batch, self.budget.range)):
                 frame = masked.frame(number)
                 stop = start + table.num_rows
+                # Every row exactly once and in its place: a lost or repeated row is an error, never
+                # a shifted table.
                 if not np.array_equal(frame["row"], np.arange(start, stop)):
                     raise BrokenPromiseError.shape(leaves.method, frame.height, table.num_rows)
                 for j, name in enumerate(self.names):
@@ -167,34 +131,25 @@ class MaskingRun:
                     changed = arrow_of(frame[str(j)], table.schema.field(at), dtype)
                     table = table.set_column(at, *changed)
                 writer.write_table(without_notes(table))
-                self._tell(table.num_rows)
+                self._report(table.num_rows)
                 start = stop
         finally:
             masked.close()
             writer.close()
 
     def _released(self, dtype: str) -> Any:
-        """Schema of what is written."""
+        """Return the schema of what is written."""
         import pyarrow as pa
 
         schema = self.table.schema
         for name in self.names if dtype == "float" else ():
             at = schema.get_field_index(name)
             schema = schema.set(at, schema.field(at).with_type(pa.float64()))
-        return bare(schema)
+        return without_metadata(schema)
 
     def verify(self, folder: Path, made: Path, leaves: Leaves) -> None:
-        """Read what was written, and count the records that share each masked record.
-
-        Parameters
-        ----------
-        folder : pathlib.Path
-            Where there is room.
-        made : pathlib.Path
-            The file.
-        leaves : Leaves
-            What was promised.
-        """
+        """Read the written file, and count the records that share each masked record."""
+        # k is counted on the file as it was written, not on what was in memory.
         written = ParquetSource.of(made)
         if written.rows != self.table.rows:
             raise BrokenPromiseError.shape(leaves.method, written.rows, self.table.rows)
@@ -205,7 +160,7 @@ class MaskingRun:
                 # Equal records have equal hashes and are counted in one place.
                 frame = as_frame(batch).select(kept)
                 spill.write(frame, (fingerprints(frame).to_numpy() % count).astype(np.intp))
-                self._tell(frame.height)
+                self._report(frame.height)
         for number in range(count):
             if spill.path(number).exists():
                 sizes = classes(
@@ -217,7 +172,10 @@ class MaskingRun:
 
 
 def _absorbed(parts: Labels, counts: Labels, leaves: Leaves) -> dict[int, int]:
-    """Part that each part with records is masked with; another one if all of it was merged."""
+    """Return the part that each part with records is masked with.
+
+    Another one if all of it was merged.
+    """
     filled = np.flatnonzero(counts)
     into = parts[leaves.after_merging(filled)]
     return dict(zip(parts[filled].tolist(), into.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Records set down in files by number, to be read again one file at a time."""
+"""Records written to files by number, and read again one file at a time."""
 
 from __future__ import annotations
 
@@ -38,19 +38,11 @@ class Spill:
                 writer.close()
 
     def path(self, number: int) -> Path:
-        """File of a number; it is not there if no record came."""
+        """Return the file of a number; it does not exist if no record came."""
         return self.folder / f"{self.name}-{number}.arrows"
 
     def write(self, frame: pl.DataFrame, numbers: Labels) -> None:
-        """Set records down.
-
-        Parameters
-        ----------
-        frame : polars.DataFrame
-            Records.
-        numbers : array of shape (n,)
-            The file of each.
-        """
+        """Write each record of a frame to the file of its number (n,)."""
         import pyarrow as pa
 
         table = frame[np.argsort(numbers, kind="stable")].to_arrow()
@@ -64,7 +56,7 @@ class Spill:
 
 
 def read(paths: Iterable[Path]) -> pl.DataFrame:
-    """Read files again, all records one below the other."""
+    """Return the records of these files, one below the other."""
     import pyarrow as pa
 
     tables = []
@@ -75,19 +67,7 @@ def read(paths: Iterable[Path]) -> pl.DataFrame:
 
 
 def write_ranges(frame: pl.DataFrame, path: Path, size: int, count: int) -> None:
-    """Set down records sorted by their "row", so that each range of rows can be read alone.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        Records with their rows.
-    path : pathlib.Path
-        Where to.
-    size : int
-        Rows of a range.
-    count : int
-        Number of ranges.
-    """
+    """Write records sorted by "row", so that each range of `size` rows can be read alone."""
     import pyarrow as pa
 
     frame = frame.sort("row")
@@ -117,7 +97,7 @@ class Ranges:
             file.close()
 
     def frame(self, number: int) -> pl.DataFrame:
-        """Records of a range, in the order of their rows."""
+        """Return the records of a range, in the order of their rows."""
         import pyarrow as pa
 
         batches = [reader.get_batch(number) for reader in self.readers]

@@ -1,4 +1,4 @@
-"""Masking part by part, in this process or in others."""
+"""Masking part by part, in this process or in worker processes."""
 
 from __future__ import annotations
 
@@ -40,20 +40,7 @@ class LeafJob:
     ranges: int
 
     def mask(self, part: str, leaves: Leaves) -> int:
-        """Mask a part, and say how many records it had.
-
-        Parameters
-        ----------
-        part : str
-            Its name.
-        leaves : Leaves
-            Leaves whose small ones are merged.
-
-        Returns
-        -------
-        int
-            Number of records.
-        """
+        """Mask a part; return how many records it had."""
         folder = Path(self.folder)
         records = read(folder / name for name in self.parts[part])
         columns = [records[str(j)].alias(name) for j, name in enumerate(leaves.columns)]
@@ -69,21 +56,9 @@ class LeafJob:
 
 
 def mask_parts(job: LeafJob, leaves: Leaves, workers: int) -> Iterator[int]:
-    """Mask all parts.
+    """Mask all parts and yield the number of records of each as it is done.
 
-    Parameters
-    ----------
-    job : Job
-        The parts.
-    leaves : Leaves
-        Leaves whose small ones are merged.
-    workers : int
-        Processes; with 1 the parts are masked in this one.
-
-    Yields
-    ------
-    int
-        Records of each part, as it is done.
+    With one worker the parts are masked in this process.
     """
     if min(workers, len(job.parts)) == 1:
         for part in job.parts:
@@ -106,9 +81,9 @@ def mask_parts(job: LeafJob, leaves: Leaves, workers: int) -> Iterator[int]:
 
     try:
         with ThreadPoolExecutor(len(processes)) as threads:
-            asked = [threads.submit(ask, part) for part in job.parts]
+            answers = [threads.submit(ask, part) for part in job.parts]
             try:
-                for answer in as_completed(asked):
+                for answer in as_completed(answers):
                     yield answer.result()
             except BaseException:
                 threads.shutdown(wait=False, cancel_futures=True)
@@ -122,7 +97,7 @@ def mask_parts(job: LeafJob, leaves: Leaves, workers: int) -> Iterator[int]:
 
 
 def _start(folder: Path, workers: int) -> subprocess.Popen[str]:
-    """Start a process; by a command, so that no module of the caller is run again."""
+    """Start a process, by a command, so that no module of the caller is run again."""
     threads = str(max(1, (os.cpu_count() or 1) // workers))
     names = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
     environment = os.environ | dict.fromkeys(names, threads)
@@ -134,6 +109,7 @@ def _start(folder: Path, workers: int) -> subprocess.Popen[str]:
 
 
 def _ask(process: subprocess.Popen[str], part: str) -> int:
+    """Send a part to a process and return the number of its records."""
     lines = process.stdin, process.stdout
     try:
         lines[0].write(f"{part}\n")  # type: ignore[union-attr]
@@ -148,13 +124,7 @@ def _ask(process: subprocess.Popen[str], part: str) -> int:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Mask the parts named line by line on standard input.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        The folder.
-    """
+    """Mask the parts named line by line on standard input; the only argument is the folder."""
     folder = Path(arguments[0])
     job = LeafJob(**json.loads((folder / JOB).read_text(encoding="utf-8")))
     leaves = Leaves.from_json((folder / LEAVES).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""A folder beside the target, and the moment when what was made in it becomes the target."""
+"""A folder beside the target, and the moment when the file made in it becomes the target."""
 
 from __future__ import annotations
 
@@ -15,30 +15,21 @@ __all__ = ["put_in_place", "workplace"]
 LOCK = "in-use"
 ENDING = ".microagg"
 OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(ENDING), re.DOTALL)
-"""Names of folders that are made here."""
+"""Names of folders that are made by this module."""
 
 
 @contextmanager
 def workplace(target: Path) -> Iterator[Path]:
-    """Make a folder beside the target, and remove it in the end with all that is in it.
+    """Yield an empty folder beside the target, and remove it in the end with all that is in it.
 
-    Folders that runs left in the same place when they were killed are removed first, whatever
-    they were to make; those of runs that go on are let alone.
-
-    Parameters
-    ----------
-    target : pathlib.Path
-        What is to be made.
-
-    Yields
-    ------
-    pathlib.Path
-        An empty folder on the same file system.
+    Folders that killed runs left in the same place are removed first; those of runs that go on
+    stay.
     """
     for old in target.parent.iterdir():
         if OURS.fullmatch(old.name) and not _in_use(old):
             shutil.rmtree(old, ignore_errors=True)
-    # It will hold values that are not masked. Nobody takes it for an old one before it is locked.
+    # It will hold values that are not masked, so only the user may read it. Until it is locked its
+    # name does not match, so that no other run removes it as an old one.
     folder = target.parent / f".{target.name}.{secrets.token_hex(4)}"
     folder.mkdir(mode=0o700)
     try:
@@ -51,7 +42,10 @@ def workplace(target: Path) -> Iterator[Path]:
 
 
 def _lock(file: int) -> bool:
-    """Take a lock that ends with the process; without locks nobody's folder is removed."""
+    """Return whether a lock was taken that ends with the process.
+
+    Without locks no folder is removed.
+    """
     try:
         import fcntl
     except ImportError:
@@ -64,6 +58,7 @@ def _lock(file: int) -> bool:
 
 
 def _in_use(folder: Path) -> bool:
+    """Return whether a run still holds the lock of a folder."""
     try:
         with (folder / LOCK).open("r+") as lock:
             return not _lock(lock.fileno())
@@ -75,6 +70,8 @@ def put_in_place(made: Path, target: Path) -> None:
     """Put a finished file in the place of the target, at once and for good."""
     with made.open("rb+") as file:
         os.fsync(file.fileno())
+    # `replace` is atomic within a file system, and the folder is beside the target: a reader sees
+    # the old file or the new one, whole.
     made.replace(target)
     # Where folders cannot be opened, as on Windows, they need not be.
     with suppress(OSError):

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_microagg.leaves.cuts import CUTS, grown, with_distance
+from polars_microagg.leaves.cuts import CUTS, tree_of_cuts, with_distance
 from polars_microagg.leaves.merge import merge_small
-from polars_microagg.leaves.tree import Tree, blocks_by_rank, grow
+from polars_microagg.leaves.tree import Tree, blocks_by_rank, grow_tree
 
 
 def walked(tree, record):
@@ -35,7 +35,7 @@ def drawn(seed, n, p, kind):
 )
 def test_a_tree_sends_each_record_where_a_walk_sends_it(how, seed, n, kind, capacity):
     values, weights = drawn(seed, n, 3, kind)
-    tree = grown(values, weights, capacity, how)
+    tree = tree_of_cuts(values, weights, capacity, how)
     leaf = tree.assign(values)
     assert leaf.tolist() == [walked(tree, record) for record in values]
     assert np.bincount(leaf, minlength=len(tree)).tolist() == tree.expected.tolist()
@@ -44,7 +44,7 @@ def test_a_tree_sends_each_record_where_a_walk_sends_it(how, seed, n, kind, capa
 
 
 def test_leaves_are_numbered_from_left_to_right_and_spans_say_which():
-    tree = grow(
+    tree = grow_tree(
         np.arange(16.0)[:, None], 2, lambda x: (0, float(np.sort(x[:, 0])[len(x) // 2 - 1]))
     )
     assert tree.assign(np.arange(16.0)[:, None]).tolist() == np.repeat(np.arange(8), 2).tolist()
@@ -58,7 +58,7 @@ def test_leaves_are_numbered_from_left_to_right_and_spans_say_which():
 
 def test_values_that_came_in_pieces_have_the_same_leaves():
     values, weights = drawn(3, 70_000, 3, "tails")
-    tree = grown(values, weights, 500, "tail+gain")
+    tree = tree_of_cuts(values, weights, 500, "tail+gain")
     pieces = [tree.assign(part) for part in np.array_split(values, 7)]
     assert np.array_equal(np.concatenate(pieces), tree.assign(values))
     assert len(tree) > 100
@@ -69,7 +69,7 @@ def test_the_middle_is_cut_where_values_change():
         with_distance(np.array([[0.0]] * 9 + [[1.0]]), np.zeros(1), np.ones(1)),
         np.ones(1),
     )
-    tree = grown(values, weights, 2, "median")
+    tree = tree_of_cuts(values, weights, 2, "median")
     assert tree.thresholds.tolist() == [0.5]
     assert tree.expected.tolist() == [9, 1]
 
@@ -77,7 +77,7 @@ def test_the_middle_is_cut_where_values_change():
 def test_the_gain_is_the_largest_fall_of_the_sum_of_squares():
     x = np.random.default_rng(8).lognormal(0, 1, (40, 2))
     weights = np.ones(2)
-    tree = grown(with_distance(x, x.mean(axis=0), weights), weights, 21, "gain")
+    tree = tree_of_cuts(with_distance(x, x.mean(axis=0), weights), weights, 21, "gain")
     left = {}
     for j in range(2):
         for at in range(5, 36):
@@ -92,7 +92,7 @@ def test_the_gain_is_the_largest_fall_of_the_sum_of_squares():
 
 def test_the_tail_is_a_twentieth_and_farthest_away():
     values, weights = drawn(5, 1000, 3, "tails")
-    tree = grown(values, weights, 400, "tail+median")
+    tree = tree_of_cuts(values, weights, 400, "tail+median")
     tail = tree.assign(values) == len(tree) - 1
     assert tail.sum() == 50
     assert values[tail, -1].min() > values[~tail, -1].max()
@@ -100,7 +100,7 @@ def test_the_tail_is_a_twentieth_and_farthest_away():
 
 @given(st.lists(st.integers(0, 7), min_size=16, max_size=16), st.integers(1, 12))
 def test_merged_leaves_have_enough_and_the_others_stay(counts, least):
-    tree = grow(
+    tree = grow_tree(
         np.arange(16.0)[:, None], 1, lambda x: (0, float(np.sort(x[:, 0])[(len(x) - 1) // 2]))
     )
     into = merge_small(tree, np.array(counts), least)
@@ -116,7 +116,7 @@ def test_merged_leaves_have_enough_and_the_others_stay(counts, least):
 
 
 def test_a_small_leaf_goes_to_its_neighbour_by_hand():
-    tree = grow(
+    tree = grow_tree(
         np.arange(4.0)[:, None], 1, lambda x: (0, float(np.sort(x[:, 0])[(len(x) - 1) // 2]))
     )
     assert merge_small(tree, np.array([5, 1, 9, 9]), 3) == {1: 0}
@@ -134,7 +134,7 @@ def test_blocks_by_rank_part_equal_records_too():
 
 
 def test_a_tree_of_no_cuts_is_one_leaf():
-    tree = grow(np.ones((9, 2)), 2, lambda x: None)
+    tree = grow_tree(np.ones((9, 2)), 2, lambda x: None)
     assert isinstance(tree, Tree)
     assert len(tree) == 1
     assert tree.assign(np.zeros((3, 2))).tolist() == [0, 0, 0]

@@ -7,6 +7,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.leaves.memory_budget import MemoryBudget
+from polars_microagg.out_of_core import parquet
 from polars_microagg.out_of_core.spill import Spill
 from polars_microagg.out_of_core.workers import LeafJob, mask_parts
 from tests.leaves.people import COLUMNS, by_hand, people
@@ -141,3 +142,7 @@ def test_progress_is_told_to_the_end(tmp_path, small_parts):
     assert told[-1] == (5000, 5000, "protect_parquet")
     assert [done for done, _, _ in told] == sorted({done for done, _, _ in told})
     assert len(told) > 20
+
+
+def test_defaults_that_leaves_replace_are_those_of_the_call():
+    assert parquet.FITTING.items() <= mg.protect_parquet.__kwdefaults__.items()

@@ -144,9 +144,9 @@ def test_files_that_do_not_fit_together(released):
 KILLED = """
 import os, signal, sys
 import polars_microagg as mg
-from polars_microagg.leaves.memory_budget import Budget
+from polars_microagg.leaves.memory_budget import MemoryBudget
 
-Budget.of = classmethod(lambda cls, *args: Budget(10**9, 1, 700, 100, 450))
+MemoryBudget.of = classmethod(lambda cls, *args: MemoryBudget(10**9, 1, 700, 100, 450))
 
 def kill(done, total, what):
     if done >= float(sys.argv[3]) * total:
