@@ -1,4 +1,4 @@
-"""What charts and reports show of a release: counts and measures, never a record."""
+"""Tables of counts and measures that charts and reports show: never a record."""
 
 from __future__ import annotations
 
@@ -16,36 +16,23 @@ from polars_microagg.kernels.risk.moments import moments, present
 __all__ = ["class_table", "correlation_table", "linkage_table", "loss_table"]
 
 BARS = 28
-"""Bars of class sizes, at most."""
+"""Most bars of class sizes."""
 SETS = 30
-"""Sets of columns an intruder knows that are tried for each number of columns, at most."""
+"""Most sets of columns an intruder knows that are tried for each number of columns."""
 STEPS = 10
-"""Numbers of columns an intruder knows, at most."""
+"""Most numbers of columns an intruder knows."""
 RECORDS = 600_000
-"""Records that are looked for with each number of columns."""
+"""Records that are searched with each number of columns."""
 
 
 def class_table(
     masked: pl.DataFrame, names: Sequence[str], k: int, strata: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Count the groups of equal masked records by their size.
+    """Return the number of groups of equal masked records by their size.
 
-    Parameters
-    ----------
-    masked : polars.DataFrame
-        The masked table.
-    names, strata : sequence of str
-        Columns that were masked together, and those whose values divide records.
-    k : int
-        Smallest size promised: sizes above and below it are never counted together.
+    A row for each range of sizes that occurs has low, high, label, groups and records. Sizes above
+    and below k are never counted together.
 
-    Returns
-    -------
-    polars.DataFrame
-        One row a range of sizes that occurs: low, high, label, groups, records.
-
-    Examples
-    --------
     >>> table = class_table(pl.DataFrame({"age": [30, 30, 41, 41, 41]}), ["age"], 2)
     >>> table.select("label", "groups", "records").rows()
     [('2', 1, 2), ('3', 1, 3)]
@@ -54,6 +41,7 @@ def class_table(
     sizes = sizes.astype(np.int64)
     top = min(int(sizes.max(initial=k)), 4 * k)
     wide = max(1, math.ceil(top / BARS))
+    # Ranges start at k and go on in steps, so no range has k within it: sizes below k stay apart.
     low = k + (np.minimum(sizes, top) - k) // wide * wide
     starts, where = np.unique(low, return_inverse=True)
     groups = np.bincount(where, minlength=len(starts))
@@ -75,32 +63,20 @@ def class_table(
 
 
 def loss_table(original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Measure what each column loses.
+    """Return what each column loses, a row a column: column, loss and spread.
 
-    Parameters
-    ----------
-    original, masked : polars.DataFrame
-        The table before and after, in the same order.
-    names : sequence of str
-        Columns.
+    The loss is in per cent of its variation, the spread the standard deviation after in per cent of
+    that before; null where a column does not vary.
 
-    Returns
-    -------
-    polars.DataFrame
-        One row a column: column, loss (per cent of its variation), spread (standard deviation
-        after in per cent of that before); null where a column does not vary.
-
-    Examples
-    --------
     >>> before = pl.DataFrame({"age": [30, 32, 41, 43]})
     >>> loss_table(before, pl.DataFrame({"age": [31, 31, 42, 42]}), ["age"])["loss"].round(3).item()
     3.2
     """
     rows = []
     for name in names:
-        found = assess(original, masked, [name], metrics=["loss", "mean_sd"]).row(0, named=True)
-        spread = found["mean_sd"]
-        loss = found["loss"] if spread is not None else None
+        measures = assess(original, masked, [name], metrics=["loss", "mean_sd"]).row(0, named=True)
+        spread = measures["mean_sd"]
+        loss = measures["loss"] if spread is not None else None
         rows.append((name, loss, None if spread is None else 100.0 * spread))
     types = {"column": pl.String, "loss": pl.Float64, "spread": pl.Float64}
     return pl.DataFrame(rows, schema=types, orient="row")
@@ -109,23 +85,10 @@ def loss_table(original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str
 def correlation_table(
     original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]
 ) -> pl.DataFrame:
-    """Measure what each correlation becomes.
+    """Return what each correlation becomes, a row a pair of columns.
 
-    Parameters
-    ----------
-    original, masked : polars.DataFrame
-        The table before and after, in the same order.
-    names : sequence of str
-        Columns.
+    It has first and second (their names), i and j (their positions), before, after and change.
 
-    Returns
-    -------
-    polars.DataFrame
-        One row a pair of columns: first, second (their names), i, j (their positions), before,
-        after, change.
-
-    Examples
-    --------
     >>> before = pl.DataFrame({"a": [1, 2, 3, 4], "b": [1, 2, 4, 3]})
     >>> after = pl.DataFrame({"a": [1.5, 1.5, 3.5, 3.5], "b": [1.5, 1.5, 3.5, 3.5]})
     >>> table = correlation_table(before, after, ["a", "b"])
@@ -153,23 +116,11 @@ def correlation_table(
 def linkage_table(
     original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]
 ) -> pl.DataFrame:
-    """Measure how often an intruder finds the right record, by how many columns they know.
+    """Return how often an intruder finds the right record, by how many columns they know.
 
-    Parameters
-    ----------
-    original, masked : polars.DataFrame
-        The table before and after, in the same order.
-    names : sequence of str
-        Columns, of which the intruder knows the original values of some.
+    A row for at most 10 numbers of columns has known, sets (how many choices of them were tried:
+    all, or up to 30 at random) and dld (per cent of the records linked, the mean over the sets).
 
-    Returns
-    -------
-    polars.DataFrame
-        One row a number of columns, at most 10: known, sets (how many choices of them were tried:
-        all, or up to 30 at random), dld (per cent of the records linked, the mean over the sets).
-
-    Examples
-    --------
     >>> before = pl.DataFrame({"a": [1, 2, 8, 9], "b": [1, 2, 8, 9]})
     >>> after = pl.DataFrame({"a": [1, 1, 9, 9], "b": [1, 1, 9, 9]})
     >>> linkage_table(before, after, ["a", "b"]).rows()
@@ -182,7 +133,7 @@ def linkage_table(
     for known in numbers.tolist():
         sets = min(most, math.comb(len(names), known))
         shared: dict[str, Any] = {"known": known, "known_sample": sets}
-        found = assess(original, masked, list(names), metrics=["dld"], **shared)
-        rows.append((known, sets, found["dld"].item()))
+        linked = assess(original, masked, list(names), metrics=["dld"], **shared)
+        rows.append((known, sets, linked["dld"].item()))
     types = {"known": pl.Int64, "sets": pl.Int64, "dld": pl.Float64}
     return pl.DataFrame(rows, schema=types, orient="row")

@@ -33,13 +33,13 @@ MOST, WRITTEN = 12, 7
 
 
 def _labels(names: list[str]) -> str:
-    """Look a name up by its number, shortened here as Vega cuts characters in half."""
+    """Return an expression that looks up a name, shortened as Vega cuts characters in half."""
     # A string that names a function of Vega would be taken for it; none begins with a space.
     return f"{json.dumps([' ' + _short(name) for name in names])}[datum.value]"
 
 
 def _short(name: str) -> str:
-    """Leave out the middle of a name that is wider than its place: the ends tell names apart."""
+    """Leave out the middle of a name that is too wide: names differ at their ends."""
     name = printable(name)
     if sum(map(_width, name)) <= WIDEST:
         return name
@@ -48,33 +48,21 @@ def _short(name: str) -> str:
 
 
 def _fitting(name: str, wide: int) -> str:
+    """Return the beginning of a name that fits a width."""
     widths = itertools.accumulate(map(_width, name))
     return name[: sum(width <= wide for width in widths)]
 
 
 def _width(character: str) -> int:
+    """Return the width of a character in letters."""
     return 2 if east_asian_width(character) in "WF" else 1
 
 
 def distribution(table: pl.DataFrame, name: str, *, width: int = 330, height: int = 150) -> Any:
-    """Draw a histogram before (filled) and after (line).
+    """Return a chart of a `histogram` before (filled) and after (line).
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        What `histogram` returned.
-    name : str
-        Name of the column.
-    width, height : int
-        Size of the plot in pixels.
+    Areas are shares of the records, so a wide bin is a low one.
 
-    Returns
-    -------
-    altair.LayerChart
-        The chart. Areas are shares of the records, so a wide bin is a low one.
-
-    Examples
-    --------
     >>> from polars_microagg.charts.histograms import histogram
     >>> ages = pl.Series([23, 25, 31, 47, 52, 58])
     >>> type(distribution(histogram(ages, ages, 3), "age")).__name__
@@ -104,7 +92,7 @@ def distribution(table: pl.DataFrame, name: str, *, width: int = 330, height: in
 
 
 def _apart(names: dict[float, str], pixel: float) -> list[float]:
-    """Places whose names do not touch, each a pixel's worth of the axis a width."""
+    """Return the places whose names do not touch, with `pixel` the size of a pixel on the axis."""
     places, end = list[float](), -float("inf")
     for place, name in names.items():
         half = 4.5 * len(name) * pixel
@@ -115,27 +103,13 @@ def _apart(names: dict[float, str], pixel: float) -> list[float]:
 
 
 def class_size_chart(table: pl.DataFrame, k: int, *, width: int = 330, height: int = 190) -> Any:
-    """Draw how many records are in groups of each size, with k marked.
+    """Return a chart of a `class_table`: the records in groups of each size, with k marked.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        What `class_table` returned.
-    k : int
-        The smallest size allowed.
-    width, height : int
-        Size of the plot in pixels.
+    Sizes below k have a colour of their own.
 
-    Returns
-    -------
-    altair.LayerChart
-        The chart; what is below k has a colour of its own.
-
-    Examples
-    --------
     >>> from polars_microagg.charts.aggregates import class_table
     >>> table = class_table(pl.DataFrame({"age": [30, 30, 41]}), ["age"], 2)
-    >>> class_sizes(table, 2).description
+    >>> class_size_chart(table, 2).description
     'Records by the size of their group; the smallest size allowed is 2.'
     """
     alt = altair()
@@ -166,22 +140,8 @@ def class_size_chart(table: pl.DataFrame, k: int, *, width: int = 330, height: i
 
 
 def loss_chart(table: pl.DataFrame, *, width: int = 230) -> Any:
-    """Draw what each column loses.
+    """Return a chart of a `loss_table`, the greatest loss first.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        What `loss_table` returned.
-    width : int
-        Width of the plot in pixels.
-
-    Returns
-    -------
-    altair.LayerChart
-        The chart, the greatest loss first.
-
-    Examples
-    --------
     >>> loss_chart(pl.DataFrame({"column": ["age"], "loss": [3.2]})).description
     'Per cent of the variation of each column that is lost.'
     """
@@ -201,24 +161,10 @@ def loss_chart(table: pl.DataFrame, *, width: int = 230) -> Any:
 
 
 def linkage(table: pl.DataFrame, k: int | None, *, width: int = 330, height: int = 190) -> Any:
-    """Draw how often an intruder finds the right record, by how many columns they know.
+    """Return a chart of a `linkage_table`: how often an intruder finds the right record.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        What `linkage_table` returned.
-    k : int or None
-        The smallest group size, which is marked as 1 in k; None where it is no limit.
-    width, height : int
-        Size of the plot in pixels.
+    1 in k is marked, unless k is None.
 
-    Returns
-    -------
-    altair.LayerChart
-        The chart.
-
-    Examples
-    --------
     >>> linkage(pl.DataFrame({"known": [1, 2], "dld": [3.1, 7.4]}), 5).description
     'Per cent of records linked rightly, by the number of columns that an intruder knows.'
     """
@@ -246,22 +192,10 @@ def linkage(table: pl.DataFrame, k: int | None, *, width: int = 330, height: int
 
 
 def correlations(table: pl.DataFrame, *, size: int = 330) -> Any:
-    """Draw what each correlation becomes.
+    """Return a chart of a `correlation_table`: what each correlation becomes.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        What `correlation_table` returned.
-    size : int
-        Width of the plot in pixels.
+    Of more than 12 columns it shows those 12 whose correlations change most.
 
-    Returns
-    -------
-    altair.LayerChart
-        The chart; of more than 12 columns, those 12 whose correlations change most.
-
-    Examples
-    --------
     >>> change = {"first": ["b"], "second": ["a"], "before": [0.8], "after": [1.0], "change": [0.2]}
     >>> correlations(pl.DataFrame(change)).description
     'Change of each correlation between two columns.'

@@ -24,31 +24,17 @@ CALENDAR = (
 )
 """Steps of dates, in seconds."""
 SECOND = {"ms": 1e3, "us": 1e6, "ns": 1e9}
+"""Units of a datetime in a second."""
 
 
 def histogram(original: pl.Series, masked: pl.Series, k: int) -> pl.DataFrame:
-    """Count the records before and after in bins that each hold at least k original records.
+    """Return the records before and after in bins that each hold at least k original records.
 
-    Parameters
-    ----------
-    original, masked : polars.Series
-        A column before and after, of a type that can be masked.
-    k : int
-        Fewest original records of a bin; smaller bins are merged with a neighbour.
+    A row a bin has low and high (where it is drawn), label, tick (the label of `low`, null for the
+    first), before and after. It is empty if fewer than k records have a value. Edges are round
+    numbers, whatever the values are, and the first and the last bin are open to their side, so the
+    smallest and the largest value are not shown.
 
-    Returns
-    -------
-    polars.DataFrame
-        One row a bin: low and high (where it is drawn), label, tick (the label of `low`, null for
-        the first), before and after (records). Empty if fewer than k records have a value.
-
-    Notes
-    -----
-    Edges are round numbers, whatever the values are, and the first and the last bin are open to
-    their side, so the smallest and the largest value are not shown.
-
-    Examples
-    --------
     >>> ages = pl.Series([23, 25, 31, 47, 52, 58])
     >>> histogram(ages, ages, 3).select("label", "before").rows()
     [('below 35', 3), ('35 or more', 3)]
@@ -73,20 +59,20 @@ def histogram(original: pl.Series, masked: pl.Series, k: int) -> pl.DataFrame:
 
 
 def _plain(column: pl.Series, dtype: pl.DataType) -> Vector:
-    """Values as float64 in units of the type, without the absent ones."""
+    """Return values as float64 in units of the type, without the absent ones."""
     column = column.drop_nulls()
     if column.dtype.is_temporal():
         column = column.cast(dtype)
     if not column.dtype.is_float():
         step = unit(column.dtype)
-        found: Vector = column.to_physical().cast(pl.Float64).to_numpy() * step
+        values: Vector = column.to_physical().cast(pl.Float64).to_numpy() * step
     else:
-        found = column.cast(pl.Float64).to_numpy()
-    return found[np.isfinite(found)]
+        values = column.cast(pl.Float64).to_numpy()
+    return values[np.isfinite(values)]
 
 
 def _edges(dtype: pl.DataType, low: float, high: float) -> tuple[Vector, list[str]]:
-    """Round edges around a range, and how each is written."""
+    """Return round edges around a range, and how each is written."""
     if isinstance(dtype, pl.Date | pl.Datetime):
         return _dates(dtype, low, high)
     if isinstance(dtype, pl.Duration | pl.Time):
@@ -99,7 +85,7 @@ def _edges(dtype: pl.DataType, low: float, high: float) -> tuple[Vector, list[st
 
 
 def _round(low: float, high: float, *, whole: bool) -> tuple[Vector, list[str]]:
-    """Multiples of 1, 2 or 5 times a power of ten."""
+    """Return multiples of 1, 2 or 5 times a power of ten around a range, and their labels."""
     wide = high / BINS - low / BINS or abs(high) or 1.0
     if not 1e-300 < wide < 1e300 or max(abs(low), abs(high)) > wide * 1e12:
         # One bin without a label may be drawn anywhere, and a share of so narrow a one is infinite.
@@ -116,7 +102,7 @@ def _round(low: float, high: float, *, whole: bool) -> tuple[Vector, list[str]]:
 
 
 def _dates(dtype: pl.DataType, low: float, high: float) -> tuple[Vector, list[str]]:
-    """Starts of days, months or years."""
+    """Return starts of days, months or years around a range, and their labels."""
     second = SECOND[dtype.time_unit or "us"] if isinstance(dtype, pl.Datetime) else 1 / 86_400
     wide = (high - low) / second / BINS
     steps = CALENDAR[8:] if isinstance(dtype, pl.Date) else CALENDAR
@@ -137,21 +123,23 @@ def _dates(dtype: pl.DataType, low: float, high: float) -> tuple[Vector, list[st
 
 
 def _merged(counts: Labels, k: int) -> Labels:
-    """First bin of each run of bins that together hold at least k records."""
+    """Return the first bin of each run of bins that together hold at least k records."""
     starts, held = [0], 0
     for i, count in enumerate(counts.tolist()):
         if held >= k:
             starts.append(i)
             held = 0
         held += count
+    # A last run below k is merged with the one before it.
     return np.array(starts if held >= k or len(starts) == 1 else starts[:-1])
 
 
 def _table(edges: Vector, labels: list[str], before: Labels, after: Labels) -> pl.DataFrame:
+    """Return the table of a histogram."""
     words = [f"{a} to {b}" for a, b in itertools.pairwise(labels)]
     if words:
         words[0], words[-1] = f"below {labels[1]}", f"{labels[-2]} or more"
-    # What is open to a side has no edge there to tell.
+    # A bin that is open to a side has no edge there.
     words, ticks = words if len(words) != 1 else ["all values"], [None, *labels[1:-1]]
     return pl.DataFrame(
         {

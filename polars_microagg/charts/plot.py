@@ -44,7 +44,7 @@ class MicroaggPlot:
         self._frame = collected(frame)
 
     def _pair(self, masked: Any, columns: Any) -> tuple[pl.DataFrame, list[str]]:
-        """Bring the masked table and the names of columns that both tables have."""
+        """Return the masked table, and the names of columns that both tables have."""
         after = collected(as_frame(masked), "masked")
         if after.height != self._frame.height:
             raise InvalidDataError.rows(self._frame.height, after.height)
@@ -83,9 +83,9 @@ class MicroaggPlot:
             chart = altair_charts.distribution(table, name)
             config, chart.config = chart.config, altair().Undefined
             parts.append(chart.properties(title=printable(name)))
-        found = altair().vconcat(*parts)
-        found.config = config
-        return found
+        joined = altair().vconcat(*parts)
+        joined.config = config
+        return joined
 
     def class_sizes(self, columns: Columns, *, k: int, strata: Names = None) -> Any:
         """Draw how many records of this, the masked, table are in groups of each size.
@@ -182,6 +182,6 @@ class MicroaggPlot:
         chosen = None
         if masked is not None:
             after, names = self._pair(masked, columns)
-            found = assess(self._frame, after, names, metrics=["loss", "dr"]).row(0)
-            chosen = None if None in found else found
+            measures = assess(self._frame, after, names, metrics=["loss", "dr"]).row(0)
+            chosen = None if None in measures else measures
         return risk_map.risk_utility(compared, chosen=chosen)

@@ -1,4 +1,4 @@
-"""The risk-utility map: what each method and k loses and risks."""
+"""The risk-utility map: the loss and the risk of each method and k."""
 
 from __future__ import annotations
 
@@ -18,24 +18,11 @@ def risk_utility(
     width: int = 560,
     height: int = 330,
 ) -> Any:
-    """Draw what each method and k loses and risks, and the Pareto line.
+    """Return a chart of the loss and the risk of each method and k, with the Pareto line.
 
-    Parameters
-    ----------
-    compared : polars.DataFrame
-        What `compare` returned.
-    chosen : tuple of float, optional
-        `loss` and `dr` of a release, to be marked.
-    width, height : int
-        Size of the plot in pixels.
+    `compared` is a result of `compare`; `chosen` is the `loss` and `dr` of a release, to be marked.
+    What lies on the line cannot be bettered in one without the other.
 
-    Returns
-    -------
-    altair.LayerChart
-        The chart; what lies on the line cannot be bettered in one without the other.
-
-    Examples
-    --------
     >>> table = {"method": ["mdav"], "k": [3], "loss": [9.1], "dr": [40.0], "pareto": [True]}
     >>> risk_utility(pl.DataFrame(table)).description
     'Information loss across, disclosure risk upwards; the line joins the best trade-offs.'
@@ -65,8 +52,8 @@ def risk_utility(
     best = [point for point in points if point["best"]]
     line = started(best).mark_line(color=AFTER, strokeWidth=2, opacity=0.55).encode(x, y)
     layers = [line]
-    for some, colour in (([p for p in points if not p["best"]], REST), (best, AFTER)):
-        marks = started(some).mark_point(color=colour, fill=colour, size=70, opacity=1)
+    for marked, colour in (([p for p in points if not p["best"]], REST), (best, AFTER)):
+        marks = started(marked).mark_point(color=colour, fill=colour, size=70, opacity=1)
         layers.append(marks.encode(x, y, shape))
     taken = (
         [((chosen[0] - left) / (right - left), (chosen[1] - low) / (high - low))] if chosen else []
@@ -91,7 +78,7 @@ def risk_utility(
 
 
 def _span(values: list[float], share: float) -> tuple[float, float]:
-    """Ends of an axis, with a share of it before the values and a little after them."""
+    """Return the ends of an axis, with a share of it before the values and a little after them."""
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     wide = (high - low or abs(high) or 1.0) / (0.94 - share)
     return low - share * wide, high + 0.06 * wide

@@ -12,13 +12,13 @@ BEFORE, AFTER, MARK, REST = "#b7cbe3", "#0b5cad", "#c2410c", "#8795a5"
 SHADES = ("#f2a97e", "#f9dcca", "#edf1f5", "#cfe1f5", "#8fbce8")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 INSTALL = "In the clone of polars_microagg, run: pip install '.[report]'"
-"""How to get what draws; the package is not on a registry."""
+"""How to install what draws charts."""
 
 MISSING = f"Charts need altair, which is not installed. {INSTALL}"
 
 
 def altair() -> Any:
-    """Import altair, when the first chart is drawn."""
+    """Return altair, imported when the first chart is drawn."""
     try:
         import altair
     except ModuleNotFoundError:
@@ -27,7 +27,7 @@ def altair() -> Any:
 
 
 def dressed(layers: list[Any], words: str, width: int, height: int) -> Any:
-    """Give layers their size and look, and words for those who do not see them."""
+    """Return a chart of layers with a size, a look, and a description in words."""
     text = {"labelColor": QUIET, "titleColor": QUIET, "labelFontSize": 12, "titleFontSize": 12}
     lines = {"domainColor": GRID, "tickColor": GRID, "gridColor": GRID}
     return (
@@ -42,13 +42,13 @@ def dressed(layers: list[Any], words: str, width: int, height: int) -> Any:
 
 
 def started(rows: list[dict[str, Any]]) -> Any:
-    """Start a chart; names of columns are values of its data, and never read as code."""
+    """Return a chart of rows; names of columns are values of its data, and never read as code."""
     alt = altair()
     return alt.Chart(alt.Data(values=rows))
 
 
 def heights(field: str, title: str, top: float | None = None) -> Any:
-    """Count a field upwards from 0."""
+    """Return a vertical axis that counts a field upwards from 0."""
     alt = altair()
     axis = alt.Axis(title=title, tickCount=4, domain=False, ticks=False)
     scale = alt.Scale(domainMin=0, nice=True) if top is None else alt.Scale(domain=[0, top])
@@ -56,10 +56,8 @@ def heights(field: str, title: str, top: float | None = None) -> Any:
 
 
 def printable(text: object, longest: int = 500) -> str:
-    r"""Write a text without control characters, and without its end if it is long.
+    r"""Return a text without control characters, cut where it is too long.
 
-    Examples
-    --------
     >>> printable("a\x00b"), printable("abcdef", 4)
     ('a\ufffdb', 'abc\u2026')
     """
@@ -69,6 +67,6 @@ def printable(text: object, longest: int = 500) -> str:
 
 
 def _unfit(character: str) -> bool:
-    """Tell what cannot be in XML, or turns the direction of writing."""
+    """Return whether a character cannot be in XML, or turns the direction of writing."""
     # The first end the whole process in vl-convert.
     return character in "\ufffe\uffff" or unicodedata.category(character) in ("Cc", "Cf", "Cs")
