@@ -126,7 +126,7 @@ def test_the_farthest_comes_first(kind: str) -> None:
         n, d = int(rng.integers(1, 200)), int(rng.integers(1, 4))
         remaining = RemainingRecords(DRAWS[kind](rng, n, d))
         point = remaining.columns[:, 0] * 1.0 if rng.random() < 0.5 else rng.standard_normal(d)
-        found = FarthestFirst(remaining, point)
+        found = FarthestFirst(remaining, distances(remaining.columns, np.arange(n), point))
         while len(remaining):
             left = remaining.rows
             expected = left[distances(remaining.columns, left, point).argmax()]
