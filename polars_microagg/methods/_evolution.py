@@ -50,31 +50,31 @@ def evolved(
     become one chromosome of the initial population. `tick` is called with the number of generations
     that are over.
     """
-    world = _World(records, how, rng)
-    chromosomes = world.repaired(world.random(rng), 0)
-    for first, labels in zip(world.firsts, start or [], strict=start is not None):
+    pool = _Population(records, how, rng)
+    chromosomes = pool.repaired(pool.random(rng), 0)
+    for first, labels in zip(pool.firsts, start or [], strict=start is not None):
         chromosomes[first, : len(labels)] = labels
-    sse = world.sse(chromosomes)
+    sse = pool.sse(chromosomes)
     ahead = max(1, AHEAD // chromosomes.size)
     for generation in range(how.generations):
         turn = generation % ahead
         if not turn:
-            wheel, points, genes = world.luck(min(ahead, how.generations - generation), rng)
-        best = world.best(sse)
+            wheel, points, genes = pool.drawn(min(ahead, how.generations - generation), rng)
+        best = pool.best(sse)
         elite, least = chromosomes[best], sse[best]
-        chromosomes = world.offspring(chromosomes, sse, wheel[turn], points[turn])
-        chromosomes = np.where(genes[turn] < world.groups, genes[turn], chromosomes)
-        chromosomes = world.repaired(chromosomes, generation)
-        sse = world.sse(chromosomes)
+        chromosomes = pool.offspring(chromosomes, sse, wheel[turn], points[turn])
+        chromosomes = np.where(genes[turn] < pool.groups, genes[turn], chromosomes)
+        chromosomes = pool.repaired(chromosomes, generation)
+        sse = pool.sse(chromosomes)
         # Elitism: the best chromosome survives unchanged, so the sum of squared errors never rises
         # (Lemma 1 of the paper for a start from MDAV).
-        chromosomes[world.firsts], sse[world.firsts] = elite, least
+        chromosomes[pool.firsts], sse[pool.firsts] = elite, least
         tick(generation + 1)
-    best = world.best(sse)
+    best = pool.best(sse)
     return [c[: len(part)] for c, part in zip(chromosomes[best], records, strict=True)]
 
 
-class _World:
+class _Population:
     """The macrogroups, and the operators on their chromosomes."""
 
     def __init__(self, records: Sequence[Matrix], how: Evolution, rng: np.random.Generator) -> None:
@@ -107,7 +107,7 @@ class _World:
         chromosomes[self.spare] = self.groups
         return chromosomes
 
-    def luck(self, draws: int, rng: np.random.Generator) -> tuple[Vector, Labels, Labels]:
+    def drawn(self, draws: int, rng: np.random.Generator) -> tuple[Vector, Labels, Labels]:
         """Draw what decides some generations: the wheel, where pairs cross, and what mutates."""
         count, length = self.spare.shape
         pairs = self.how.population // 2

@@ -8,7 +8,12 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.core.registry import Range, method
-from polars_microagg.kernels.local.annealing_search import Search, block_start, cuts_for, steps_for
+from polars_microagg.kernels.local.annealing_search import (
+    AnnealingSearch,
+    annealing_steps,
+    block_start,
+    border_rounds,
+)
 from polars_microagg.kernels.local.local_search import WHOLE
 from polars_microagg.kernels.order.runs import labels_along, optimal_runs, stable_order
 from polars_microagg.kernels.order.tour import nearest_point_next
@@ -93,9 +98,9 @@ def lowloss(
         return Partition.from_labels(labels_along(order, optimal_runs(single[order], k)))
     x = np.ascontiguousarray(x - x.mean(axis=0))
     whole = n <= WHOLE
-    length = max(1, steps_for(n, effort) if whole else n * cuts_for(n, effort))
+    length = max(1, annealing_steps(n, effort) if whole else n * border_rounds(n, effort))
     tick = ticker("lowloss", length)
-    search = Search(x, k, effort, seed, tick)
+    search = AnnealingSearch(x, k, effort, seed, tick)
     with progress(None):
         if whole:
             labels = search.best_of([_start(x, k), *_others(x, k)])

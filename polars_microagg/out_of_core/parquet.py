@@ -23,7 +23,7 @@ from polars_microagg.leaves.options import leaf_plan, leaf_size
 from polars_microagg.leaves.refusals import refuse_few
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.passes import MaskingRun
-from polars_microagg.out_of_core.workspace import put_in_place, workplace
+from polars_microagg.out_of_core.workspace import replace_target, working_folder
 from polars_microagg.progress import ticker
 
 __all__ = ["protect_parquet"]
@@ -142,14 +142,14 @@ def protect_parquet(
         sample = run.sample(sample_size(table.rows, size) / table.rows)
         own: dict[str, Any] = {"size": size, "cut": cut, "method": method}
         leaves = fit_leaves(sample, names, k, records=table.rows, **own, **own_options)
-    with workplace(to) as folder:
+    with working_folder(to) as folder:
         if table.rows:
             leaves, files = run.split(folder, leaves)
             run.mask(folder, leaves, files)
         made = folder / "made.parquet"
         run.write(folder, made, leaves)
         run.verify(folder, made, leaves)
-        put_in_place(made, to)
+        replace_target(made, to)
     run.tick(STEPS * table.rows)
     return leaves
 

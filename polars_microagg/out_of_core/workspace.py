@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["put_in_place", "workplace"]
+__all__ = ["replace_target", "working_folder"]
 
 LOCK = "in-use"
 ENDING = ".microagg"
@@ -19,7 +19,7 @@ OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(ENDING), re.DOTALL)
 
 
 @contextmanager
-def workplace(target: Path) -> Iterator[Path]:
+def working_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder beside the target, and remove it in the end with all that is in it.
 
     Folders that killed runs left in the same place are removed first; those of runs that go on
@@ -66,7 +66,7 @@ def _in_use(folder: Path) -> bool:
         return True
 
 
-def put_in_place(made: Path, target: Path) -> None:
+def replace_target(made: Path, target: Path) -> None:
     """Put a finished file in the place of the target, at once and for good."""
     with made.open("rb+") as file:
         os.fsync(file.fileno())

@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 
 import polars_microagg as mg
 from polars_microagg.kernels.local import annealing_search, patches
-from polars_microagg.kernels.local.annealing_search import block_start, cuts_for, steps_for
+from polars_microagg.kernels.local.annealing_search import (
+    annealing_steps,
+    block_start,
+    border_rounds,
+)
 from polars_microagg.kernels.local.local_search import squares_within
 from polars_microagg.methods import lowloss as module
 from polars_microagg.methods.lowloss import lowloss
@@ -172,7 +176,7 @@ def test_the_budget_is_a_number_of_steps_that_grows_with_the_effort():
     for effort in (0.1, 0.2, 0.5):
         with progress(lambda done, total, what: totals.append(total)):
             lowloss(x, k=3, effort=effort)
-        assert totals[-1] == steps_for(300, effort)
+        assert totals[-1] == annealing_steps(300, effort)
     assert totals == sorted(totals)
 
 
@@ -184,20 +188,20 @@ def test_more_effort_loses_less():
 
 
 def test_steps_grow_with_the_effort_and_hardly_with_the_records():
-    assert steps_for(1000, 1) == steps_for(4000, 1) == annealing_search.STEPS
-    assert steps_for(1000, 10) == 10 * annealing_search.STEPS
-    assert steps_for(1000, 0) == 0
-    assert steps_for(20, 1) == annealing_search.LEAST
-    assert 1 < steps_for(100_000, 1) / annealing_search.STEPS < 25
+    assert annealing_steps(1000, 1) == annealing_steps(4000, 1) == annealing_search.STEPS
+    assert annealing_steps(1000, 10) == 10 * annealing_search.STEPS
+    assert annealing_steps(1000, 0) == 0
+    assert annealing_steps(20, 1) == annealing_search.LEAST
+    assert 1 < annealing_steps(100_000, 1) / annealing_search.STEPS < 25
 
 
 def test_borders_are_drawn_more_often_for_more_effort_and_fewer_records():
-    melts = len(annealing_search.MELTS)
-    assert cuts_for(100_000, 1) == melts + annealing_search.CUTS
-    assert cuts_for(100_000, 10) == melts + 10 * annealing_search.CUTS
-    assert cuts_for(10_000_000, 1) == melts + 1
-    assert cuts_for(100_000, 0) == 1
-    assert cuts_for(20_001, 1) > cuts_for(100_000, 1) > cuts_for(1_000_000, 1)
+    melts = len(annealing_search.HOT_PATCHES)
+    assert border_rounds(100_000, 1) == melts + annealing_search.CUTS
+    assert border_rounds(100_000, 10) == melts + 10 * annealing_search.CUTS
+    assert border_rounds(10_000_000, 1) == melts + 1
+    assert border_rounds(100_000, 0) == 1
+    assert border_rounds(20_001, 1) > border_rounds(100_000, 1) > border_rounds(1_000_000, 1)
 
 
 LIMITS = {

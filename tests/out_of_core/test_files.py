@@ -87,9 +87,9 @@ def test_no_records_are_released_as_no_records(tmp_path, dtype):
 
 HOLDING = """
 import sys, pathlib
-from polars_microagg.out_of_core.workspace import workplace
+from polars_microagg.out_of_core.workspace import working_folder
 
-with workplace(pathlib.Path(sys.argv[1])) as folder:
+with working_folder(pathlib.Path(sys.argv[1])) as folder:
     print(folder.name, flush=True)
     sys.stdin.readline()
 """

@@ -61,18 +61,18 @@ def temperature_units(x: Matrix, near: Labels, k: int, power: float = POWER) -> 
 def anneal(
     groups: Groups,
     near: Labels,
-    warmth: Vector,
+    units: Vector,
     schedule: Schedule,
     rng: np.random.Generator,
     tick: Callable[[int], None] | None = None,
 ) -> None:
     """Make random exchanges in place, worse ones ever more rarely; no group falls below k.
 
-    `near` (n, c) lists the neighbours of each record, nearest first, `warmth` (n,) the unit of its
+    `near` (n, c) lists the neighbours of each record, nearest first, `units` (n,) the unit of its
     temperature, which falls geometrically. `tick` is called with the number of steps after each
     batch.
     """
-    work = _Annealing(groups, near, warmth, rng)
+    work = _Annealing(groups, near, units, rng)
     done = turn = 0
     while done < schedule.steps:
         share = done / schedule.steps
@@ -94,9 +94,9 @@ class _Annealing:
     """The state of an annealing: the temperature, and how many proposals to draw at a time."""
 
     def __init__(
-        self, groups: Groups, near: Labels, warmth: Vector, rng: np.random.Generator
+        self, groups: Groups, near: Labels, units: Vector, rng: np.random.Generator
     ) -> None:
-        self.groups, self.near, self.warmth, self.rng = groups, near, warmth, rng
+        self.groups, self.near, self.units, self.rng = groups, near, units, rng
         self.temperature = 0.0
         self.owner = np.empty(len(groups.sizes), dtype=np.intp)
         # Shares of swaps and of moves that were accepted.
@@ -108,7 +108,7 @@ class _Annealing:
         wanted = 0.25 * groups / max(self.accepted[kind], 1e-3)
         return int(min(4 * len(self.groups), max(groups / 3, wanted))) + 1
 
-    def note(self, kind: int, share: float) -> None:
+    def update_share(self, kind: int, share: float) -> None:
         """Update the share of accepted proposals of a kind."""
         self.accepted[kind] += 0.1 * (share - self.accepted[kind])
 
@@ -122,17 +122,17 @@ class _Annealing:
         labels = self.groups.labels
         return rows, labels.take(rows), labels.take(self.near[rows, which])
 
-    def hurdle(self, warmth: Vector) -> Vector:
+    def thresholds(self, units: Vector) -> Vector:
         """Draw the largest increase of the sum of squares that each proposal may cost."""
         # Metropolis rule: an increase s is accepted with probability exp(-s / (t h)). That is the
         # probability that an exponential variable of mean t h exceeds s, so one draw a proposal
         # decides.
-        hurdle: Vector = self.rng.standard_exponential(len(warmth))
-        hurdle *= warmth
-        hurdle *= self.temperature
-        return hurdle
+        increase: Vector = self.rng.standard_exponential(len(units))
+        increase *= units
+        increase *= self.temperature
+        return increase
 
-    def alone(self, touched: Labels) -> Labels:
+    def independent(self, touched: Labels) -> Labels:
         """Return the proposals that were the last drawn to touch any of their groups."""
         # Costs of proposals are exact for the grouping as it is; they add up if no two touch the
         # same group. Each group is assigned to its last claimant, and a proposal stays if it holds
@@ -160,11 +160,11 @@ class _Annealing:
         # Change 2 (q-p).(z-x) - (1/a + 1/b) |z-x|^2, as in `swap_records`.
         shares = 1.0 / groups.sizes.take(own) + 1.0 / size
         change = np.einsum("ij,ij->i", step, between) - np.einsum("ij,ij->i", step, step) * shares
-        warmth = 0.5 * (self.warmth.take(rows) + self.warmth.take(partners))
-        chosen = np.flatnonzero((change < self.hurdle(warmth)) & (own != other))
-        self.note(0, len(chosen) / count)
+        units = 0.5 * (self.units.take(rows) + self.units.take(partners))
+        chosen = np.flatnonzero((change < self.thresholds(units)) & (own != other))
+        self.update_share(0, len(chosen) / count)
         if len(chosen):
-            chosen = chosen[self.alone(np.stack((own[chosen], other[chosen]), axis=1))]
+            chosen = chosen[self.independent(np.stack((own[chosen], other[chosen]), axis=1))]
             groups.swap(rows[chosen], partners[chosen])
         return count
 
@@ -187,10 +187,10 @@ class _Annealing:
         # Change b/(b+1) |x-q|^2 - a/(a-1) |x-p|^2, as in `move_records`.
         change = np.einsum("ij,ij->i", records, records) * (b / (b + 1.0))
         change -= np.einsum("ij,ij->i", leaving, leaving) * (a / (a - 1.0))
-        chosen = np.flatnonzero(change < self.hurdle(self.warmth.take(rows)))
-        self.note(1, len(chosen) / count)
+        chosen = np.flatnonzero(change < self.thresholds(self.units.take(rows)))
+        self.update_share(1, len(chosen) / count)
         if len(chosen):
-            chosen = chosen[self.alone(np.stack((own[chosen], other[chosen]), axis=1))]
+            chosen = chosen[self.independent(np.stack((own[chosen], other[chosen]), axis=1))]
             groups.move(rows[chosen], other[chosen])
         return count
 
@@ -204,10 +204,10 @@ class _Annealing:
             if not len(same_size):
                 continue
             change, _, targets = dissolutions(groups, self.near, same_size)
-            warmth = self.warmth[groups.members[same_size, :size]].mean(axis=1)
-            chosen = np.flatnonzero(change < self.hurdle(warmth))
+            units = self.units[groups.members[same_size, :size]].mean(axis=1)
+            chosen = np.flatnonzero(change < self.thresholds(units))
             touched = np.concatenate((targets, same_size[:, None]), axis=1)[chosen]
-            chosen = chosen[self.alone(touched)]
+            chosen = chosen[self.independent(touched)]
             if len(chosen):
                 groups.dissolve(same_size[chosen], targets[chosen])
 
@@ -221,7 +221,7 @@ class _Annealing:
         if not len(rows) or not groups.spare:
             return
         change, _, members = creations(groups, self.near, rows)
-        chosen = np.flatnonzero(change < self.hurdle(self.warmth[members].mean(axis=1)))
-        chosen = chosen[self.alone(groups.labels[members[chosen]])][: groups.spare]
+        chosen = np.flatnonzero(change < self.thresholds(self.units[members].mean(axis=1)))
+        chosen = chosen[self.independent(groups.labels[members[chosen]])][: groups.spare]
         if len(chosen):
             groups.create(members[chosen])

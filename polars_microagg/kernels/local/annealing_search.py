@@ -22,7 +22,7 @@ from polars_microagg.kernels.local.patches import in_patches
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
-__all__ = ["Search", "block_start", "cuts_for", "steps_for", "tail_of"]
+__all__ = ["AnnealingSearch", "block_start", "border_rounds", "annealing_steps", "tail_and_core"]
 
 Tick = Callable[[int], None]
 
@@ -45,13 +45,13 @@ LONG = 500
 HOT, WARM, COLD = 1.0, 0.4, 0.1
 """Where the first annealing begins, and the others; below the last hardly anything is accepted."""
 
-LAWS = (0.75, 0.4)
+POWERS = (0.75, 0.4)
 """Powers of a record's local spread in its temperature, in turn."""
 
-MELTS = ((0.6, 0.36), (0.3, 0.18))
+HOT_PATCHES = ((0.6, 0.36), (0.3, 0.18))
 """Temperatures at which patches of very many records are annealed first."""
 
-MELTING = 100
+HOT_STEPS = 100
 """Steps a record in each of these annealings."""
 
 CUTS = 2
@@ -70,7 +70,7 @@ BLOCK = 512
 """Least number of records in a block of the core."""
 
 
-def steps_for(n: int, effort: float) -> int:
+def annealing_steps(n: int, effort: float) -> int:
     """Return the number of annealing steps for n records and an effort.
 
     It depends on nothing else.
@@ -80,14 +80,14 @@ def steps_for(n: int, effort: float) -> int:
     return int(effort * steps)
 
 
-def cuts_for(n: int, effort: float) -> int:
+def border_rounds(n: int, effort: float) -> int:
     """Return how often the borders of patches are drawn, at least once."""
     cuts: float = effort * CUTS * (MANY / n) ** 0.3
-    return max(1, round(cuts)) + (len(MELTS) if effort else 0)
+    return max(1, round(cuts)) + (len(HOT_PATCHES) if effort else 0)
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class AnnealingSearch:
     """A search among the groupings of the (n, d) records `x` about zero, n >= 2k.
 
     With effort 0 it is a local search only. `tick` is called with the number of steps made, or with
@@ -118,8 +118,8 @@ class Search:
     def _annealed(self, best: Labels, near: Labels) -> Labels:
         """Anneal from the best grouping, again and again, and take over the parts that improved."""
         n = len(self.x)
-        steps = steps_for(n, self.effort)
-        warmth = [temperature_units(self.x, near, self.k, power) for power in LAWS]
+        steps = annealing_steps(n, self.effort)
+        units = [temperature_units(self.x, near, self.k, power) for power in POWERS]
         rng = np.random.default_rng(self.seed)
         rounds = max(1, round(ROUNDS * (self.effort * LINEAR / max(n, LINEAR)) ** 0.5))
         hot = steps >= 2 * LONG * n
@@ -134,7 +134,7 @@ class Search:
             # improvements in different places all stay.
             groups = Groups(self.x, best, self.k)
             tick = partial(self._after, done)
-            anneal(groups, near, warmth[turn % len(LAWS)], schedule, rng, tick)
+            anneal(groups, near, units[turn % len(POWERS)], schedule, rng, tick)
             improve(groups, near)
             best = crossed(self.x, best, groups.labels)
             done += schedule.steps
@@ -150,22 +150,22 @@ class Search:
         Starts from groups of k to 2k + 1 records; returns the better one of the start and the end.
         """
         rng = np.random.default_rng(self.seed)
-        melts = MELTS if self.effort else ()
+        hot_patches = HOT_PATCHES if self.effort else ()
         labels, done = start, 0
-        for cut in range(cuts_for(len(self.x), self.effort)):
+        for cut in range(border_rounds(len(self.x), self.effort)):
 
             def work(groups: Groups, near: Labels, *, cut: int = cut) -> None:
                 nonlocal done
                 # A group that a border separates from its neighbours cannot exchange with them. The
                 # next cut falls elsewhere (axes turned at random), so over a few cuts every
                 # neighbourhood is searched whole.
-                if cut < len(melts):
-                    _melt(groups, near, rng, melts[cut])
+                if cut < len(hot_patches):
+                    _anneal_hot(groups, near, rng, hot_patches[cut])
                     exchange(groups, near)
-                elif cut < len(melts) + LOCAL:
+                elif cut < len(hot_patches) + LOCAL:
                     improve(groups, near)
                 else:
-                    _again(groups, near, rng)
+                    _anneal_again(groups, near, rng)
                 done += len(groups)
                 self.tick(done)
 
@@ -176,15 +176,15 @@ class Search:
         return labels if after < before else start
 
 
-def _melt(
+def _anneal_hot(
     groups: Groups, near: Labels, rng: np.random.Generator, heats: tuple[float, float]
 ) -> None:
     """Anneal a patch briefly from a high temperature."""
-    warmth = temperature_units(groups.x[:-1], near, groups.k)
-    anneal(groups, near, warmth, Schedule(MELTING * len(groups), *heats), rng)
+    units = temperature_units(groups.x[:-1], near, groups.k)
+    anneal(groups, near, units, Schedule(HOT_STEPS * len(groups), *heats), rng)
 
 
-def _again(groups: Groups, near: Labels, rng: np.random.Generator) -> None:
+def _anneal_again(groups: Groups, near: Labels, rng: np.random.Generator) -> None:
     """Anneal a patch from its grouping, and keep the parts that improved."""
     x, before = groups.x[:-1], groups.labels.copy()
     anneal(
@@ -198,7 +198,7 @@ def _again(groups: Groups, near: Labels, rng: np.random.Generator) -> None:
     groups.reset(crossed(x, before, groups.labels))
 
 
-def tail_of(x: Matrix, k: int) -> tuple[Labels, Labels]:
+def tail_and_core(x: Matrix, k: int) -> tuple[Labels, Labels]:
     """Return the rows of the farthest records, and (b, m) equal blocks of the others.
 
     B may be 0.
@@ -224,7 +224,7 @@ def block_start(x: Matrix, k: int, mdav: Callable[[Matrix], Labels]) -> Labels:
 
     Return (n,) labels from 0.
     """
-    tail, core = tail_of(x, k)
+    tail, core = tail_and_core(x, k)
     labels = np.empty(len(x), dtype=np.intp)
     labels[tail] = mdav(x[tail])
     if core.size:

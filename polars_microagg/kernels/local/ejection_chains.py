@@ -37,7 +37,7 @@ STARTS = 1 << 12
 class EjectionCosts:
     """The cost of each record for taking the place of another one, or for joining a group.
 
-    `whom` (n, p) lists the records whose place each record takes at the least cost, `cost` (n, p)
+    `replaced` (n, p) lists the records whose place each record takes at the least cost, `cost` (n, p)
     the changes of the sum of squares of their groups, ascending, infinite where there is none;
     `into` (n, t) has one member of each group that it may join and `joining` (n, t) the cost of
     that.
@@ -47,7 +47,7 @@ class EjectionCosts:
         n = len(groups)
         self._groups, self._near = groups, near
         targets = min(TARGETS, near.shape[1])
-        self.whom = np.zeros((n, PUSHES), dtype=np.intp)
+        self.replaced = np.zeros((n, PUSHES), dtype=np.intp)
         self.cost = np.empty((n, PUSHES))
         self.into = np.zeros((n, targets), dtype=np.intp)
         self.joining = np.empty((n, targets))
@@ -84,23 +84,25 @@ class EjectionCosts:
         index = np.arange(len(rows))
         for place in range(PUSHES):
             best = cost.argmin(axis=1)
-            self.whom[rows, place] = partners[index, best]
+            self.replaced[rows, place] = partners[index, best]
             self.cost[rows, place] = cost[index, best]
             cost[index, best] = np.inf
-        self.whom[rows] = np.where(np.isinf(self.cost[rows]), rows[:, None], self.whom[rows])
+        self.replaced[rows] = np.where(
+            np.isinf(self.cost[rows]), rows[:, None], self.replaced[rows]
+        )
 
 
-def eject_records(groups: Groups, pushes: EjectionCosts, rows: Labels) -> Labels:
+def eject_records(groups: Groups, costs: EjectionCosts, rows: Labels) -> Labels:
     """Apply the ejection chains that lower the sum of squares, the best ones first.
 
-    No group falls below k. Chains start at `rows`; the costs in `pushes` must be up to date.
+    No group falls below k. Chains start at `rows`; `costs` must be up to date.
     Returns the groups that changed.
     """
     # F. Glover (1996), "Ejection chains, reference structures and alternating path methods for
     # traveling salesman problems", Discrete Applied Mathematics 65, 223-253: a compound move whose
     # steps would not pay one by one.
     parts = [
-        _BestChains(groups, pushes, rows[i : i + STARTS]).run() for i in range(0, len(rows), STARTS)
+        _BestChains(groups, costs, rows[i : i + STARTS]).run() for i in range(0, len(rows), STARTS)
     ]
     if not parts:
         return rows
@@ -116,15 +118,15 @@ def eject_records(groups: Groups, pushes: EjectionCosts, rows: Labels) -> Labels
     kept = disjoint(change[better], touched, len(groups.sizes))
     if not len(kept):
         return kept
-    _carry_out(groups, chains[kept], ends[kept])
+    _apply(groups, chains[kept], ends[kept])
     return np.unique(touched[kept])
 
 
 class _BestChains:
     """The best chain from each of several records."""
 
-    def __init__(self, groups: Groups, pushes: EjectionCosts, rows: Labels) -> None:
-        self.groups, self.pushes, self.rows = groups, pushes, rows
+    def __init__(self, groups: Groups, costs: EjectionCosts, rows: Labels) -> None:
+        self.groups, self.costs, self.rows = groups, costs, rows
         own = groups.labels[rows]
         self.own, size = own, groups.sizes[own].astype(np.float64)
         self.out = squares_of(groups.x[rows] - groups.centres[own])
@@ -140,24 +142,26 @@ class _BestChains:
         start = np.arange(len(self.rows))
         chains, sums = self.rows[:, None], np.zeros(len(start))
         for _ in range(1, LENGTH):
-            start, chains, sums = self._longer(start, chains, sums)
+            start, chains, sums = self._extended(start, chains, sums)
             if not len(start):
                 break
             self._close(start, chains, sums)
         improving = np.flatnonzero(self.best < 0.0)
         return self.chains[improving], self.ends[improving]
 
-    def _longer(self, start: Labels, chains: Labels, sums: Vector) -> tuple[Labels, Labels, Vector]:
+    def _extended(
+        self, start: Labels, chains: Labels, sums: Vector
+    ) -> tuple[Labels, Labels, Vector]:
         """Extend each chain by one record in all ways, and keep the best ones of each start."""
         labels, last = self.groups.labels, chains[:, -1]
         count = PUSHES if chains.shape[1] == 1 else LATER
-        sums = sums[:, None] + self.pushes.cost[last, :count]
+        sums = sums[:, None] + self.costs.cost[last, :count]
         # A chain is extended only while its sum is below what the first group saves. The bound
         # itself loses no improving ring: a ring with a negative sum has a record from which on all
         # its partial sums are negative, and that record is a start as well.
         open_ = np.flatnonzero(sums < self.leaving[start, None])
         row = open_ // count
-        added, sums = self.pushes.whom[last, :count].ravel()[open_], sums.ravel()[open_]
+        added, sums = self.costs.replaced[last, :count].ravel()[open_], sums.ravel()[open_]
         into = labels[added]
         # No group is visited twice. So every term is computed for a group that only this step
         # changes, and the terms add up.
@@ -176,20 +180,20 @@ class _BestChains:
         # The last record replaces the first one in its group: the same formula, with the first
         # record as y. All sizes stay the same.
         ring = sums + squares_of(groups.x[last] - groups.centres[own]) - self.out[start] - apart
-        self._note(start, chains, ring, own)
+        self._keep_best(start, chains, ring, own)
         # Or it joins another group for good; then the first group must have more than k.
         able = np.flatnonzero(self.leaving[start] > 0.0)
         start, chains, sums, last = start[able], chains[able], sums[able], last[able]
-        into = groups.labels[self.pushes.into[last]]
-        joining = self.pushes.joining[last].copy()
+        into = groups.labels[self.costs.into[last]]
+        joining = self.costs.joining[last].copy()
         for column in groups.labels[chains].T:
             joining[into == column[:, None]] = np.inf
         best = joining.argmin(axis=1)
         index = np.arange(len(start))
         path = sums + joining[index, best] - self.leaving[start]
-        self._note(start, chains, path, into[index, best])
+        self._keep_best(start, chains, path, into[index, best])
 
-    def _note(self, start: Labels, chains: Labels, total: Vector, ends: Labels) -> None:
+    def _keep_best(self, start: Labels, chains: Labels, total: Vector, ends: Labels) -> None:
         """Keep the best chain of each start, if it is better than those before."""
         better = np.flatnonzero(total < self.best[start])
         better = better[_lowest(start[better], total[better], 1)]
@@ -242,7 +246,7 @@ def _changes(groups: Groups, chains: Labels, ends: Labels) -> tuple[Vector, Vect
     return change, TOLERANCE * terms + groups.noise[chains].sum(axis=1)
 
 
-def _carry_out(groups: Groups, chains: Labels, ends: Labels) -> None:
+def _apply(groups: Groups, chains: Labels, ends: Labels) -> None:
     """Swap along chains that touch different groups, and let the last records join theirs."""
     for i in range(LENGTH - 1):
         # The place of the first record is held by each one until the next is pushed out.

@@ -50,7 +50,7 @@ class Groups:
         self.members[labels, self._slot] = np.arange(n)
         self.centres = np.zeros((capacity, self.x.shape[1]))
         self._free = np.flatnonzero(self.sizes == 0)[::-1].tolist()
-        self.settle(np.arange(capacity))
+        self.update_centres(np.arange(capacity))
 
     def __len__(self) -> int:
         """Count the records."""
@@ -61,7 +61,7 @@ class Groups:
         """How many group numbers are not in use."""
         return len(self._free)
 
-    def settle(self, groups: Labels) -> None:
+    def update_centres(self, groups: Labels) -> None:
         """Compute the centres of groups afresh from their members."""
         # Always afresh from the members, not updated: so no rounding builds up, in however many
         # exchanges.
@@ -76,7 +76,7 @@ class Groups:
                 total += self.x.take(members[:, slot], axis=0)
         self.centres[groups] = total / sizes[:, None]
 
-    def total(self) -> Vector:
+    def squares(self) -> Vector:
         """Return the squared distance of each record from the centre of its group."""
         offsets = self.x[:-1] - self.centres[self.labels]
         squares: Vector = np.einsum("ij,ij->i", offsets, offsets)
@@ -109,7 +109,7 @@ class Groups:
         sources = self.labels[rows]
         self.remove(rows, sources)
         self.add(rows, targets)
-        return self._settled(sources, targets)
+        return self._updated(sources, targets)
 
     def swap(self, rows: Labels, others: Labels) -> Labels:
         """Swap records of groups, no two of which are the same; return the groups that changed."""
@@ -118,7 +118,7 @@ class Groups:
         self.members[a, i], self.members[b, j] = others, rows
         self._slot[rows], self._slot[others] = j, i
         self.labels[rows], self.labels[others] = b, a
-        return self._settled(a, b)
+        return self._updated(a, b)
 
     def dissolve(self, groups: Labels, targets: Labels) -> Labels:
         """Deal out the members of groups of one size; return the groups that changed.
@@ -132,7 +132,7 @@ class Groups:
         for rows, into in zip(members.T, targets.T, strict=True):
             self.add(rows, into)
         self._free += groups[::-1].tolist()
-        return self._settled(groups, np.unique(targets))
+        return self._updated(groups, np.unique(targets))
 
     def create(self, members: Labels) -> Labels:
         """Make a group of each row of members; return the groups that changed.
@@ -149,11 +149,11 @@ class Groups:
         self._slot[members] = np.arange(width)
         self.labels[members] = made[:, None]
         self.sizes[made] = width
-        return self._settled(made, np.unique(sources))
+        return self._updated(made, np.unique(sources))
 
-    def _settled(self, *groups: Labels) -> Labels:
+    def _updated(self, *groups: Labels) -> Labels:
         changed = np.concatenate(groups)
-        self.settle(changed)
+        self.update_centres(changed)
         return changed
 
 

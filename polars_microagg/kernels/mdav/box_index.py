@@ -66,9 +66,9 @@ class BoxIndex:
         # A box is also inside a ball about its middle m of radius r. Kept as m, |m|^2 - r^2 and r,
         # so that one product tests all balls against all points; see `_within`.
         self._balls = np.vstack((self.middle.T, self._norms - radius**2, radius))
-        self._place = np.empty(records.shape[1], dtype=np.intp)
+        self._slot = np.empty(records.shape[1], dtype=np.intp)
         real = cut < m
-        self._place[self.rows[real]] = real.ravel().nonzero()[0]
+        self._slot[self.rows[real]] = real.ravel().nonzero()[0]
         self.table[:, -1][~real] = np.inf
         self._farthest = records[:-1, rows[records[-1].take(rows).argmax()]]
         self._largest = float(records[-1].take(rows).max())
@@ -90,7 +90,7 @@ class BoxIndex:
 
     def remove(self, rows: Labels) -> None:
         """Pass over these records from now on."""
-        box, slot = np.divmod(self._place.take(rows), self.table.shape[2])
+        box, slot = np.divmod(self._slot.take(rows), self.table.shape[2])
         self.table[box, -1, slot] = np.inf
 
     def measure(self, point: Vector, boxes: Labels | slice = slice(None)) -> Matrix:
@@ -134,7 +134,7 @@ class BoxIndex:
 
     def _bound(self, rows: Labels, weights: Matrix, count: int) -> Vector:
         """Return, for each record, a value that at least `count` records do not exceed."""
-        chosen = self._close[self._place.take(rows) // self.table.shape[2]]
+        chosen = self._close[self._slot.take(rows) // self.table.shape[2]]
         # Any set of `count` real records gives an upper bound; nearby boxes give a tight one.
         # Records that are gone have an infinite value and bound nothing.
         values = np.matmul(weights[:, None, None, :], self.table[chosen]).reshape(len(rows), -1)

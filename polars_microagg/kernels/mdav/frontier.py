@@ -56,8 +56,8 @@ class Frontier:
         self._pending: list[Labels] = []
         self._lists: dict[int, tuple[Labels, Vector, Labels]] = {}
         self._patience = PATIENCE * len(left)
-        self._hot = np.empty(0, dtype=np.intp)
-        self._shell = OuterShell(left, self._boxes, self._size, self._hot)
+        self._busy = np.empty(0, dtype=np.intp)
+        self._shell = OuterShell(left, self._boxes, self._size, self._busy)
 
     def round(self) -> tuple[Labels, Labels]:
         """Remove the groups of the outermost record r and of s opposite; return their rows."""
@@ -77,7 +77,7 @@ class Frontier:
         # not used. If even a new shell cannot tell, all records are searched: the fall-back is
         # exact.
         if row < 0:
-            self._renew()
+            self._rebuild_shell()
             row = self._shell.outermost()
         return row if row >= 0 else self._farthest_from_mean()
 
@@ -91,20 +91,20 @@ class Frontier:
         distances = squared_distances(self._left.columns.take(rows, axis=1), mean)
         return int(rows[distances.argmax()])
 
-    def _renew(self) -> None:
+    def _rebuild_shell(self) -> None:
         """Build a new shell, larger or smaller as the last one saved or cost work."""
         outside, inside = DEARER * self._shell.scanned, self._shell.searches * len(self._shell)
-        self._hot = np.union1d(self._hot, self._shell.hot())
+        self._busy = np.union1d(self._busy, self._shell.busy())
         if outside > inside:
             self._size = min(2 * self._size, max(SMALLEST, len(self._left) // 4))
             self._patience *= 2
         elif outside < inside // 16:
             self._size = max(self._size // 2, SMALLEST)
-        self._settle()
+        self._flush()
         self._lists.clear()
-        self._shell = OuterShell(self._left, self._boxes, self._size, self._hot)
+        self._shell = OuterShell(self._left, self._boxes, self._size, self._busy)
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         # The boxes learn of removals late, in one step. That is safe: removed records are filtered
         # by `taken` wherever an answer is used.
         if self._pending:
@@ -112,21 +112,21 @@ class Frontier:
             self._pending = []
 
     def _opposite(self, row: int) -> int:
-        if not self._shell.aims_from(row):
+        if not self._shell.measured_from(row):
             # One matrix product measures the shell from this seed and from those of the rounds to
             # come; a wrong guess costs time only.
             rows = self._shell.next(AHEAD)
             if row not in rows:
                 rows = np.append(rows, row)
-            self._shell.aim(rows)
-            self._look(np.concatenate((rows, self._shell.opposites(rows))))
+            self._shell.measure_from(rows)
+            self._search(np.concatenate((rows, self._shell.opposites(rows))))
         return self._shell.opposite(row)
 
     def _take(self, row: int) -> Labels:
         """Remove a record and the k - 1 nearest to it; their rows, ascending."""
         taken = self._left.taken
         if row not in self._lists:
-            self._look_again(row)
+            self._search_again(row)
         rows, sums, near = self._lists[row]
         # Removal only takes competitors away. If all k nearest are still there, they are still the
         # k nearest.
@@ -138,7 +138,7 @@ class Frontier:
         near = near[~taken.take(near)][: self._k]
         if len(near) == self._k:
             return self._remove(np.sort(near))
-        self._look_again(row)
+        self._search_again(row)
         rows, sums, _ = self._lists[row]
         return self._remove(rows, sums)
 
@@ -148,15 +148,15 @@ class Frontier:
         self._pending.append(rows)
         return rows
 
-    def _look_again(self, row: int) -> None:
+    def _search_again(self, row: int) -> None:
         """Find the neighbours of a record, and of those that the next rounds will probably need."""
         self._lists.pop(row, None)
         ahead = self._shell.next(FILL)
-        self._look(np.concatenate(([row], ahead, self._shell.opposites(ahead))))
+        self._search(np.concatenate(([row], ahead, self._shell.opposites(ahead))))
 
-    def _look(self, rows: Labels) -> None:
+    def _search(self, rows: Labels) -> None:
         """Find the neighbours of several records together, except those already known."""
-        self._settle()
+        self._flush()
         rows = np.unique(rows)
         lists = self._lists
         rows = np.array([r for r in rows[~self._left.taken[rows]].tolist() if r not in lists])

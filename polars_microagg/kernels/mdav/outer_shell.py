@@ -19,7 +19,7 @@ __all__ = ["OuterShell"]
 QUEUE = 512
 """Records farthest from the mean that are kept as candidates."""
 
-HOT = 4
+BUSY = 4
 """A box joins the next shell if more than one in this many searches had to look into it."""
 
 INFLATED = 1 + 1e-12
@@ -32,12 +32,12 @@ _TINY = float(np.finfo(np.float64).tiny)
 class OuterShell:
     """Records far from the mean, and bounds on how far all others can be from any point.
 
-    About `size` records, and all records of the boxes `hot`, are in the shell. Records that are
+    About `size` records, and all records of the boxes `busy`, are in the shell. Records that are
     gone must be gone from `boxes` as well. `searches` counts the searches for the record farthest
     from another, `scanned` the records outside the shell that they looked at.
     """
 
-    def __init__(self, left: RemainingMean, boxes: BoxIndex, size: int, hot: Labels) -> None:
+    def __init__(self, left: RemainingMean, boxes: BoxIndex, size: int, busy: Labels) -> None:
         self._left, self._boxes = left, boxes
         self._mean = mean = coordinates(left.mean())
         values = boxes.measure(mean)
@@ -47,7 +47,7 @@ class OuterShell:
         # record within the slack of the last one may belong to either side; it goes into the shell.
         last = np.partition(values, values.size - size, axis=None)[values.size - size]
         inner = values < last - boxes.slack
-        inner[hot] = False
+        inner[busy] = False
         self._rows = np.sort(boxes.rows[there & ~inner])
         values[~inner] = -np.inf
         self._bound_others(values.max(axis=1) + float(mean @ mean) + boxes.margin)
@@ -62,7 +62,7 @@ class OuterShell:
         self._new = 0
         self._number: dict[int, int] = {}
         self._queue: FarthestQueue | None = None
-        self._heat = np.zeros(len(boxes), dtype=np.intp)
+        self._visits = np.zeros(len(boxes), dtype=np.intp)
         self.searches = self.scanned = 0
 
     def __len__(self) -> int:
@@ -85,9 +85,9 @@ class OuterShell:
             self._gone = np.resize(self._gone, 2 * self._new)
         self._gone[start : self._new] = self._position.take(rows)
 
-    def hot(self) -> Labels:
+    def busy(self) -> Labels:
         """Return the boxes that many searches had to look into."""
-        return (self._heat * HOT > max(self.searches, 1)).nonzero()[0]
+        return (self._visits * BUSY > max(self.searches, 1)).nonzero()[0]
 
     def outermost(self) -> int:
         """Return the row farthest from the mean, or -1 if it may be outside the shell."""
@@ -130,7 +130,7 @@ class OuterShell:
         rows: Labels = self._queued[chosen[distances[chosen] >= 0]]
         return rows
 
-    def aim(self, rows: Labels) -> None:
+    def measure_from(self, rows: Labels) -> None:
         """Measure the whole shell from each of these records, in one matrix product."""
         self._number = {row: number for number, row in enumerate(rows.tolist())}
         self._table[-1, self._gone[: self._new]] = -np.inf
@@ -148,7 +148,7 @@ class OuterShell:
         self._bounds = (reach * reach).tolist()
 
     def opposites(self, rows: Labels) -> Labels:
-        """Return, of these records that were aimed from, the probably farthest records."""
+        """Return the rows probably farthest from these, as far as they were measured from."""
         numbers = [self._number[row] for row in rows.tolist() if row in self._number]
         values = self._values[numbers]
         values[:, self._gone[: self._new]] = -np.inf
@@ -156,7 +156,7 @@ class OuterShell:
         farthest: Labels = self._rows[best[best < len(self)]]
         return farthest
 
-    def aims_from(self, row: int) -> bool:
+    def measured_from(self, row: int) -> bool:
         """Return whether the shell has been measured from a record."""
         return row in self._number
 
@@ -195,7 +195,7 @@ class OuterShell:
         weights = np.concatenate((-2.0 * offset, 2.0 * np.abs(offset), [1.0]))
         bounds = weights @ self._extent + float(offset @ offset)
         boxes = self._outside[bounds >= top + norm - self._boxes.margin]
-        self._heat[boxes] += 1
+        self._visits[boxes] += 1
         rows = self._boxes.rows[boxes]
         self.scanned += rows.size
         values = self._boxes.measure(point, boxes)

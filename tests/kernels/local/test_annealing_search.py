@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from polars_microagg.core.partition import Partition
 from polars_microagg.kernels.local import patches
 from polars_microagg.kernels.local.annealing import Schedule, anneal, temperature_units
-from polars_microagg.kernels.local.annealing_search import block_start, tail_of
+from polars_microagg.kernels.local.annealing_search import block_start, tail_and_core
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.patches import in_patches
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks, random_parts
@@ -90,7 +90,7 @@ def test_parts_of_near_points_are_all_of_them(rng, n, size):
 def test_the_tail_holds_the_farthest_and_the_core_whole_blocks(n, k):
     x = np.random.default_rng(7).lognormal(size=(n, 3))
     x -= x.mean(axis=0)
-    tail, core = tail_of(x, k)
+    tail, core = tail_and_core(x, k)
     assert np.array_equal(np.sort(np.concatenate((tail, core.ravel()))), np.arange(n))
     if core.size:
         norms = (x**2).sum(axis=1)

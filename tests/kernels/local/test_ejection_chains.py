@@ -45,7 +45,7 @@ def test_the_cost_of_a_push_and_of_joining_is_exact(start):
         without = labels.copy()
         without[row] = alone
         left = sse(x, without)
-        for other, cost in zip(pushes.whom[row], pushes.cost[row], strict=True):
+        for other, cost in zip(pushes.replaced[row], pushes.cost[row], strict=True):
             if np.isfinite(cost):
                 # The pusher's own group is left as if it stayed: only the other one changes.
                 moved = without.copy()
@@ -68,7 +68,7 @@ def test_pushes_are_the_cheapest_ones_in_order(start):
     pushes = EjectionCosts(groups, near)
     assert (np.diff(np.nan_to_num(pushes.cost, posinf=1e300), axis=1) >= 0).all()
     for row in range(len(x)):
-        real = pushes.whom[row][np.isfinite(pushes.cost[row])]
+        real = pushes.replaced[row][np.isfinite(pushes.cost[row])]
         assert len(set(real.tolist())) == len(real)
 
 
@@ -102,7 +102,7 @@ def test_each_chain_changes_the_sum_of_squares_as_told_and_the_best_one_is_made(
     before = sse(x, labels)
     for i in range(len(found)):
         one = Groups(x, labels, k)
-        ejection_chains._carry_out(one, found[i : i + 1], ends[i : i + 1])
+        ejection_chains._apply(one, found[i : i + 1], ends[i : i + 1])
         assert_whole(one)
         assert sse(x, one.labels) - before == pytest.approx(told[i], abs=1e-9)
     eject_records(groups, pushes, np.arange(len(x)))

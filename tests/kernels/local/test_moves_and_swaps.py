@@ -138,7 +138,7 @@ def test_a_move_worked_by_hand():
     groups = Groups(x, np.array([0, 0, 0, 1, 1]), 2)
     assert sorted(move_records(groups, neighbour_lists(x, whole(5), 4), np.arange(5))) == [0, 1]
     assert groups.labels.tolist() == [0, 0, 1, 1, 1]
-    assert groups.total().sum() == pytest.approx(0.5 + 2.0)
+    assert groups.squares().sum() == pytest.approx(0.5 + 2.0)
 
 
 def test_a_swap_worked_by_hand():
@@ -147,7 +147,7 @@ def test_a_swap_worked_by_hand():
     groups = Groups(x, np.array([0, 0, 1, 1]), 2)
     swap_records(groups, neighbour_lists(x, whole(4), 3), np.arange(4))
     assert groups.labels[0] == groups.labels[2] != groups.labels[1] == groups.labels[3]
-    assert groups.total().sum() == 1.0
+    assert groups.squares().sum() == 1.0
 
 
 @given(start=starts())
