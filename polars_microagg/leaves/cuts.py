@@ -11,7 +11,7 @@ from polars_microagg.leaves.merge import merge_small
 from polars_microagg.leaves.tree import Cut, Tree, grow_tree
 from polars_microagg.progress import progress
 
-__all__ = ["CUTS", "tree_of_cuts", "loss_of", "with_distance"]
+__all__ = ["CUTS", "loss_of", "tree_of_cuts", "with_distance"]
 
 TAIL = 0.05
 """Share of the records, the farthest from the centre, that "tail" cuts off first."""

@@ -26,12 +26,12 @@ from polars_microagg.leaves.tree import Tree
 from polars_microagg.wording import Sentence, Setting
 
 __all__ = [
-    "require_same_call",
     "fit_leaves",
     "in_sample",
     "names_in",
     "one_leaf",
     "require_leaves",
+    "require_same_call",
     "sample_size",
 ]
 

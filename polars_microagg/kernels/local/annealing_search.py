@@ -22,7 +22,7 @@ from polars_microagg.kernels.local.patches import in_patches
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
-__all__ = ["AnnealingSearch", "block_start", "border_rounds", "annealing_steps", "tail_and_core"]
+__all__ = ["AnnealingSearch", "annealing_steps", "block_start", "border_rounds", "tail_and_core"]
 
 Tick = Callable[[int], None]
 

@@ -20,11 +20,11 @@ from polars_microagg.kernels.order.runs import optimal_runs
 
 __all__ = [
     "NEAR",
+    "cut_large_groups",
     "exchange",
     "improve",
     "neighbour_count",
     "refined",
-    "cut_large_groups",
     "squares_within",
 ]
 

@@ -9,7 +9,7 @@ import numpy as np
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.order.dynamic_programme import DynamicProgramme
 
-__all__ = ["fixed_runs", "optimal_runs", "labels_along", "stable_order"]
+__all__ = ["fixed_runs", "labels_along", "optimal_runs", "stable_order"]
 
 
 def optimal_runs(y: Vector | Matrix, k: int, cost: str = "sse") -> Labels:
