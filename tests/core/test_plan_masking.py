@@ -89,6 +89,10 @@ def test_k_counts_values_where_values_are_grouped(grand):
     frame = TABLE.with_columns(s=pl.Series(["x", "y", "y", "y"]))
     masked = both(frame, ["a", "b"], 4, strata="s", small_strata="drop")
     assert masked["s"].to_list() == ["y", "y", "y"]
+    # One row with one value is one value.
+    gaps = pl.DataFrame({"a": [1.0, None, 3.0], "b": [2.0, 4.0, 6.0]})
+    with pytest.raises(mg.TooFewRecordsError, match="fewer than k=2"):
+        mg.mask(gaps, ["a", "b"], 2, method="grand", nulls="pattern")
 
 
 @pytest.mark.parametrize(
@@ -186,6 +190,26 @@ def test_impute_by_hand():
     masked = mg.mdav(frame, ["a", "b"], 3, nulls="impute")
     assert masked["a"].to_list() == [1, 1, 1, 51, 51, 51]
     assert masked["b"].to_list() == [6, 6, 6, 92, 92, 92]
+
+
+def test_records_without_any_value_stay_so_in_each_stratum():
+    frame = pl.DataFrame(
+        {"a": [1.0, 2.0, None, None, 5.0, 6.0, None, None, 8.0, 8.0], "s": [*"xxxxyyyyzz"]}
+    )
+    masked = mg.mdav(frame, "a", 2, strata="s", nulls="pattern")
+    assert masked["a"].to_list() == [1.5, 1.5, None, None, 5.5, 5.5, None, None, 8.0, 8.0]
+    groups = mg.groups(frame, "a", 2, strata="s", nulls="pattern")
+    assert groups["microagg_group"].to_list() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    bare = frame.with_columns(a=pl.when(pl.col("s") == "x").then("a"))[2:8]
+    groups = mg.groups(bare, "a", 2, strata="s", nulls="pattern")
+    assert groups["microagg_group"].to_list() == [0, 0, 1, 1, 1, 1]
+    # The groups of a plan have numbers without gaps, of which none is used twice.
+    plan = Plan.make("mdav", 2, nulls="pattern").bind([["a"]])
+    x = np.array([[NAN], [NAN], [1.0], [2.0], [NAN], [NAN], [3.0], [3.0]], order="F")
+    strata = Strata(np.arange(8), np.array([4, 4]))
+    (found,) = plan.mask(x, np.ones(1), strata)
+    assert sorted(found.labels.tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert len({*found.labels[[0, 2, 4, 6]].tolist()}) == 4
 
 
 def test_a_plan_masks_a_matrix_without_any_frame():

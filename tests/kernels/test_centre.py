@@ -74,6 +74,19 @@ def test_an_empty_group_takes_the_centre_of_its_stratum():
     assert np.isnan(found[3:]).all()
 
 
+def test_a_record_without_a_group_takes_no_centre_where_the_last_group_is_empty():
+    x = np.array([[9.0], [NAN], [4.0], [NAN]])
+    strata = Strata(np.array([1, 2]), np.array([2]))
+    for some, filled in ((strata, 2), (None, -1)):
+        (found,) = centres(x, np.array([-1, 1, 0, -1]), 2, "mean", some)
+        assert found.labels.tolist() == [-1, filled, 0, -1]
+
+
+def test_a_step_is_one_unit_unless_it_is_told():
+    pair = Centres(np.array([0, 0]), Members(np.array([0, 1]), np.array([2])), "mean")
+    assert real_centres(np.array([2, 3]), pair).tolist() == [2.5]
+
+
 @every_centre
 def test_no_records_have_no_centres(how):
     found = centres(np.empty((0, 2)), np.array([], dtype=np.intp), 0, how)

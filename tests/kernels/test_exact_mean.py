@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from polars_microagg.core.partition import Members
+from polars_microagg.kernels import exact_mean
 from polars_microagg.kernels.exact_mean import float_means
 
 MAX = 1.7976931348623157e308
@@ -126,20 +127,88 @@ def test_a_mean_in_single_precision_is_not_rounded_to_double_first():
     assert mean_of([*over, 1 + 2.0**-24 + 2.0**-47], np.float32) == 1 + 2.0**-23
 
 
+@pytest.mark.parametrize("turn", [-1, 1])
+@pytest.mark.parametrize("last", [0, 2.0**-23, 2.0**-22, 3 * 2.0**-23])
+def test_a_trace_decides_between_two_singles_whichever_of_them_is_even(last, turn):
+    low, high = 0.5 + last / 2, 0.5 + last / 2 + 2.0**-24
+    even = low if (low * 2**24) % 2 == 0 else high
+    for trace, mean in ((2.0**-80, high), (0.0, even), (-(2.0**-80), low)):
+        values = [turn * value for value in (1 + last, 1 + last + 2.0**-23, trace, 0.0)]
+        assert mean_of(values, np.float32) == turn * mean
+
+
+@pytest.mark.parametrize("turn", [-1, 1])
+@pytest.mark.parametrize("trace", [2.0**-100, 2.0**-80, TINY])
+@pytest.mark.parametrize("last", range(4))
+def test_a_trace_decides_between_two_doubles_whichever_of_them_is_even(last, trace, turn):
+    low, high = (0.5 + (last + up) * 2.0**-53 for up in (0, 1))
+    even = low if last % 2 == 0 else high
+    for sign, mean in ((1, high), (0, even), (-1, low)):
+        pair = (1 + last * 2.0**-52, 1 + (last + 1) * 2.0**-52)
+        values = [turn * value for value in (*pair, sign * trace, 0.0)]
+        assert mean_of(values) == turn * mean
+
+
 def test_centres_without_members_are_zero_and_do_not_disturb():
     members = Members(np.array([2, 0]), np.array([0, 1, 0, 1, 0]))
     assert float_means(np.array([5.0, 6.0, 7.0]), members).tolist() == [0, 7, 0, 5, 0]
     assert float_means(np.zeros(0), Members(np.zeros(0, np.intp), np.zeros(2, np.intp))).sum() == 0
 
 
+@pytest.mark.parametrize("scale", [1.0, 2.0**-60])
 @pytest.mark.parametrize("turn", [-1, 1])
-def test_means_next_to_a_power_of_two(turn):
+def test_means_next_to_a_power_of_two(turn, scale):
     # There the first quotient may be several last digits away from the mean.
-    for n in range(3, 300):
+    for n in range(3, 300 if scale == 1 else 100):
         totals = [turn * ((n << 60) + n * step) for step in range(-400, 200, 7)]
         heads = [float(total) for total in totals]
         pairs = np.array([(head, t - int(head)) for head, t in zip(heads, totals, strict=True)])
         values = np.zeros((len(totals), n))
         values[:, :2] = pairs
         members = Members(np.arange(values.size), np.full(len(totals), n))
-        assert float_means(values.ravel(), members).tolist() == [t / n for t in totals]
+        found = float_means(values.ravel() * scale, members)
+        assert found.tolist() == [t / n * scale for t in totals]
+
+
+DOUBTS = {"ties_but_for_a_trace": 47, "two_scales": 9, "cancel": 109, "wild": 43}
+"""How many of 500 means of doubles integers decide at most; of ordinary values, none."""
+
+BY_INTEGERS = ("subnormal", "next_to_subnormal", "zeros", "ends")
+"""Values next to the ends of what doubles can hold."""
+
+
+@pytest.mark.parametrize("dtype", ROUNDED)
+@pytest.mark.parametrize("kind", [kind for kind in HOSTILE if kind not in BY_INTEGERS])
+def test_integers_decide_where_there_is_a_doubt_and_nowhere_else(kind, dtype, monkeypatch):
+    rng, doubts = np.random.default_rng(0), []
+    drawn = [HOSTILE[kind](rng, int(rng.integers(2, 12))) for _ in range(AT_ONCE)]
+    values = np.concatenate(drawn)
+    values[np.abs(values) > ROUNDED[dtype]] = 1.5
+    values = values.astype(dtype).astype(np.float64)
+    labels = np.repeat(np.arange(AT_ONCE), [len(group) for group in drawn])
+    integers = exact_mean._by_integers
+    monkeypatch.setattr(
+        exact_mean, "_by_integers", lambda some, dtype: doubts.append(1) or integers(some, dtype)
+    )
+    float_means(values, Members.of(np.arange(len(values)), labels, AT_ONCE), dtype)
+    assert len(doubts) <= (DOUBTS.get(kind, 0) if dtype is np.float64 else 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "integers"), [(1.25 * 2.0**-900, False), (1.5 * 2.0**-901, True), (2.0**-890, False)]
+)
+def test_integers_decide_from_where_products_may_vanish(value, integers, monkeypatch):
+    seen = []
+    monkeypatch.setattr(exact_mean, "_by_integers", lambda some, dtype: seen.append(some) or 0.0)
+    mean_of([value, value])
+    assert bool(seen) == integers
+
+
+def test_integers_round_the_mean_of_small_floats_once():
+    # A double next to the middle of two singles, the rest of the mean on the one side or the other.
+    for rest in (TINY, 0.0, -TINY):
+        for last in (0.0, 2.0**-52, 2.0**-51):
+            middle = 1 + 2.0**-24 + last
+            found = exact_mean._by_integers([middle, middle, rest, 0.0], np.float32)
+            exact = (2 * Fraction(middle) + Fraction(rest)) / 4
+            assert rounded(Fraction(found), np.float32) == rounded(exact, np.float32)

@@ -1,0 +1,126 @@
+"""The check of the promise by itself: what is counted, where, and what passes."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.core.partition import Strata
+from polars_microagg.core.plan import Plan
+from polars_microagg.frames.batch import BatchMasker, _alike
+
+
+def check(columns, labels, k, strata=None, **options):
+    """Hold emitted columns against the promise; strata are lists of rows."""
+    kernel = BatchMasker(
+        Plan.make("mdav", k, **options).bind([[str(i) for i in range(len(columns))]])
+    )
+    here = Strata.whole(len(labels))
+    if strata is not None:
+        order = np.array([row for rows in strata for row in rows], dtype=np.intp)
+        here = Strata(order, np.array([len(rows) for rows in strata], dtype=np.intp))
+    kernel.keep_promise([pl.Series("^a$", c) for c in columns], np.array(labels, np.intp), here)
+
+
+def refused(smallest, *given, **options):
+    with pytest.raises(mg.BrokenPromiseError, match=rf"class of {smallest} record\(s\)"):
+        check(*given, **options)
+
+
+def test_groups_whose_records_are_alike_pass_without_a_count():
+    assert _alike([pl.Series([1, 1, 2, 2])], np.array([0, 0, 1, 1]), 2)
+    assert _alike([pl.Series([1, 1, 2, 2])], np.array([3, 3, 7, 7]), 2)
+    assert _alike([pl.Series([None, 1, None, 1])], np.array([-1, 0, -1, 0]), 2)
+    assert not _alike([pl.Series([1, 1, 2, 2])], np.array([0, 0, 1, 1]), 3)
+    assert not _alike([pl.Series([1, 1, 2])], np.array([0, 0, 1]), 2)
+    assert not _alike([pl.Series([1, 1, 2, 1])], np.array([0, 0, 1, 1]), 2)
+    assert not _alike([pl.Series([1, 2, 2, 2])], np.array([0, 0, 1, 1]), 2)
+    assert not _alike([pl.Series([1] * 4), pl.Series([1, 1, 1, 2])], np.array([0, 0, 1, 1]), 2)
+    assert not _alike([pl.Series([None, 1, 1, 1])], np.array([-1, 0, -1, 0]), 2)
+
+
+def test_classes_are_counted_where_groups_are_not_alike():
+    check([[1, 2, 1, 2]], [0, 0, 1, 1], 2)
+    check([[1, 2, 1, 2], [0, 0, 0, 0]], [0, 0, 1, 1], 2)
+    refused(1, [[1, 2, 1, 2], [0, 0, 0, 1]], [0, 0, 1, 1], 2)
+    refused(2, [[1, 2, 1, 2]], [0, 0, 1, 1], 3)
+    refused(1, [[1, 2, 2, 2]], [0, 0, 1, 1], 2)
+    refused(1, [[None, 2, 2, 2]], [0, 0, 0, 0], 2)
+
+
+def test_classes_are_counted_in_each_stratum():
+    values, labels = [[1, 1, 1, 1]], [0, 1, 1, 1]
+    check(values, labels, 2)
+    check(values, labels, 2, [[0, 1], [2, 3]])
+    refused(1, values, labels, 2, [[0], [1, 2, 3]])
+    refused(2, values, labels, 3, [[0, 3], [1, 2]])
+
+
+@pytest.mark.parametrize("small_strata", ["raise", "null"])
+def test_records_that_are_emptied_are_a_class_of_a_stratum_of_their_own(small_strata):
+    options = {"small_strata": small_strata}
+    check([[1, 1, None, None]], [0, 0, -1, -1], 2, [[0, 1]], **options)
+    refused(1, [[1, 1, 1, None]], [0, 0, 0, -1], 2, [[0, 1, 2]], **options)
+    # Records that were without any value before are no company for it.
+    refused(1, [[None] * 4], [0, 0, 0, -1], 2, [[0, 1, 2]], **options)
+
+
+def test_records_that_are_dropped_are_not_counted():
+    check([[1, 1, 1, None]], [0, 0, 0, -1], 2, [[0, 1, 2]], small_strata="drop")
+    check([[1, 2, 1, 2, None]], [0, 0, 1, 1, -1], 2, [[0, 1, 2, 3]], small_strata="drop")
+    check([[None, None]], [-1, -1], 3, [], small_strata="drop")
+    refused(1, [[1, 1, 2, None]], [0, 0, 1, -1], 2, [[0, 1, 2]], small_strata="drop")
+    # Where nothing is dropped, a record without a group is a record.
+    refused(1, [[1, 1, None]], [0, 0, -1], 2, [[0, 1, 2]], small_strata="drop")
+
+
+def test_records_are_ordered_by_the_last_columns_and_come_back():
+    kernel = BatchMasker(Plan.make("mdav", 2).bind([["a"]]), strata=1, order=2)
+    given = pl.DataFrame(
+        {
+            "a": range(6),
+            "s": [5, 4, 3, 2, 1, 0],
+            "o": [1, 0, 1, None, 0, 1],
+            "p": [2, 1, 0, 0, 1, 2],
+        }
+    )
+    batch, back = kernel._ordered(given)
+    # By o, nulls last, then p; among equals the first comes first.
+    assert batch.to_series(0).to_list() == [1, 4, 2, 0, 5, 3]
+    assert batch[back].rows() == given.rows()
+    batch, _ = BatchMasker(kernel.plan, strata=2, order=1)._ordered(given)
+    assert batch.to_series(0).to_list() == [2, 3, 1, 4, 0, 5]
+    same, back = BatchMasker(kernel.plan, strata=1)._ordered(given)
+    assert (same.rows(), back) == (given.rows(), None)
+
+
+def test_strata_are_numbered_by_their_first_record():
+    kernel = BatchMasker(Plan.make("mdav", 2).bind([["a"]]), strata=2)
+    keys = {"s": ["y", "x", "y", None, "x", "y"] * 40, "^a$": [1, 1, 1, 2, 2, 1] * 40}
+    strata = kernel._strata(pl.DataFrame({"a": range(240), **keys}))
+    firsts = [rows[0] for rows in strata.rows()]
+    assert firsts == [0, 1, 3, 4]
+    assert [rows.tolist() for rows in strata.rows()][3] == list(range(4, 240, 6))
+    plain = BatchMasker(kernel.plan)
+    assert (plain.strata, plain.order) == (0, 0)
+    assert plain._strata(pl.DataFrame({"a": [1, 2]})).rows()[0].tolist() == [0, 1]
+
+
+def test_equal_records_stay_in_order():
+    kernel = BatchMasker(Plan.make("mdav", 2).bind([["a"]]), order=2)
+    n = 20_000
+    keys = {"o": [i * 7 % 3 for i in range(n)], "p": [i * 5 % 2 for i in range(n)]}
+    batch, _ = kernel._ordered(pl.DataFrame({"a": range(n), **keys}))
+    rows = sorted(range(n), key=lambda i: (keys["o"][i], keys["p"][i]))
+    assert batch.to_series(0).to_list() == rows
+
+
+def test_a_batch_without_records_has_the_types_of_the_others():
+    kernel = BatchMasker(Plan.make("mdav", 2, dtype="float").bind([["a"]]))
+    empty = pl.DataFrame({"a": []}, schema={"a": pl.Int8})
+    (column,) = kernel.mask(empty).columns
+    assert (column.dtype, len(column)) == (pl.Float64, 0)
+    assert kernel.mask(empty).flags(0).to_list() == []
+    assert kernel.groups(empty).dtype == pl.UInt32
