@@ -49,11 +49,11 @@ def test_a_column_by_hand(how, values, expected):
     assert one(values, how) == pytest.approx(expected, nan_ok=True, abs=1e-15)
 
 
-def test_none_keeps_the_columns_in_proportion_and_counts_in_units():
-    # The second column counts hundredths: its range is 3 units, against 12 of the first.
+def test_none_keeps_the_columns_in_proportion_and_counts_in_the_least_unit():
+    # The second column counts hundredths: its range is 300 of them, against 1200 of the first.
     x = np.array([[0.0, 100.0], [12.0, 400.0]])
     out = scaled(x, "none", np.array([1.0, 0.01]), np.array([2]))
-    assert out == pytest.approx(np.array([[0, 0], [12, 3]]) / 16, rel=1e-15)
+    assert out == pytest.approx(np.array([[0, 0], [1200, 300]]) / 2048, rel=1e-15)
 
 
 @every_scale
