@@ -101,7 +101,7 @@ class AnnealingSearch:
     tick: Tick
 
     def best_of(self, starts: list[Labels]) -> Labels:
-        """Improve the starts and anneal from the best; return the lowest sum of squares seen."""
+        """Improve the starts and anneal from the best; return the best grouping seen."""
         near = neighbour_lists(self.x, np.array([len(self.x)]), neighbour_count(self.k))
         groupings = list(starts)
         for labels in starts:
@@ -170,8 +170,8 @@ class AnnealingSearch:
                 self.tick(done)
 
             labels = in_patches(self.x, labels, self.k, neighbour_count(self.k), rng, work)
-        # Melting may end above the start; then the start is returned, so effort never makes it
-        # worse.
+        # The hot annealings may end above the start. Then the start is returned, so no effort makes
+        # it worse.
         before, after = (squares_within(self.x, grouping).sum() for grouping in (start, labels))
         return labels if after < before else start
 
@@ -201,7 +201,7 @@ def _anneal_again(groups: Groups, near: Labels, rng: np.random.Generator) -> Non
 def tail_and_core(x: Matrix, k: int) -> tuple[Labels, Labels]:
     """Return the rows of the farthest records, and (b, m) equal blocks of the others.
 
-    B may be 0.
+    There may be no block.
     """
     n = len(x)
     least = min(n // 8, 1 << 15)

@@ -37,10 +37,10 @@ STARTS = 1 << 12
 class EjectionCosts:
     """The cost of each record for taking the place of another one, or for joining a group.
 
-    `replaced` (n, p) lists the records whose place each record takes at the least cost, `cost` (n, p)
-    the changes of the sum of squares of their groups, ascending, infinite where there is none;
-    `into` (n, t) has one member of each group that it may join and `joining` (n, t) the cost of
-    that.
+    `replaced` (n, p) lists the records whose place each record takes at the least cost, and `cost`
+    (n, p) the changes of the sum of squares of their groups, ascending, infinite where there is
+    none; `into` (n, t) has one member of each group that it may join and `joining` (n, t) the cost
+    of that.
     """
 
     def __init__(self, groups: Groups, near: Labels) -> None:

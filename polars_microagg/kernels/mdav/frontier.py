@@ -32,8 +32,8 @@ DEARER = 2
 """Cost of scanning a record outside the shell, in records inside it."""
 
 PATIENCE = 4
-"""The shell is rebuilt after scanning this many times all records outside it; the number doubles
-each time."""
+"""The shell is rebuilt when searches have scanned this many times all records outside it; then the
+number doubles."""
 
 
 class Frontier:
@@ -85,8 +85,9 @@ class Frontier:
         """Search all records: too many are equally far for a shell to tell them apart."""
         mean = self._left.mean()
         values = self._boxes.measure(coordinates(mean))
-        # Rounding can shift a value by less than half the slack, so the true farthest record is
-        # among these; exact distances decide, and argmax takes the lowest of equally far rows.
+        # A record whose value is lower by more than the slack is truly nearer to the mean, so the
+        # farthest one is among these; exact distances decide, and argmax takes the lowest of
+        # equally far rows.
         rows = np.sort(self._boxes.rows[values >= values.max() - self._boxes.slack])
         distances = squared_distances(self._left.columns.take(rows, axis=1), mean)
         return int(rows[distances.argmax()])

@@ -133,7 +133,7 @@ class DynamicProgramme:
         row = states * lanes
         shape = (self.blocks, self.k, self.block, states, lanes)
         # before[b][r] are the values f[t-m] for the run length m = 2k-1-r of every item t of block
-        # b: a view with overlaps, not a copy. In each block all of them are final.
+        # b: a view with overlaps, not a copy. When block b is computed, all of them are final.
         before = view(f, shape, (self.block * row, row, row, lanes, 1))
         values = f[self.width :].reshape(self.blocks, self.block, states, lanes)
         added = cost[:, :, :, None]
