@@ -22,7 +22,7 @@ SETTINGS = {
     },
     "small": {
         **{"WIDTH": 8, "CLOSE": 2, "SMALLEST": 8, "QUEUE": 4, "AHEAD": 4, "FILL": 2},
-        **{"PATIENCE": 1, "HOT": 20, "CELLS": 64},
+        **{"PATIENCE": 1, "BUSY": 20, "CELLS": 64},
     },
     "as it is": {},
 }
