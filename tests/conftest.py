@@ -4,6 +4,7 @@
 each; `--deep` tries all of it. HYPOTHESIS_PROFILE=thorough tries a thousand examples.
 """
 
+import gc
 import os
 from dataclasses import replace
 
@@ -57,6 +58,11 @@ def pytest_collection_modifyitems(config, items):
     left = set(left_out(items))
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
+
+
+def pytest_collection_finish(session):
+    """Spare the collector of garbage what stays: thousands of cases, and all that was imported."""
+    gc.freeze()
 
 
 @pytest.fixture

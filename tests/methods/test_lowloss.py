@@ -104,6 +104,7 @@ def test_a_long_single_column_too():
     assert np.array_equal(lowloss(padded, k=4).labels, found)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("n", [60, 1500])
 def test_the_seed_decides_and_nothing_else(n):
     x = np.random.default_rng(1).normal(size=(n, 3))
@@ -224,6 +225,7 @@ def test_reference_data_lose_this_little(name):
 # --- Many records -----------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", ["normal", "skewed", "integers", "equal"])
 def test_the_way_for_many_records_holds_for_all(monkeypatch, kind):
     rng = np.random.default_rng(9)

@@ -74,6 +74,7 @@ def test_processes_take_turns(tmp_path):
     sound(tmp_path, names)
 
 
+@pytest.mark.deep
 def test_threads_take_turns(tmp_path):
     names = [f"t{number}" for number in range(8)]
     with ThreadPoolExecutor(8) as pool:

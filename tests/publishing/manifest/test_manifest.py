@@ -44,6 +44,7 @@ def test_an_edit_of_any_leaf_is_found_out(tmp_path):
     assert sorted(undetected(target, told, changes)) == sorted(expected)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["out.csv", "out.duckdb::t", "out.arrows", "out.ndjson"])
 def test_an_edit_is_found_out_in_other_formats(name, tmp_path):
     """Text does not keep types, so only the seal proves them there."""
