@@ -36,9 +36,12 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
     """Use every core for the whole suite, where pytest-xdist is there and no number was asked."""
-    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    asked = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
     alone = config.option.usepdb or config.option.collectonly
-    if whole and not alone and getattr(config.option, "numprocesses", 0) is None:
+    # Workers come through here, too, and must start none themselves.
+    if asked or alone or "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    if getattr(config.option, "numprocesses", 0) is None:
         config.option.numprocesses = "auto"
         config.option.dist = "worksteal"
 

@@ -31,6 +31,12 @@ def test_deep(): ...
 def test_examples():
     print("examples", settings().max_examples)
 """
+STARTS = """
+def pytest_sessionstart(session):
+    if len(os.listdir()) > 20:
+        os._exit(1)  # workers would start workers without end
+    open(f"{os.getpid()}.started", "x")
+"""
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (2, 3, 7), (1, 1), (6, 1, 2)])
@@ -50,7 +56,9 @@ def test_a_list_of_cases_is_taken_whole():
 def file(pytester):
     """A folder with this conftest, and a file of tests."""
     pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
-    pytester.makeini(f"[pytest]\nmarkers =\n  deep\n  whole\npythonpath = {CONFTEST.parents[1]}\n")
+    pytester.makeini(
+        f"[pytest]\nmarkers =\n  deep\n  whole\ntestpaths = .\npythonpath = {CONFTEST.parents[1]}\n"
+    )
     return pytester.makepyfile(TESTS)
 
 
@@ -60,10 +68,26 @@ def file(pytester):
     ids=["quick", "deep"],
 )
 def test_what_is_run(pytester, file, asked, passed, examples):
-    done = pytester.runpytest_subprocess("-s", *asked)
+    done = pytester.runpytest_subprocess("-n", "0", "-s", *asked)
     done.assert_outcomes(passed=passed, deselected=22 - passed)
     done.stdout.fnmatch_lines([f"*examples {examples}*"])
 
 
 def test_a_case_that_is_asked_for_is_run(pytester, file):
     pytester.runpytest_subprocess(f"{file.name}::test_deep").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "workers"),
+    [([], 3), (["-p", "no:xdist"], 0), (["--pdb"], 0), (["."], 0)],
+    ids=["whole suite", "no xdist", "debugger", "a part"],
+)
+def test_the_whole_suite_is_run_by_workers_and_these_start_no_more(
+    pytester, file, monkeypatch, asked, workers
+):
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTEST_XDIST_AUTO_NUM_WORKERS", "3")
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8") + STARTS)
+    pytester.runpytest_subprocess(*asked, timeout=200).assert_outcomes(passed=13)
+    assert len(list(pytester.path.glob("*.started"))) == 1 + workers
