@@ -145,6 +145,12 @@ def test_records_alike_in_different_strata_do_not_count_together(
     assert mg.mdav(frame, "v", 4).equals(frame)
 
 
+def test_a_class_of_one_record_too_few_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "emit", lambda original, *rest: original)
+    with pytest.raises(mg.BrokenPromiseError, match="a class of 3 record"):
+        mg.mdav(pl.DataFrame({"v": [1, 1, 1, 1, 2, 2, 2]}), "v", 4)
+
+
 # Strata that are too small.
 
 TINY = TABLE.with_columns(
