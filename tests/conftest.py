@@ -68,6 +68,10 @@ def pytest_collection_finish(session):
     gc.freeze()
 
 
+def pytest_sessionfinish(session):
+    gc.unfreeze()
+
+
 @pytest.fixture
 def toys():
     """Register methods that are gone after the test."""

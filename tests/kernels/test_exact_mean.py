@@ -149,6 +149,13 @@ def test_a_trace_decides_between_two_doubles_whichever_of_them_is_even(last, tra
         assert mean_of(values) == turn * mean
 
 
+@pytest.mark.parametrize(("trace", "mean"), [(2.0**-130, 0.25 + 2.0**-25), (-(2.0**-130), 0.25)])
+def test_a_trace_that_only_integers_see_decides_in_single_precision(trace, mean):
+    # The mean lies halfway between two singles, but for the trace.
+    values = [1.0, 1 + 2.0**-23, 2.0**-60, trace, -(2.0**-60), 0.0, 0.0, 0.0]
+    assert mean_of(values, np.float32) == mean
+
+
 def test_centres_without_members_are_zero_and_do_not_disturb():
     members = Members(np.array([2, 0]), np.array([0, 1, 0, 1, 0]))
     assert float_means(np.array([5.0, 6.0, 7.0]), members).tolist() == [0, 7, 0, 5, 0]
