@@ -66,6 +66,7 @@ def test_lists_by_leaves_never_know_too_much(monkeypatch, d):
         assert found.squares == pytest.approx(exact.squares)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "k", "floor", "tighter", "least"),
     [

@@ -119,6 +119,7 @@ ROOM = [4, 8, 12, 16, 48, 160, 320, 330, 400, 500, 600, 700, 850, 860, 864, 868,
 """Kilobytes beside what is there: too few for a header, the rows, the log, the file, the manifest."""
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("there", [False, True], ids=["new", "overwrite"])
 def test_a_table_of_duckdb_is_in_its_file_or_is_not_published(there, tmp_path, microagg):
     """Rows that only the log of the file has are lost by who copies the file."""
@@ -186,6 +187,7 @@ def test_a_manifest_or_a_report_on_a_full_disk_stops_the_release(
     assert all(finding.holds for finding in check(str(target)))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("ending", FORMATS)
 def test_a_release_and_its_manifest_share_what_is_left_of_a_disk(
     ending, source, people, tmp_path, microagg

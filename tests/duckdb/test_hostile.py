@@ -119,6 +119,7 @@ def doors(con, source, columns, strata):
     yield mgd.mask(con, source, columns, 4, strata=strata).pl()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("names", batches(40), ids=lambda names: repr(names[0])[:40])
 def test_as_columns_and_strata(con, tmp_path, names):
     rng = np.random.default_rng(3)
