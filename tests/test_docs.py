@@ -74,6 +74,7 @@ def folded(text):
     return text.strip("\n") if "┌" in text else " ".join(text.split())
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("number", range(len(SESSION)))
 def test_readme_block_prints_what_is_shown(number, printed):
     assert folded(printed[number]) == folded(SESSION[number]["shown"] or "")
@@ -171,6 +172,7 @@ CALLED = {"airflow_task.py", "dagster_check.py", "etl_spark.py"}
 SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.name not in CALLED]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.name)
 def test_example_runs(path, tmp_path):
     done = run(path, tmp_path, *SMALL.get(path.name, []), cwd=tmp_path)
@@ -201,10 +203,10 @@ def test_right_uses_run(tmp_path, monkeypatch):
         uses[name](uses["DATA"])
 
 
-def test_ci_runs_the_test_command_of_the_readme():
-    (command,) = re.findall(r"^.*python -m pytest.*$", README, re.M)
+def test_ci_runs_the_test_command_of_the_readme_with_every_case():
+    (command,) = re.findall(r"^.*&& python -m pytest$", README, re.M)
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert command in lines
+    assert f"{command} --deep" in lines
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -78,6 +78,7 @@ def tables(path):
         return con.execute(asked).fetchall()
 
 
+@pytest.mark.deep
 def test_a_schema_can_be_named(source, tmp_path):
     import duckdb
 

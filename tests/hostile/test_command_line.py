@@ -120,6 +120,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name[:12]))
 def test_any_text_may_be_typed_for_an_option(name, call):
     for option in OPTIONS:

@@ -213,6 +213,7 @@ LIMITS = {
 LEAST = {("tarragona", 4): 17.043, ("census", 3): 4.646}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", list(LIMITS))
 def test_reference_data_lose_this_little(name):
     x = reference(name)

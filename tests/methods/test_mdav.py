@@ -156,6 +156,7 @@ def test_small_data_are_grouped_as_by_the_plain_version(kind: str) -> None:
         np.testing.assert_array_equal(found.labels, expected, err_msg=f"{x.shape}, k={k}")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", DRAWS)
 @pytest.mark.parametrize(("n", "d", "k"), [(3001, 2, 7), (4096, 5, 5)])
 def test_large_data_are_grouped_as_by_the_plain_version(kind: str, n: int, d: int, k: int) -> None:

@@ -44,6 +44,7 @@ def at_front(x: Matrix, k: int) -> Labels:
     return Partition.from_labels(labels).labels
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("kind", DRAWS)
 def test_the_front_groups_as_the_plain_version(

@@ -34,6 +34,7 @@ def test_it_needs_nothing_from_outside():
     assert not re.search(r"https?:|//\w", page())
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "bad",
     [

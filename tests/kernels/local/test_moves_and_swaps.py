@@ -278,6 +278,7 @@ LIMITS = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("name", "k"), [(name, k) for name in LIMITS for k in LIMITS[name]])
 def test_reference_data_lose_this_little(name, k):
     x = reference(name)

@@ -60,6 +60,7 @@ def without(inner, key):
     del inner[key]
 
 
+@pytest.mark.deep
 def test_a_key_that_is_missing_or_more_is_found_out(tmp_path):
     source, target, told = publish(tmp_path)
     changes = {}
