@@ -15,6 +15,8 @@ from polars_microagg.core.partition import Partition
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.registry import Axis, Option, Range
 
+pytestmark = pytest.mark.whole
+
 NAN = float("nan")
 
 

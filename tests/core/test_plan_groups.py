@@ -15,6 +15,8 @@ from polars_microagg.core.partition import Partition, Strata, ValueMasking
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.registry import Axis
 
+pytestmark = pytest.mark.whole
+
 NAN = np.nan
 
 

@@ -11,6 +11,8 @@ from polars_microagg.core.partition import Partition, Strata, ValueMasking
 from polars_microagg.core.plan import Plan
 from polars_microagg.kernels.centre import real_centres
 
+pytestmark = pytest.mark.whole
+
 NAN = float("nan")
 
 

@@ -11,6 +11,8 @@ from polars_microagg.cli.main import main
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 
+pytestmark = pytest.mark.whole
+
 ENGINES = ["in-memory", "streaming"]
 PATIENTS = pl.DataFrame(
     {

@@ -11,6 +11,8 @@ from polars_microagg.core.partition import Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.frames.batch import BatchMasker, _alike
 
+pytestmark = pytest.mark.whole
+
 
 def check(columns, labels, k, strata=None, **options):
     """Hold emitted columns against the promise; strata are lists of rows."""

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from polars_microagg.core.partition import Centres, Members, Strata
 from polars_microagg.kernels.centre import CENTRES, centres, real_centres, whole_centres
 
+pytestmark = pytest.mark.whole
+
 NAN = np.nan
 MAX = 1.7976931348623157e308
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)

@@ -9,6 +9,8 @@ from polars_microagg.core.partition import Members
 from polars_microagg.kernels import exact_mean
 from polars_microagg.kernels.exact_mean import float_means
 
+pytestmark = pytest.mark.whole
+
 MAX = 1.7976931348623157e308
 TINY = 5e-324
 LEAST = 2.0**-1022
