@@ -63,9 +63,9 @@ def methods():
         "masked": {door: frame["x"].to_list() for door, frame in masked.items()},
         "groups": mg.groups(FEW, "x", 3, method="as_they_come")["microagg_group"].to_list(),
         "manifest": published["config"]["backwards"],
-        "listed": mg.methods().filter(name="as_they_come")["summary"].to_list(),
+        "listed": mg.methods().filter(method="as_they_come")["summary"].to_list(),
         "listed in SQL": con.sql(
-            "SELECT summary FROM microagg.methods() WHERE name = 'as_they_come'"
+            "SELECT summary FROM microagg.methods() WHERE method = 'as_they_come'"
         ).fetchall(),
         "microagg methods": microagg("methods", "as_they_come"),
         "compare": compared["note"].to_list(),

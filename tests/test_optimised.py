@@ -12,7 +12,7 @@ from polars_microagg.cli.main import COMMANDS, main, parsers
 from polars_microagg.core.registry import methods, metrics
 
 table = pl.DataFrame({"a": [1, 2, 3, 4, 5, 6], "b": [3.5, 1, 2, 9, 8, 7]})
-print(mg.methods().select("name", "summary").rows())
+print(mg.methods().select("method", "summary").rows())
 print([(name, each.summary) for name, each in metrics().items()])
 for name in methods():
     print(name, getattr(mg, name)(table, ["a", "b"], k=3).rows())

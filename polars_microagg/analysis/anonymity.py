@@ -52,19 +52,19 @@ def methods() -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row a method: its name, what k counts (`unit`: records or values), the group
+        One row a method: `method`, its name, what k counts (`unit`: records or values), the group
         sizes that come out, how its time grows with the number n of records (`cost`), the most
         records it takes at a time (`limit`, null if any number), the numbers of the papers, and
         a summary.
 
     Examples
     --------
-    >>> methods().filter(name="mdav").select("name", "unit", "sizes").row(0)
+    >>> methods().filter(method="mdav").select("method", "unit", "sizes").row(0)
     ('mdav', 'record', 'k..2k-1')
     """
     rows = [
         {
-            "name": entry.name,
+            "method": entry.name,
             "unit": entry.unit,
             "sizes": entry.sizes,
             "cost": entry.cost,
@@ -74,7 +74,7 @@ def methods() -> pl.DataFrame:
         }
         for entry in registry.methods().values()
     ]
-    columns = ["name", "unit", "sizes", "cost", "limit", "paper", "summary"]
+    columns = ["method", "unit", "sizes", "cost", "limit", "paper", "summary"]
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String) | {"limit": pl.Int64})
 
 

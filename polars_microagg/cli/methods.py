@@ -31,7 +31,7 @@ def run(given: Namespace) -> int:
     if given.json:
         show_json(every)
         return 0
-    rows = [(m["name"], m["unit"], m["sizes"], m["cost"], m["summary"]) for m in every]
+    rows = [(m["method"], m["unit"], m["sizes"], m["cost"], m["summary"]) for m in every]
     show(table(rows, head=("method", "k counts", "sizes", "time", "summary")))
     return 0
 
@@ -42,7 +42,7 @@ def _one(given: Namespace) -> int:
     entry = methods()[given.name]
     options = {name: str(option.default) for name, option in entry.options.items()}
     if given.json:
-        row = next(m for m in listed().to_dicts() if m["name"] == given.name)
+        row = next(m for m in listed().to_dicts() if m["method"] == given.name)
         show_json({**row, "cite": entry.cite, "options": options})
         return 0
     show(f"{entry.name}: {entry.summary}")

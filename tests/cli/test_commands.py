@@ -284,7 +284,7 @@ def test_compare_recommends_one_line(source, microagg):
 def test_methods_are_listed(microagg):
     assert "vmdav" in microagg("methods").out
     assert "--gamma" in microagg("methods", "vmdav").out
-    assert {row["name"] for row in json.loads(microagg("methods", "--json").out)} >= {
+    assert {row["method"] for row in json.loads(microagg("methods", "--json").out)} >= {
         "mdav",
         "lowloss",
     }

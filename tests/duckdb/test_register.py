@@ -185,8 +185,8 @@ def test_a_method_added_later_is_there_after_the_next_call():
             mgd.register(con)
             call = "FROM microagg.all_alike('people', 'age', 2, \"order\" := 0.25)"
             assert con.execute(call).fetchall() == [(36,)] * 4
-            columns = "SELECT name, unit, sizes, summary FROM microagg.methods()"
-            listed = con.execute(f"{columns} WHERE name = 'all_alike'").fetchall()
+            columns = "SELECT method, unit, sizes, summary FROM microagg.methods()"
+            listed = con.execute(f"{columns} WHERE method = 'all_alike'").fetchall()
             assert listed == [("all_alike", "record", "k..2k-1", "Put all records in one group.")]
         finally:
             del registry._METHODS["all_alike"]

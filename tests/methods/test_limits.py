@@ -21,7 +21,7 @@ every_method = pytest.mark.parametrize("entry", methods().values(), ids=attrgett
 
 @every_method
 def test_the_table_says_how_the_time_grows_and_how_many_records_are_taken(entry: Method) -> None:
-    row = mg.methods().row(by_predicate=pl.col("name") == entry.name, named=True)
+    row = mg.methods().row(by_predicate=pl.col("method") == entry.name, named=True)
     assert (row["cost"], row["limit"]) == (entry.cost, entry.limit)
     assert re.fullmatch(r"n( log n|\^2(/k)?( \+ generations n)?)?", entry.cost)
 
