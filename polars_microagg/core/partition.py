@@ -194,8 +194,12 @@ class Members:
         >>> members.order, members.sizes
         (array([5, 3, 6]), array([1, 0, 2]))
         """
-        order: Labels = rows[np.argsort(labels, kind="stable")]
-        return cls(order, np.bincount(labels, minlength=groups).astype(np.intp))
+        # The number of a row fits beside that of its group, and numpy sorts whole numbers fastest.
+        bits = max(len(rows) - 1, 0).bit_length()
+        order = (labels << bits) + np.arange(len(rows))
+        order.sort()
+        order &= (1 << bits) - 1
+        return cls(rows[order], np.bincount(labels, minlength=groups).astype(np.intp))
 
     @property
     def starts(self) -> Labels:

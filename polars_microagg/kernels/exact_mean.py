@@ -19,6 +19,12 @@ SPLIT = 2.0**27 + 1
 SMALL = 2.0**-900
 """Means beyond this are rounded as if exponents were unbounded."""
 
+UNIT_ROUNDOFF = 2.0**-53
+"""A rounded sum is off by no more than this, relatively."""
+
+FEW = 2**26
+"""Numbers below it times half the digits of a double are doubles."""
+
 UNIT = 1074
 """Every double is a multiple of 2**-UNIT."""
 
@@ -28,7 +34,10 @@ def float_means(values: Vector, members: Members, dtype: Real = np.float64) -> V
 
     The result is a double of the precision of `dtype`; 0 where there are no members, and never -0.
     Sums are carried as in T. J. Dekker (1971), "A floating-point technique for extending the
-    available precision", Numerische Mathematik 18, 224-242.
+    available precision", Numerische Mathematik 18, 224-242, but first in fewer passes, as the leading
+    digits of all values add up without an error: S. M. Rump, T. Ogita and S. Oishi (2008), "Accurate
+    floating-point summation part I: faithful rounding", SIAM Journal on Scientific Computing 31,
+    189-224.
 
     >>> pair = Members(np.array([0, 1, 2]), np.array([3]))
     >>> float_means(np.array([1e16, 3.0, -1e16]), pair)
@@ -38,14 +47,17 @@ def float_means(values: Vector, members: Members, dtype: Real = np.float64) -> V
     filled = np.flatnonzero(members.sizes)
     if not len(filled):
         return means
-    ranked, sizes = values[members.order], members.sizes[filled]
+    ranked, sizes, starts = values[members.order], members.sizes[filled], members.starts[filled]
     # Doubts are seen by what overflow leaves: infinities and NaN.
     with np.errstate(over="ignore", invalid="ignore"):
-        rounded, certain = _divided(*_sums(ranked, sizes), sizes.astype(np.float64), dtype)
+        rounded, certain = _rounded(*_leading_sums(ranked, starts, sizes), sizes, dtype)
+        doubtful = np.flatnonzero(~certain)
+        if len(doubtful):
+            part, few = _values_of(ranked, starts[doubtful], sizes[doubtful]), sizes[doubtful]
+            rounded[doubtful], certain = _divided(*_sums(part, few), few.astype(np.float64), dtype)
+            doubtful = doubtful[~certain]
     # Where the bound on the lost part could change the rounding, Python's integers, which have all
     # digits, decide. So the result is right in every case, and fast in nearly all.
-    doubtful = np.flatnonzero(~certain)
-    starts = members.starts[filled]
     for g, start, size in zip(doubtful, starts[doubtful], sizes[doubtful], strict=True):
         rounded[g] = _by_integers(ranked[start : start + size].tolist(), dtype)
     # A negative mean that is rounded to nothing would be -0.
@@ -74,8 +86,42 @@ def _product(a: Vector, b: Vector) -> tuple[Vector, Vector]:
 def _halves(a: Vector) -> tuple[Vector, Vector]:
     """Split doubles into two parts whose products are exact."""
     scaled = SPLIT * a
-    high = scaled - (scaled - a)
+    high: Vector = scaled - (scaled - a)
     return high, a - high
+
+
+def _values_of(values: Vector, starts: Labels, sizes: Labels) -> Vector:
+    """Return the values of some groups, one group after the other."""
+    shift = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    chosen: Vector = values[np.arange(len(shift)) + shift]
+    return chosen
+
+
+def _leading_sums(
+    values: Vector, starts: Labels, sizes: Labels
+) -> tuple[Vector, Vector, Vector | None]:
+    """Return sums as `_sums` does, of leading digits and of the others; no bound if they are exact.
+
+    What is left of a value beside a power of two far above all of them are its leading digits, and
+    all sums of as many as the largest group has are multiples of the last of these digits and doubles.
+    """
+    top = max(float(values.max()), -float(values.min()))
+    room = int(sizes.max() + 1).bit_length()
+    above = np.ldexp(1.0, int(np.frexp(top)[1]) + room)
+    leading = values + above
+    leading -= above
+    rest = values - leading
+    high = np.add.reduceat(leading, starts)
+    low = np.add.reduceat(rest, starts)
+    # No value has more left than this, which is 0 only where everything is.
+    most = above * UNIT_ROUNDOFF
+    above = most * 2.0**room
+    np.add(rest, above, out=leading)
+    leading -= above
+    bound = None
+    if not np.array_equal(leading, rest):
+        bound = (2 * UNIT_ROUNDOFF * most) * np.square(sizes.astype(np.float64))
+    return *_sum_of_two(high, low), bound
 
 
 def _sums(values: Vector, sizes: Labels) -> tuple[Vector, Vector, Vector]:
@@ -103,6 +149,33 @@ def _pairs(sizes: Labels) -> tuple[Labels, Labels]:
     right = left + 1
     right[ends[sizes % 2 != 0] - 1] = sizes.sum()
     return left, right
+
+
+def _rounded(
+    high: Vector, low: Vector, bound: Vector | None, sizes: Labels, dtype: Real
+) -> tuple[Vector, npt.NDArray[np.bool_]]:
+    """Divide sums by the sizes of their groups as `_divided` does, most of them in fewer steps."""
+    n = sizes.astype(np.float64)
+    if dtype is not np.float64 or sizes.max() >= FEW:
+        bound = np.zeros_like(high) if bound is None else bound
+        return _divided(high, low, bound, n, dtype)
+    mean = high / n
+    first, second = _halves(mean)
+    # What is left of the high part after n means is a double, and no step loses a digit.
+    left = ((high - n * first) - n * second + low) / n
+    found = mean + left
+    margin = np.abs(left) * 2.0**-50
+    if bound is not None:
+        margin += bound
+    # Both ends of where the mean lies are rounded alike, and so is what lies between them.
+    certain = (mean + (left - margin) == found) & (mean + (left + margin) == found)
+    certain &= (np.abs(mean) > SMALL) | (high == 0)
+    doubtful = np.flatnonzero(~certain)
+    if len(doubtful):
+        lacks = np.zeros(len(doubtful)) if bound is None else bound[doubtful]
+        parts = high[doubtful], low[doubtful], lacks, n[doubtful]
+        found[doubtful], certain[doubtful] = _divided(*parts, dtype)
+    return found, certain
 
 
 def _divided(

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.whole
 MAX = 1.7976931348623157e308
 TINY = 5e-324
 LEAST = 2.0**-1022
+LITTLE = 3 * 2.0**-50
 AT_ONCE = 500
 
 
@@ -45,6 +46,7 @@ HOSTILE = {
     "ends": lambda rng, n: rng.choice([MAX, -MAX, 1e308, -1e308, 1.0, 0.0], n),
     "wild": wild,
 }
+KINDS = sorted(HOSTILE)
 ROUNDED = {np.float64: 1e309, np.float32: 3e38, np.float16: 6e4}
 """What the values of each type stay below."""
 
@@ -60,8 +62,7 @@ def rounded(exact, dtype):
     return round(steps / 2**spare) * 2.0 ** (spare - scale) + 0.0
 
 
-def groups(rng, count, dtype):
-    kinds = sorted(HOSTILE)
+def groups(rng, count, dtype, kinds=KINDS):
     drawn = []
     for _ in range(count):
         kind = kinds[rng.integers(len(kinds))]
@@ -76,11 +77,37 @@ def groups(rng, count, dtype):
 @pytest.mark.parametrize("seed", range(4))
 def test_means_are_those_of_fractions_rounded_once(dtype, seed):
     rng = np.random.default_rng(seed)
-    drawn = groups(rng, AT_ONCE, dtype)
+    require_rounded(rng, groups(rng, AT_ONCE, dtype), dtype)
+
+
+@pytest.mark.parametrize("dtype", ROUNDED)
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_means_in_a_column_of_one_kind_are_those_of_fractions(kind, dtype):
+    # The largest value of a column decides what is known without carrying errors along.
+    rng = np.random.default_rng(5)
+    require_rounded(rng, groups(rng, AT_ONCE, dtype, [kind]), dtype)
+
+
+@pytest.mark.parametrize("power", [-1030, -960, -900, -500, -60, -45, -30, 0, 30, 500, 960, 1015])
+@pytest.mark.parametrize("n", [2, 3, 5, 6, 7])
+def test_means_next_to_a_middle_beside_a_value_of_any_size(n, power):
+    # Sums one step around where the rounding changes, and a column with one large value.
+    rng = np.random.default_rng(abs(power) + n)
+    drawn = []
+    for trace in (0.0, 2.0**-60, -(2.0**-60), 2.0**-100, -(2.0**-100), TINY):
+        for _ in range(40):
+            values = 1 + rng.integers(0, 2 * n, n) * 2.0**-52
+            # Of four or eight values, so that a mean may lie in the middle of two doubles.
+            values = np.append(values, np.full(4 - n if n < 4 else 8 - n, trace))
+            drawn.append(values * rng.choice([-1.0, 1.0]))
+    require_rounded(rng, [*drawn, np.array([2.0**power, -(2.0**power), 2.0**power])], np.float64)
+
+
+def require_rounded(rng, drawn, dtype):
     values = np.concatenate(drawn)
-    labels = np.repeat(np.arange(AT_ONCE), [len(group) for group in drawn])
+    labels = np.repeat(np.arange(len(drawn)), [len(group) for group in drawn])
     shuffled = rng.permutation(len(values))
-    members = Members.of(np.arange(len(values)), labels[shuffled], AT_ONCE)
+    members = Members.of(np.arange(len(values)), labels[shuffled], len(drawn))
     found = float_means(values[shuffled], members, dtype)
     exact = [sum(map(Fraction, group.tolist())) / len(group) for group in drawn]
     expected = np.array([rounded(mean, dtype) for mean in exact])
@@ -102,6 +129,11 @@ def mean_of(values, dtype=np.float64):
         # The traces decide on which side of the middle the mean lies.
         ([1.0, 1 + 2.0**-52, 0.0, TINY], 0.5 + 2.0**-53),
         ([1.0, 1 + 2.0**-52, 0.0, -TINY], 0.5),
+        # So does a trace that a quotient of two doubles loses, and a sum of the smallest digits.
+        ([3.0, 3 * 2.0**-53, 2.0**-105], 1 + 2.0**-52),
+        ([3.0, 3 * 2.0**-53, -(2.0**-105)], 1.0),
+        ([4.0, -(LITTLE + 2.0**-100), -LITTLE, -LITTLE - 2.0**-52], 1 - 19 * 2.0**-53),
+        ([4.0, -(LITTLE - 2.0**-100), -LITTLE, -LITTLE - 2.0**-52], 1 - 18 * 2.0**-53),
         ([1e16, 3.0, -1e16], 1.0),
         ([MAX, MAX, MAX], MAX),
         ([MAX, -MAX, 3.0], 1.0),
