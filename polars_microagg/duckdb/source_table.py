@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import duckdb
@@ -14,6 +14,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 from polars_microagg.core.plan import Plan
 from polars_microagg.duckdb.columns import Column, lane_of, outline
 from polars_microagg.duckdb.identifiers import OURS, ROW, copies_of, refuse_copy
+from polars_microagg.duckdb.macros import identifier
 from polars_microagg.duckdb.safe_read import WHOLE, by_number, ordered, read
 from polars_microagg.errors import InvalidParameterError, NotNumericError
 from polars_microagg.frames.selection import as_frame
@@ -53,6 +54,15 @@ def _expression(text: str, name: str) -> Any:
     return duckdb.SQLExpression(text).alias(name)
 
 
+def _select(relation: DuckDBPyRelation, columns: Iterable[tuple[str, str]]) -> DuckDBPyRelation:
+    """Select SQL under a name, column by column, as one text.
+
+    DuckDB compares each of several expressions with the names of all columns, which takes seconds
+    for thousands of them.
+    """
+    return relation.select(", ".join(f"{text} AS {identifier(name)}" for text, name in columns))
+
+
 def _unsigned(column: str, type_: object) -> str:
     """Write SQL for a stratum in which values that are equal read alike: -0.0 as 0.0.
 
@@ -78,7 +88,8 @@ def _survives(type_: Any) -> bool:
 class SourceTable:
     """A table read once into Arrow, save untouched columns whose types Arrow would change.
 
-    Columns are named by their place and never by the user, so none of her names is in a query.
+    Columns are named by their place until they are released, so that none of the user's names is in
+    a query before.
     DuckDB looks a view or a file up again when it reads it, so the names are compared once more.
     What is read in several queries has the number of its row in each, and is put in their order:
     DuckDB promises none where `preserve_insertion_order` is off.
@@ -124,20 +135,21 @@ class SourceTable:
         found = relation.select(duckdb.StarExpression(), number).materialize()
         self._require_same(found.columns[:-1], found.types[:-1])
         places = [
-            _expression(_unsigned(f"#{i}", type_) if name in self.strata else f"#{i}", place)
+            (_unsigned(f"#{i}", type_) if name in self.strata else f"#{i}", place)
             for i, ((name, place), type_) in enumerate(
                 zip(self.place.items(), self.types.values(), strict=True), start=1
             )
         ]
-        rows = found.select(*places, ROW)
+        rows = _select(found, [*places, (ROW, ROW)])
         self._refuse_copies(rows)
-        self.held = rows.select(*map(self.place.get, self.kept), ROW) if self.kept else None
+        kept = [(self.place[name], self.place[name]) for name in self.kept]
+        self.held = _select(rows, [*kept, (ROW, ROW)]) if kept else None
         columns = [
-            _expression(f"{place}::VARCHAR" if name in texts else place, place)
+            (f"{place}::VARCHAR" if name in texts else place, place)
             for name, place in self.place.items()
             if name not in self.kept
         ]
-        self.arrow = by_number(rows.select(*columns, ROW))
+        self.arrow = by_number(_select(rows, [*columns, (ROW, ROW)]))
         for new, old in ranked.items():
             # Strata are told apart as they are released: "30 days" is no "1 month".
             shown = f", encode({self.place[old]}::VARCHAR)" if new in self.keys else ""
@@ -209,12 +221,11 @@ class SourceTable:
         for name, place in self.place.items():
             empty = hidden is not None and name in self.strata
             text = f"CASE WHEN NOT {HIDDEN} THEN {place} END" if empty else place
-            column = duckdb.SQLExpression(text)
             if name in self.masked:
-                double = duckdb.type("DOUBLE")
-                column = column.cast(double if plan.dtype == "float" else self.types[name])
-            columns.append(column.alias(name))
-        return rows.select(*columns)
+                type_ = "DOUBLE" if plan.dtype == "float" else self.types[name]
+                text = f"CAST({text} AS {type_})"
+            columns.append((text, name))
+        return _select(rows, columns)
 
     def _put(self, result: Any, dtype: str) -> Any:
         """The Arrow table with its masked columns."""
