@@ -12,6 +12,7 @@ from polars_microagg.analysis import anonymity, assess, compare, lower_bound
 from polars_microagg.charts.plot import MicroaggPlot
 from polars_microagg.core import registry
 from polars_microagg.frames.expressions import group_expression, mask_expression
+from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.selection import F
 from polars_microagg.frames.signatures import expression_spec, frame_spec
 
@@ -102,7 +103,7 @@ class MicroaggExpr:
         >>> people.select(pl.struct("age", "sex").microagg.k_prime()).item()
         2.5
         """
-        classes = self._expression.n_unique()
+        classes = self._expression.pipe_with_dtype(lambda x, dtype: told_apart(x, dtype).n_unique())
         return self._expression.len() / pl.when(classes > 0).then(classes)
 
     def k_min(self) -> pl.Expr:
@@ -114,7 +115,9 @@ class MicroaggExpr:
         >>> people.select(pl.struct("age", "sex").microagg.k_min()).item()
         2
         """
-        return self._expression.unique_counts().min()
+        return self._expression.pipe_with_dtype(
+            lambda x, dtype: told_apart(x, dtype).unique_counts().min()
+        )
 
 
 def _on_frame(entry: registry.Method) -> Callable[..., Any]:

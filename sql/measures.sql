@@ -1,17 +1,17 @@
 -- Measures of whole tables: how many records share each record, and what masking has cost.
 -- They need polars_microagg.duckdb.register(con), which checks names and does the arithmetic.
 
--- Sizes of the classes of equal records; null is a value like any other.
+-- Sizes of the classes of records that a reader cannot tell apart; null is a value like any other.
 CREATE OR REPLACE MACRO microagg._classes(source, spec) AS TABLE
 WITH __mg_s AS (FROM microagg._numbered(source, spec)),
 __mg_x AS (
     SELECT
         struct_pack(*COLUMNS(system.main._microagg_columns((*), 'columns', spec))) AS __mg_record,
         struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum,
-        [microagg._shown(__mg_record), microagg._shown(__mg_stratum)] AS __mg_shown
+        [microagg._told(__mg_record), microagg._told(__mg_stratum)] AS __mg_told
     FROM __mg_s
 )
-SELECT count(*) AS size FROM __mg_x GROUP BY __mg_record, __mg_stratum, __mg_shown;
+SELECT count(*) AS size FROM __mg_x GROUP BY __mg_record, __mg_stratum, __mg_told;
 
 -- One row: records, classes of equal records, the smallest, their mean size, classes of one.
 CREATE OR REPLACE MACRO microagg.anonymity(source, columns, strata := NULL) AS TABLE
@@ -60,9 +60,12 @@ __mg_k AS MATERIALIZED (SELECT __mg_value, row_number() OVER () AS __mg_key FROM
 __mg_ok AS (FROM microagg._keyed('__mg_o', '__mg_k', spec)),
 __mg_mk AS (FROM microagg._keyed('__mg_m', '__mg_k', spec)),
 __mg_c AS (
-    SELECT struct_pack(*COLUMNS(system.main._microagg_columns((*), 'known', spec))) AS __mg_value,
-        count(*) AS __mg_size
-    FROM __mg_m GROUP BY __mg_value
+    SELECT count(*) AS __mg_size
+    FROM (
+        SELECT struct_pack(*COLUMNS(system.main._microagg_columns((*), 'known', spec))) AS __mg_value
+        FROM __mg_m
+    )
+    GROUP BY __mg_value, microagg._told(__mg_value)
 ),
 __mg_r AS MATERIALIZED (
     SELECT system.main._microagg_assess(

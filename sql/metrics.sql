@@ -3,13 +3,19 @@
 -- x is a column, or several as in (age, income); null is a value like any other. o and m are lists
 -- of columns before and after, as in [o.age, o.income], [m.age, m.income].
 
+-- What tells values apart that DuckDB takes for equal and a reader does not: 0.0 and -0.0, '30 days'
+-- and '1 month', or 'n' and 'N' where a collation makes them the same. Every NaN is the same one.
+CREATE OR REPLACE MACRO microagg._told(x) AS CASE
+    WHEN regexp_matches(typeof(x), 'FLOAT|DOUBLE|VARCHAR|JSON|INTERVAL|TIME WITH TIME ZONE|VARIANT')
+    THEN encode(replace(x::VARCHAR, '-nan', 'nan')) END;
+
 -- Size of the smallest class of equal records: the k of k-anonymity.
 CREATE OR REPLACE MACRO microagg.k_min(x) AS
-    list_min(map_values(histogram({'x': x})))::BIGINT;
+    list_min(map_values(histogram({'x': x, 'told': microagg._told(x)})))::BIGINT;
 
 -- Mean size of the classes of equal records: records divided by distinct records.
 CREATE OR REPLACE MACRO microagg.k_prime(x) AS
-    list_avg(map_values(histogram({'x': x})));
+    list_avg(map_values(histogram({'x': x, 'told': microagg._told(x)})));
 
 -- Lists of numbers, or an error: what is no number would be shown by the error of a cast.
 CREATE OR REPLACE MACRO microagg._numbers(o) AS CASE

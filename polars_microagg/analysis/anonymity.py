@@ -12,6 +12,7 @@ from polars_microagg.analysis.confidential import distinct_values, farthest
 from polars_microagg.core import registry
 from polars_microagg.core.options import group_size
 from polars_microagg.errors import InvalidParameterError, NotAnonymousError
+from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import (
     Columns,
@@ -101,9 +102,7 @@ def classes(
 ) -> pl.DataFrame:
     """Sizes of the classes of records that a reader cannot tell apart; null is a value."""
     keys, schema = list(dict.fromkeys([*names, *strata])), schema_of(frame)
-    # Polars counts -0.0 and 0.0 as one, and a reader sees two.
-    minus = [(by_name(n) == 0) & (1 / by_name(n) < 0) for n in keys if schema[n].is_float()]
-    by = [part.alias(str(i)) for i, part in enumerate([*map(by_name, keys), *minus])]
+    by = [told_apart(by_name(n), schema[n]).alias(str(i)) for i, n in enumerate(keys)]
     numbered = frame.lazy().select(by)
     sizes = numbered.group_by(str(i) for i in range(len(by))).agg(pl.len().alias("size"))
     return collected(sizes.select("size"))
@@ -175,7 +174,7 @@ def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> Non
     -----
     Null is a value like any other: records that were emptied, whose masked columns and strata are
     all null, are a class, which has to have k records as well. 0.0 and -0.0 are two values, since a
-    reader can tell them apart; every NaN is the same one.
+    reader can tell them apart, also inside lists, arrays and structs; every NaN is the same one.
 
     Examples
     --------
@@ -298,7 +297,8 @@ def _learned(
 ) -> pl.DataFrame:
     """What is learned of some columns from others, at worst."""
     columns = [by_name(name).alias(f"c{i}") for i, name in enumerate(hidden)]
-    numbered = [by_name(name).alias(str(i)) for i, name in enumerate(keys)]
+    schema = schema_of(frame)
+    numbered = [told_apart(by_name(n), schema[n]).alias(str(i)) for i, n in enumerate(keys)]
     table = collected(frame.lazy().select(*numbered, *columns))
     # Classes are numbered from 0 by the first row of each.
     first = table.with_row_index("row").select(

@@ -17,6 +17,7 @@ from polars_microagg.core.options import check_option
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
 from polars_microagg.frames.columns import can_mask, refuse, require, type_name, values
+from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame, by_name, names_of
 from polars_microagg.kernels.equal_records import class_sizes
@@ -150,7 +151,10 @@ class _Release:
         if len(self.subsets) == 1:
             names = [self._known[i] for i in self.subsets[0]]
             return [classes(self._after, names)["size"].to_numpy()]
-        plain = self._after.select(by_name(n).alias(str(i)) for i, n in enumerate(self._known))
+        schema = self._after.schema
+        plain = self._after.select(
+            told_apart(by_name(n), schema[n]).alias(str(i)) for i, n in enumerate(self._known)
+        )
         columns = plain.columns
         distinct = plain.group_by(columns).len("size").with_row_index("row")
         # Equal values have the same number: the first row that has them.

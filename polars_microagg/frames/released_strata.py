@@ -1,14 +1,14 @@
-"""Strata as they are released: one zero and one NaN, as they are counted."""
+"""Values as a reader of the release sees them: strata with one zero, and what can be told apart."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
 from polars_microagg.frames.selection import Schema, by_name
 
-__all__ = ["released_keys"]
+__all__ = ["released_keys", "told_apart"]
 
 
 def released_keys(names: Sequence[str], schema: Schema) -> list[pl.Expr]:
@@ -35,7 +35,28 @@ def released_keys(names: Sequence[str], schema: Schema) -> list[pl.Expr]:
     >>> frame.with_columns(released_keys(["s", "t"], frame.schema))["s"].to_list()
     [0.0, 0.0]
     """
-    return [_plain(by_name(n), schema[n]).alias(n) for n in names if _holds_floats(schema[n])]
+    return [
+        _each_float(by_name(n), schema[n], _plain).alias(n)
+        for n in names
+        if _holds_floats(schema[n])
+    ]
+
+
+def told_apart(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Write a column so that values are equal only where a reader cannot tell them apart.
+
+    Polars counts -0.0 and 0.0 as one, also inside lists, arrays and structs, and a reader sees two.
+    Every NaN is the same one.
+
+    Examples
+    --------
+    >>> zeros = pl.Series([0.0, -0.0, 0.0])
+    >>> pl.select(told_apart(pl.lit(zeros), zeros.dtype).n_unique()).item()
+    2
+    """
+    if not _holds_floats(dtype):
+        return column
+    return pl.struct(column.alias("0"), _each_float(column, dtype, _minus).alias("1"))
 
 
 def _holds_floats(dtype: pl.DataType) -> bool:
@@ -46,21 +67,33 @@ def _holds_floats(dtype: pl.DataType) -> bool:
     return dtype.is_float()
 
 
-def _plain(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def _each_float(
+    column: pl.Expr, dtype: pl.DataType, write: Callable[[pl.Expr, pl.DataType], pl.Expr]
+) -> pl.Expr:
+    """Write all floats of a column in another way, however deep they are."""
     if not _holds_floats(dtype):
         return column
     if isinstance(dtype, pl.List):
-        return column.list.eval(_plain(pl.element(), dtype.inner))  # type: ignore[arg-type]
+        return column.list.eval(_each_float(pl.element(), dtype.inner, write))  # type: ignore[arg-type]
     if isinstance(dtype, pl.Array):
-        return column.arr.eval(_plain(pl.element(), dtype.inner))  # type: ignore[arg-type]
+        return column.arr.eval(_each_float(pl.element(), dtype.inner, write))  # type: ignore[arg-type]
     if isinstance(dtype, pl.Struct):
         # Numbered meanwhile, since a field of the name "^a$" would be looked up as a pattern.
         numbered = column.struct.rename_fields([str(i) for i in range(len(dtype.fields))])
         fields = [
-            _plain(pl.field(str(i)), field.dtype).alias(str(i))  # type: ignore[arg-type]
+            _each_float(pl.field(str(i)), field.dtype, write).alias(str(i))  # type: ignore[arg-type]
             for i, field in enumerate(dtype.fields)
         ]
         names = [field.name for field in dtype.fields]
         return numbered.struct.with_fields(fields).struct.rename_fields(names)
+    return write(column, dtype)
+
+
+def _plain(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     zero, nan = pl.lit(0.0, dtype), pl.lit(float("nan"), dtype)
     return pl.when(column == 0).then(zero).when(column.is_nan()).then(nan).otherwise(column)
+
+
+def _minus(column: pl.Expr, _: pl.DataType) -> pl.Expr:
+    """Whether each value is -0.0."""
+    return (column == 0) & (1 / column < 0)
