@@ -19,6 +19,9 @@ HUGE = 2.0**1000
 """Differences of values up to this size do not overflow."""
 
 
+BOUNDED = 1000
+"""Values times their units stay below this power of two."""
+
 ROUNDED = 1e-12
 """Powers of ten are off by less than this, relatively."""
 
@@ -112,7 +115,7 @@ def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels, *, zero: bool = 
     """
     segments = Segments.of(sizes)
     rescale = SCALES[how]
-    factors = _in_least_unit(factors)
+    factors = factors if rescale else _in_least_unit(factors, x)
     zero = zero and rescale is None
     out = np.empty(x.shape, order="F")
     tops = np.empty((len(sizes), x.shape[1]))
@@ -136,11 +139,28 @@ def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels, *, zero: bool = 
     return out
 
 
-def _in_least_unit(factors: Vector) -> Vector:
-    """Count in the least unit if all are whole multiples of it, so that no value is rounded."""
-    multiples = factors / factors.min(initial=np.inf)
-    whole = np.rint(multiples)
-    return whole if np.allclose(multiples, whole, rtol=ROUNDED, atol=0) else factors
+def _in_least_unit(factors: Vector, x: Matrix) -> Vector:
+    """Count in the least unit if the others are whole multiples of it, so that no value is rounded.
+
+    Units of 0, and units that differ so much that values would overflow, stay as they are.
+
+    >>> _in_least_unit(np.array([1.0, 0.01]), np.ones((1, 2)))
+    array([100.,   1.])
+    """
+    least = factors.min(initial=np.inf)
+    if not least > 0:
+        return factors
+    with np.errstate(over="ignore"):
+        multiples = factors / least
+    whole: Vector = np.rint(multiples)
+    # Infinity is no multiple, and its difference from itself no number.
+    if not (np.isfinite(whole).all() and np.allclose(multiples, whole, rtol=ROUNDED, atol=0)):
+        return factors
+    if (whole > 1).any():
+        tops = np.fmax.reduce(np.abs(x), axis=0, initial=0.0)
+        if (np.frexp(tops)[1] + np.frexp(whole)[1]).max() > BOUNDED:
+            return factors
+    return whole
 
 
 def _from_zero(

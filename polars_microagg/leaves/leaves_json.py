@@ -72,6 +72,7 @@ def fields_of(text: str) -> dict[str, Any]:
         _need(right, f"with a finite number for each column as its {name}")
     low = all(weight < HEAVIEST for weight in read["weights"])
     _need(low, f"with weights below {HEAVIEST:.0e}, as fit_leaves gives them")
+    _need(any(read["weights"]), "with a weight above 0")
     tree = _tree(read["tree"], len(names))
     kept = {name: read[name] for name in PLAIN} | {"columns": tuple(names)}
     kept |= {name: tuple(float(v) for v in read[name]) for name in ("weights", "centre")}

@@ -86,13 +86,20 @@ ALTERED = {
     "weights: infinite": (["weights"], [1.0, float("inf")], "each column as its weights"),
     "weights: huge": (["weights"], [1.0, 10**400], "each column as its weights"),
     "weights: more than products can hold": (["weights"], [1.0, 1e308], "weights below 2e\\+301"),
+    "weights: nothing": (["weights"], [0, 0.0], "with a weight above 0"),
+    "weights: nan": (["weights"], [1.0, float("nan")], "each column as its weights"),
     "weights: true": (["weights"], [1.0, True], "each column as its weights"),
     "centre: a word": (["centre"], "ab", "each column as its centre"),
     "centre: nan": (["centre"], [1.0, float("nan")], "each column as its centre"),
+    "centre: fewer": (["centre"], [1.0], "each column as its centre"),
+    "centre: infinite": (["centre"], [1.0, float("-inf")], "each column as its centre"),
     "cut": (["cut"], "best", "a cut that there is"),
     "losses: a list": (["losses"], [], "the losses of cuts"),
     "losses: a name": (["losses", "x"], 1.0, "the losses of cuts"),
     "losses: a word": (["losses", "gain"], "much", "finite losses"),
+    "losses: nan": (["losses", "gain"], float("nan"), "finite losses"),
+    "losses: negative": (["losses", "gain"], -1.0, "finite losses"),
+    "tree: nan": (["tree", "thresholds", 0], float("nan"), "finite threshold for each"),
     "tree: none": (["tree"], None, "with a tree"),
     "tree: a part less": (["tree", "below"], ..., "with a tree"),
     "tree: a column that is not": (["tree", "columns", 0], 3, "columns for each"),
@@ -151,3 +158,28 @@ def test_large_weights_and_values_mask_without_a_warning(cut, weight):
     leaves = mg.Leaves.from_json(json.dumps(read))
     for size in (1.0, 1e300, 1e307):
         mg.verify(leaves.mask(TABLE * size), ["a", "b"], 5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cut", ["median", "tail+gain"])
+@pytest.mark.parametrize("scale", ["zscore", "none"])
+@pytest.mark.parametrize(
+    "weights", [[5e-324, 1], [0, 1], [1, 1e301], [1e-310, 1e300], [5e-324, 5e-324], [1, 2e-100]]
+)
+def test_weights_far_apart_mask_without_a_warning(weights, scale, cut):
+    # Such are those of columns of 1e300 and 1e-300.
+    fitted = mg.fit_leaves(TABLE, ["a", "b"], 5, size=40, cut=cut, scale=scale)
+    read = json.loads(fitted.to_json())
+    read["weights"] = weights
+    leaves = mg.Leaves.from_json(json.dumps(read))
+    for size in (1e-300, 1.0, 1e300, 1e307):
+        mg.verify(leaves.mask(TABLE * size), ["a", "b"], 5)
+        leaves.protect((TABLE * size).to_arrow())
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", ["zscore", "minmax", "robust", "none"])
+def test_columns_of_very_different_size_are_fitted_and_masked_without_a_warning(scale):
+    wide = TABLE.select(pl.col("a") * 1e307, pl.col("b") * 1e-310)
+    leaves = mg.Leaves.from_json(mg.fit_leaves(wide, ["a", "b"], 5, size=40, scale=scale).to_json())
+    mg.verify(leaves.mask(wide), ["a", "b"], 5)
