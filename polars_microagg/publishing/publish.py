@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -46,6 +47,9 @@ from polars_microagg.publishing.staging import stage
 from polars_microagg.publishing.warnings.advice import advice, of_release
 
 __all__ = ["ReleaseRequest", "publish", "release"]
+
+LOG = logging.getLogger("polars_microagg")
+"""Where its owner reads what the manifest must not tell."""
 
 
 def publish(
@@ -112,7 +116,9 @@ def publish(
     dict
         The manifest. Of 100 records it tells `loss` and `dld` in whole per cents, of 1,000 every
         measure, and of fewer than 100 nothing that was measured on the original; `assess` does.
-        The warnings are all there are; the file has those that may leave.
+        It is what the file says, and may go where the release goes, as metadata of a scheduler. Warnings
+        that only the original shows are not in it below 100 records: they are for its owner, and go to
+        the log, as warnings of the logger ``polars_microagg``.
 
     Raises
     ------
@@ -162,7 +168,10 @@ def publish(
         overwrite=overwrite,
         warn=(warned := list[str]()).append,
     )
-    return {**told, "warnings": warned}
+    for sentence in warned:
+        if sentence not in told["warnings"]:
+            LOG.warning("%s", sentence)
+    return told
 
 
 def _read(table: pl.DataFrame | pl.LazyFrame, job: ReleaseRequest) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """What a scheduler's log keeps of a job that failed: a sentence, and no value of a record."""
 
+import json
 import logging
 import subprocess
 import sys
@@ -69,3 +70,15 @@ def test_a_view_that_fails_on_the_command_line_says_no_value(tmp_path):
     assert "'people.duckdb::people' cannot be read" in done.stderr
     assert SECRET not in done.stderr + done.stdout
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_what_only_the_original_shows_is_logged_and_not_returned(tmp_path, caplog):
+    # The kept column repeats a masked one, which the release alone does not tell.
+    people = pl.DataFrame({"age": range(20, 50), "born": range(2000, 1970, -1)})
+    told = mg.publish(people, tmp_path / "o.parquet", "age", 3, keep="born")
+    assert told == json.loads((tmp_path / "o.parquet.manifest.json").read_text())
+    assert not [w for w in told["warnings"] if "'born'" in w and "'age'" in w]
+    (logged,) = [
+        r for r in caplog.records if "'born'" in r.getMessage() and "'age'" in r.getMessage()
+    ]
+    assert (logged.name, logged.levelno) == ("polars_microagg", logging.WARNING)
