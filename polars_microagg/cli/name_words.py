@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_amount", "is_code", "is_confidential", "is_contact", "is_id", "is_place"]
+__all__ = [
+    "is_amount",
+    "is_code",
+    "is_confidential",
+    "is_contact",
+    "is_id",
+    "is_place",
+    "is_stratum",
+]
 
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 """Words of a name, whether it is written person_id, personId or PERSON-ID."""
@@ -30,6 +38,15 @@ CONTACTS = (
 
 PLACES = (
     "zip|zipcode|postcode|postalcode|postal|plz|postleitzahl|cap|cep|tract|census|fips|lsoa|msoa"
+)
+
+STRATA = (
+    "region|regions|regiao|regione|area|zone|sector|district|bezirk|kreis|county|country|land|nation"
+    "|pais|pays|continent|province|provincia|provinz|state|states|bundesland|kanton|canton|territory"
+    "|city|town|municipality|gemeinde|commune|comune|municipio|borough|ward|site|sites|location|place"
+    "|ort|center|centre|hospital|clinic|klinik|practice|school|schule|university|campus|branch|store"
+    "|shop|filiale|office|department|division|plant|rural|urban"
+    "|sex|sexe|sexo|gender|geschlecht|genre|genero|agegroup|ageband|altersgruppe"
 )
 
 CONFIDENTIAL = (
@@ -92,6 +109,18 @@ def is_place(name: str) -> bool:
     """Return whether a name is that of the code of a place."""
     words = _words(name)
     return _any([*words, "".join(words)], PLACES)
+
+
+def is_stratum(name: str) -> bool:
+    """Return whether a name is that of places or groups whose records are released by each.
+
+    Examples
+    --------
+    >>> [is_stratum(name) for name in ("district_name", "Sex", "SITE2", "c1", "insured")]
+    [True, True, True, False, False]
+    """
+    words = _words(name)
+    return _any([*words, "".join(words)], STRATA)
 
 
 def is_confidential(name: str) -> bool:

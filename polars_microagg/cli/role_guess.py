@@ -11,6 +11,7 @@ from polars_microagg.cli.name_words import (
     is_contact,
     is_id,
     is_place,
+    is_stratum,
 )
 from polars_microagg.frames.columns import can_mask
 
@@ -101,17 +102,22 @@ def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
         if unique:
             return "drop", f"{counted}: it looks like {who}"
         return "ask", f"looks like {who} ({counted}). {OUT}"
-    return _plain(column, sizes, counted, k, coded=is_code(name))
+    return _plain(name, column, sizes, counted, k)
 
 
-def _plain(
-    column: pl.Series, sizes: pl.Series, counted: str, k: int, *, coded: bool
-) -> tuple[str, str]:
+def _plain(name: str, column: pl.Series, sizes: pl.Series, counted: str, k: int) -> tuple[str, str]:
     """Guess the role of a column that tells of no person and nothing confidential."""
+    coded = is_code(name)
     smallest = min(sizes.to_list())
     if _quantity(column, len(sizes)) and not coded:
         return "columns", f"{counted}: it can be masked"
     if len(sizes) <= FEW and smallest >= GROUPS * k and not column.null_count():
+        if not is_stratum(name):
+            # A stratum is released as it is: what a name does not tell may be a diagnosis.
+            return (
+                "ask",
+                f"has few values ({counted}), and may tell a secret. Drop it, or make it a stratum?",
+            )
         return "strata", f"{counted}, the rarest in {smallest:,}: few classes, all large enough"
     if len(sizes) <= FEW and (coded or not can_mask(column.dtype)):
         why = f"has few values ({counted}), of which the rarest has {smallest:,} records or some are null"

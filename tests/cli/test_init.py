@@ -65,6 +65,11 @@ ASKED = {
     "Konfession": drawn([1, 2, 3]),
     "hiv": drawn([True, False]),
     "salary_band": drawn(["low", "high"]),
+    "c1": drawn(["a", "b", "c", "d", "e"]),
+    "V7": drawn([1, 2, 3]),
+    "answer": drawn(["yes", "no"]),
+    "insured": drawn([True, False]),
+    "constant": pl.Series([1] * ROWS),
     "status": drawn(["x", "y"], [0.999, 0.001]),
     "maybe": pl.Series([True, False, None] * (ROWS // 3)),
     "parts": pl.Series([[1, 2], [3]] * (ROWS // 2)),
@@ -97,9 +102,7 @@ MASKED = {
 }
 STRATA = {
     "region": drawn(["N", "S"]),
-    "insured": drawn([True, False]),
     "site": drawn([1, 2, 3]),
-    "constant": pl.Series([1] * ROWS),
     "district_name": drawn(["x", "y"]),
 }
 
@@ -122,6 +125,13 @@ def test_what_tells_a_record_apart_or_nothing_is_dropped(name):
 @pytest.mark.parametrize("name", MASKED)
 def test_quantities_and_dates_are_masked(name):
     assert role(name, MASKED[name])[0] == "columns"
+
+
+@pytest.mark.parametrize("name", ["Gender", "sex_2", "BUNDESLAND", "schoolName", "age_group"])
+def test_a_name_of_places_or_groups_makes_a_stratum_and_no_other_does(name):
+    column = drawn([1, 2, 3])
+    assert role(name, column)[0] == "strata"
+    assert role("x" + name.lower()[::-1], column)[0] == "ask"
 
 
 @pytest.mark.parametrize("name", STRATA)
