@@ -11,6 +11,7 @@ where a file system can be mounted. A violation is told with the call that shows
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import tempfile
 import time
@@ -41,6 +42,7 @@ def main() -> int:
     parser.add_argument("--trials", type=int, help="end after so many trials of each kind")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    logging.getLogger("polars_microagg").setLevel(logging.ERROR)
     left = {kind: share for kind, (_, share) in KINDS.items() if given.only in (None, kind)}
     spent, counts, violations = dict.fromkeys(left, 0.0), Counter(dict.fromkeys(KINDS, 0)), 0
     until = time.monotonic() + 60 * given.minutes
