@@ -163,6 +163,7 @@ def test_as_columns_that_are_not_there(con, tmp_path, names):
     assert untouched(con, before, tmp_path)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("names", batches(40), ids=lambda names: repr(names[0])[:40])
 def test_as_tables(con, tmp_path, names):
     names = [name for name in names if name.strip("\0")]

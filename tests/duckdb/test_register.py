@@ -196,6 +196,7 @@ def test_the_methods_are_those_of_python(con):
     assert con.sql("FROM microagg.methods()").pl().equals(mg.methods())
 
 
+@pytest.mark.deep
 def test_six_threads_with_a_cursor_each():
     failures = []
 

@@ -222,6 +222,7 @@ def test_a_table_of_nothing_but_masked_columns(con):
         assert masked.fetchall() == [(0,), (0,), (2,), (2,)]
 
 
+@pytest.mark.deep
 def test_more_columns_than_duckdb_hands_over_at_once(con):
     wide = ", ".join(f"i + {j} AS c{j}" for j in range(2_500))
     con.execute(f"CREATE TABLE t AS SELECT {wide} FROM range(4) r(i)")

@@ -114,6 +114,7 @@ def test_through_groups_by_hand():
     assert path.tolist() == [2, 1, 3, 4, 0, 5]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["tarragona", "census", "eia"])
 @pytest.mark.parametrize("k", [3, 10])
 def test_no_loss_is_higher_than_that_of_the_groups(name, k):

@@ -157,6 +157,7 @@ with mg.progress(kill):
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL and folder locks are of POSIX")
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
 def test_a_killed_run_harms_nobody_and_the_next_one_cleans_up(tmp_path, share):

@@ -212,6 +212,7 @@ def test_long_sequences_in_lanes(kind, n, k):
     is_optimal([column], optimal_runs(np.array(column, dtype=np.float64), k), k)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", ["equally spaced", "integers", "fine", "heavy tails"])
 @pytest.mark.parametrize("k", [3, 12, 13, 40])
 def test_one_lane_and_many_agree_on_200_000(kind, k):

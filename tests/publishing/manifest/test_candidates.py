@@ -139,6 +139,7 @@ def test_a_refusal_tells_no_more_than_a_manifest(tmp_path):
         mg.publish(many, tmp_path / "o.parquet", "a", 5, require="loss<=0.5")
 
 
+@pytest.mark.deep
 def test_what_is_told_is_at_most_a_quarter_of_a_bit_a_record():
     """Each measure takes at most ten to the digits and one values, whatever the table is."""
     for records, digits in LADDER:
