@@ -32,7 +32,7 @@ CREATE OR REPLACE MACRO microagg._steps(x) AS CASE typeof(x)
 -- Digits of a type that needs more than 64 bits.
 CREATE OR REPLACE MACRO microagg._digits(x) AS CASE
     WHEN typeof(x) = 'TIME_NS' THEN epoch_ns(x::TIME_NS)::VARCHAR
-    ELSE replace(x::VARCHAR, '.', '') END;
+    ELSE x::VARCHAR END;
 
 -- One list a column, in the order that the threads found the records in.
 CREATE OR REPLACE MACRO microagg._lists(source) AS TABLE

@@ -25,8 +25,14 @@ from polars_microagg.kernels.equal_records import class_sizes
 __all__ = ["assess", "matched", "matrices", "measure"]
 
 
-def matched(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
-    """Bring the masked rows into the order of the original ones."""
+def matched(
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    key: tuple[str, ...],
+    named: tuple[str, ...] | None = None,
+) -> pl.DataFrame:
+    """Bring the masked rows into the order of the original ones; errors name the key as `named`."""
+    named = key if named is None else named
     if not key:
         if original.height != masked.height:
             raise InvalidDataError.rows(original.height, masked.height)
@@ -35,7 +41,7 @@ def matched(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) 
     for frame, what in ((original, "original"), (masked, "masked")):
         repeated = frame.height - frame.select(by_name(name) for name in key).n_unique()
         if repeated:
-            raise InvalidDataError.key(key, f"{repeated} row(s) of {what} repeat a key")
+            raise InvalidDataError.key(named, f"{repeated} row(s) of {what} repeat a key")
     matched = original.select(by_name(name) for name in key).join(
         masked,
         on=[by_name(name) for name in key],
@@ -45,7 +51,7 @@ def matched(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) 
     )
     if not matched.height == original.height == masked.height:
         counts = f"{matched.height} of {original.height} and {masked.height} rows match"
-        raise InvalidDataError.key(key, counts)
+        raise InvalidDataError.key(named, counts)
     return matched
 
 

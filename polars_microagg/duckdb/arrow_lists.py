@@ -1,21 +1,63 @@
-"""Arrow lists, as DuckDB hands them over, to columns of numpy and back."""
+"""Arrow lists, as DuckDB hands them over, to Polars columns and back."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
+import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from polars_microagg.core.partition import Labels
-from polars_microagg.duckdb.columns import Column, Emitted, decimal, lane_of
+from polars_microagg.duckdb.column_types import lane_of, list_type, outline, refuse_infinite
+from polars_microagg.errors import BrokenPromiseError, NotNumericError
+from polars_microagg.frames.columns import require
+from polars_microagg.frames.safe_collect import quietly
 
-__all__ = ["arrow_of", "columns_of", "integers", "list_of", "masked_lists", "one_array"]
+__all__ = [
+    "ListColumn",
+    "columns_of",
+    "in_order",
+    "integers",
+    "list_of",
+    "masked_lists",
+    "one_array",
+]
 
 LANES = {"d": pa.float64(), "i": pa.int64(), "t": pa.string()}
+
+
+@dataclass(frozen=True, eq=False)
+class ListColumn:
+    """A column of DuckDB: its name, its type there, and its values.
+
+    There are no values where the type cannot be masked.
+    """
+
+    name: str
+    type_: str
+    values: pl.Series | None
+
+    def require(self, nulls: str) -> pl.Series:
+        """Return the values, or refuse the type, nulls against the policy, NaN and infinities."""
+        if self.values is None:
+            raise NotNumericError.of(self.name, outline(self.type_))
+        require(self.values, self.name, nulls)
+        refuse_infinite(self.name, self.type_, self.values)
+        return self.values
+
+    def take(self, rows: pl.Series) -> Self:
+        """Pick records."""
+        return self if self.values is None else replace(self, values=self.values.gather(rows))
+
+    def repeats(self, other: ListColumn) -> bool:
+        """Whether both have a value in some record, and the same one in all where they have."""
+        if self.type_ != other.type_ or self.values is None or other.values is None:
+            return False
+        alike = (self.values == other.values).drop_nulls()
+        return bool(len(alike) and alike.all())
 
 
 def one_array(chunks: Any) -> Any:
@@ -31,42 +73,40 @@ def integers(scalar: Any) -> Labels:
     return found
 
 
-def columns_of(scalar: Any) -> list[Column]:
+def in_order(rows: Labels) -> Labels | None:
+    """Order that brings records back to how they were numbered; None if they are.
+
+    Lists gathered by several threads do not come in the order of the table.
+    """
+    numbered = np.arange(len(rows), dtype=rows.dtype)
+    if np.array_equal(rows, numbered):
+        return None
+    order = np.argsort(rows, kind="stable")
+    if not np.array_equal(rows[order], numbered):
+        raise BrokenPromiseError.shape("list()", len(np.unique(rows)), len(rows))
+    return order
+
+
+def columns_of(scalar: Any) -> list[ListColumn]:
     """A list of structs (name, lists (type, d, i, t)) as columns."""
     names, lists = (scalar.values.field(field) for field in ("name", "lists"))
     types = lists.field("type").to_pylist()
     columns = []
     for j, (name, type_) in enumerate(zip(names.to_pylist(), types, strict=True)):
         lane = lane_of(type_)
-        values = lists.field(lane)[j].values if lane else None
-        columns.append(_column(name, type_, lane, values))
+        values = _series(type_, lists.field(lane)[j].values) if lane else None
+        columns.append(ListColumn(name, type_, values))
     return columns
 
 
-def _column(name: str, type_: str, lane: str, values: Any) -> Column:
+def _series(type_: str, values: Any) -> pl.Series:
+    """One list in the type that it is masked in; null is an empty list."""
+    found = list_type(type_)
+    dtype = found.dtype if found else pl.Null()
     if values is None:
-        return Column(name, type_, np.zeros(0))
-    absent = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
-    if lane == "t":
-        return Column(name, type_, _whole_numbers(values), absent)
-    if lane == "i":
-        values = values.fill_null(0) if absent is not None else values
-        return Column(name, type_, values.to_numpy(zero_copy_only=False), absent)
-    x = values.to_numpy(zero_copy_only=False)
-    width = decimal(type_)
-    if width:
-        x = np.rint(x * 10.0 ** width[1])
-    return Column(name, type_, x, absent)
-
-
-def _whole_numbers(texts: Any) -> npt.NDArray[Any]:
-    """Whole numbers written as text, as 64-bit integers if they fit."""
-    texts = texts.fill_null("0")
-    try:
-        narrow: npt.NDArray[Any] = pc.cast(texts, pa.int64()).to_numpy()
-    except pa.ArrowInvalid:
-        return np.array([int(text) for text in texts.to_pylist()], dtype=object)
-    return narrow
+        return pl.Series(dtype=dtype)
+    # What cannot be cast would be shown by the error of the cast.
+    return quietly(lambda: pl.Series(values).cast(dtype), "source")
 
 
 def list_of(values: Any) -> Any:
@@ -74,21 +114,87 @@ def list_of(values: Any) -> Any:
     return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
 
 
-def masked_lists(names: Sequence[str], emitted: Sequence[Emitted]) -> Any:
-    """Columns as one list of structs (name, d, i, t)."""
-    lanes = [_lane(lane, emitted) for lane in LANES]
-    structs = pa.StructArray.from_arrays([pa.array(names, pa.string()), *lanes], ["name", *LANES])
+def masked_lists(types: Mapping[str, str], masked: list[pl.Series]) -> Any:
+    """Masked columns as one list of structs (name, d, i, t).
+
+    Parameters
+    ----------
+    types : mapping of str to str
+        Names of the columns, and their types in DuckDB.
+    masked : list of polars.Series
+        Their masked values, in that order. They are emptied, so that no value is held twice.
+
+    Returns
+    -------
+    pyarrow.ListArray
+        The lists.
+    """
+    chosen = [
+        "d" if column.dtype.is_float() else lane_of(type_)
+        for type_, column in zip(types.values(), masked, strict=True)
+    ]
+    sizes = [len(column) for column in masked]
+    lanes = []
+    for lane in LANES:
+        ends = np.cumsum(
+            [0, *(n if lane == at else 0 for n, at in zip(sizes, chosen, strict=True))]
+        )
+        columns = _taken(
+            [j for j, at in enumerate(chosen) if at == lane], [*types.values()], masked
+        )
+        child = _texts(columns) if lane == "t" else _numbers(columns, LANES[lane], int(ends[-1]))
+        lanes.append(pa.ListArray.from_arrays(pa.array(ends, pa.int32()), child))
+    structs = pa.StructArray.from_arrays([pa.array(types, pa.string()), *lanes], ["name", *LANES])
     return list_of(structs)
 
 
-def _lane(lane: str, emitted: Sequence[Emitted]) -> Any:
-    """One list a column: its values if this is its lane, else nothing."""
-    parts = [arrow_of(e) if e.lane == lane else pa.array([], LANES[lane]) for e in emitted]
-    ends = np.cumsum([0, *(len(part) for part in parts)])
-    child = pa.concat_arrays(parts) if parts else pa.array([], LANES[lane])
-    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), child)
+def _taken(
+    places: Sequence[int], types: Sequence[str], masked: list[pl.Series]
+) -> Iterator[tuple[str, pl.Series]]:
+    """Types and values of some columns, which are emptied."""
+    for j in places:
+        column, masked[j] = masked[j], masked[j].clear()
+        yield types[j], column
 
 
-def arrow_of(emitted: Emitted) -> Any:
-    """A masked column as an Arrow array."""
-    return pa.array(emitted.values, LANES[emitted.lane], mask=emitted.absent)
+def _numbers(columns: Iterator[tuple[str, pl.Series]], type_: Any, size: int) -> Any:
+    """Columns of doubles or integers, one after the other."""
+    values, absent, start = np.empty(size, type_.to_pandas_dtype()), np.zeros(size, np.bool_), 0
+    for _, column in columns:
+        stop = start + len(column)
+        if column.null_count():
+            absent[start:stop] = column.is_null().to_numpy()
+            column = column.fill_null(0)
+        values[start:stop] = (_doubles(column) if type_ == LANES["d"] else column).to_numpy()
+        start = stop
+    return pa.array(values, type_, mask=absent if absent.any() else None)
+
+
+def _texts(columns: Iterator[tuple[str, pl.Series]]) -> Any:
+    """Columns of numbers that are written as text, one after the other."""
+    parts = []
+    for type_, column in columns:
+        text = _clock(column) if type_ == "TIME_NS" else column.cast(pl.String)
+        parts.append(text.to_arrow().cast(LANES["t"]))
+    return pa.concat_arrays(parts) if parts else pa.array([], LANES["t"])
+
+
+def _doubles(masked: pl.Series) -> pl.Series:
+    """Doubles, each the nearest to its decimal."""
+    if isinstance(masked.dtype, pl.Decimal):
+        return masked.to_physical().cast(pl.Float64) / 10.0**masked.dtype.scale
+    return masked.cast(pl.Float64)
+
+
+def _clock(steps: pl.Series) -> pl.Series:
+    """Nanoseconds since midnight as text, up to 24:00.
+
+    Examples
+    --------
+    >>> _clock(pl.Series([3_600_000_000_001, 86_400_000_000_000])).to_list()
+    ['01:00:00.000000001', '24:00:00.000000000']
+    """
+    seconds = steps // 10**9
+    parts = ((seconds // 3600, 2), (seconds // 60 % 60, 2), (seconds % 60, 2), (steps % 10**9, 9))
+    texts = [part.cast(pl.String).str.zfill(digits) for part, digits in parts]
+    return texts[0] + ":" + texts[1] + ":" + texts[2] + "." + texts[3]

@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from polars_microagg.analysis.assess import assess as assess_frames
 from polars_microagg.analysis.compare import compare as compare_frame
-from polars_microagg.duckdb.columns import lane_of, outline
+from polars_microagg.duckdb.column_types import lane_of, outline
 from polars_microagg.duckdb.identifiers import OURS, find, refuse_twins, require_match
 from polars_microagg.duckdb.safe_read import connection, in_its_order, ordered, read, relation_of
 from polars_microagg.errors import NotNumericError

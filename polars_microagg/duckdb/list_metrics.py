@@ -1,4 +1,4 @@
-"""Metrics of a release, from columns of numpy."""
+"""Metrics of a release, from lists of DuckDB by way of the tables that `assess` measures."""
 
 from __future__ import annotations
 
@@ -6,22 +6,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
+import polars as pl
 
+from polars_microagg.analysis.anonymity import classes as equal_records
+from polars_microagg.analysis.assess import matched, matrices
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate, inputs
 from polars_microagg.core.partition import Labels, Matrix
-from polars_microagg.duckdb.columns import Column, lane_of, outline, value_pair
-from polars_microagg.duckdb.identifiers import same
+from polars_microagg.duckdb.arrow_lists import ListColumn
+from polars_microagg.duckdb.column_types import NANOSECONDS, outline
+from polars_microagg.duckdb.identifiers import OURS, same
 from polars_microagg.duckdb.macro_call import AssessCall
-from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
+from polars_microagg.errors import InvalidParameterError, NotNumericError
 
 __all__ = ["Table", "assessed"]
 
-Table: TypeAlias = "tuple[Labels, Labels, Sequence[Column]]"
+Table: TypeAlias = "tuple[Labels, Labels, Sequence[ListColumn]]"
 """Numbers of the records and of their keys, and the columns."""
 
-Pairs: TypeAlias = "list[tuple[Column, Column]]"
+Pairs: TypeAlias = "list[tuple[ListColumn, ListColumn]]"
+
+EXACT = 2**53
+"""Integers up to this size are exact in float64."""
+
+HUGE = 2**126
+"""Differences of integers up to this size have at most 128 bits."""
+
+KEY = f"{OURS}key"
+"""The number of a record's key."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,7 @@ def assessed(
 
     Parameters
     ----------
-    asked : Measuring
+    asked : AssessCall
         The call.
     original, masked : tuple
         Both tables, rows in any order; a key has the same number in both.
@@ -66,11 +78,20 @@ def assessed(
         raise InvalidParameterError.no_columns()
     known = _chosen(asked.known, pairs) if asked.known else measured
     _require_known(asked, known)
+    distances = len(_measurable(known)) == len(asked.known or known)
+    _require(measured)
+    _require(known if distances else [])
+    tables = _tables(pairs)
+    names, known_names = ([before.name for before, _ in part] for part in (measured, known))
+    both = matrices(*tables, names)
     release = _Release(
-        *_matrices(measured),
-        known=_matrices(known) if len(_measurable(known)) == len(asked.known or known) else None,
+        *both,
+        known=(both if known == measured else matrices(*tables, known_names))
+        if distances
+        else None,
         subsets=[tuple(range(len(known)))],
-        classes=[classes if asked.known else _class_sizes([after for _, after in measured])],
+        # What is known may be of types that are not in the lists: DuckDB has counted then.
+        classes=[classes if asked.known else _class_sizes(measured)],
     )
     metrics, computed = registry.metrics(), dict[str, Any]()
     return [
@@ -83,13 +104,27 @@ def _paired(key: tuple[str, ...], original: Table, masked: Table) -> Pairs:
     """Columns that both tables have, their rows matched."""
     keys, columns = _sorted(original)
     other_keys, others = _sorted(masked)
-    rows = _matched(key, keys, other_keys)
+    rows = _matching_rows(key, keys, other_keys)
     return [
-        (column, _rows(other, rows))
+        (column, other.take(rows))
         for column in columns
         for other in others
         if same(column.name, other.name)
     ]
+
+
+def _sorted(table: Table) -> tuple[pl.DataFrame, list[ListColumn]]:
+    """Keys and columns in the order of the table."""
+    rows, keys, columns = table
+    order = pl.Series(rows).arg_sort()
+    return pl.DataFrame({KEY: pl.Series(keys).gather(order)}), [c.take(order) for c in columns]
+
+
+def _matching_rows(key: tuple[str, ...], before: pl.DataFrame, after: pl.DataFrame) -> pl.Series:
+    """Rows of the masked table in the order of the original ones."""
+    if not key:
+        matched(before, after, ())  # as many of them
+    return matched(before, after.with_row_index("row"), (KEY,), key)["row"]
 
 
 def _chosen(names: Sequence[str], pairs: Pairs) -> Pairs:
@@ -98,7 +133,67 @@ def _chosen(names: Sequence[str], pairs: Pairs) -> Pairs:
 
 
 def _measurable(pairs: Pairs) -> Pairs:
-    return [pair for pair in pairs if all(lane_of(column.type_) for column in pair)]
+    return [pair for pair in pairs if all(column.values is not None for column in pair)]
+
+
+def _require(pairs: Pairs) -> None:
+    """Refuse columns that cannot be measured; null is a value like any other."""
+    for pair in pairs:
+        for column in pair:
+            column.require("keep")
+
+
+def _tables(pairs: Pairs) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Both tables, with columns of one name in units that can be compared."""
+    both = {before.name: _comparable(before, after) for before, after in _measurable(pairs)}
+    before, after = (pl.DataFrame({n: pair[i] for n, pair in both.items()}) for i in (0, 1))
+    return before, after
+
+
+def _class_sizes(pairs: Pairs) -> Labels:
+    """Sizes of the classes of equal masked records, as they were released."""
+    table = pl.DataFrame({after.name: after.values for _, after in pairs})
+    sizes: Labels = equal_records(table, table.columns)["size"].to_numpy()
+    return sizes
+
+
+def _comparable(before: ListColumn, after: ListColumn) -> tuple[pl.Series, pl.Series]:
+    """A column before and after: whole numbers of one type, and dates and times in equal steps.
+
+    Examples
+    --------
+    >>> day = ListColumn("a", "DATE", pl.Series([1]))
+    >>> _comparable(day, ListColumn("a", "TIMESTAMP_S", pl.Series([86_400])))[1].to_list()
+    [1]
+    """
+    x, y = before.values, after.values
+    if x is None or y is None:
+        raise NotNumericError.of(before.name, outline(before.type_))
+    if before.type_ != after.type_ and {before.type_, after.type_} <= set(NANOSECONDS):
+        counted = pl.col("steps").cast(pl.Int128) * NANOSECONDS[after.type_]
+        y = y.to_frame("steps").select(counted // NANOSECONDS[before.type_]).to_series()
+    if not x.dtype.is_integer():
+        return x, y
+    whole = [column for column in (x, y) if column.dtype.is_integer()]
+    if max(abs(end) for column in whole for end in _ends(column)) >= HUGE:
+        low, high = _ends(x)
+        low = 0 if low >= -EXACT and high <= EXACT else low
+        return _from_low(x, low), _from_low(y, low)
+    if x.dtype == y.dtype or not y.dtype.is_integer():
+        return x, y
+    return x.cast(pl.Int128), y.cast(pl.Int128)
+
+
+def _ends(column: pl.Series) -> tuple[int, int]:
+    """Smallest and largest integer."""
+    low, high = column.min(), column.max()
+    return (0, 0) if low is None else (int(low), int(high))  # type: ignore[arg-type]
+
+
+def _from_low(column: pl.Series, low: int) -> pl.Series:
+    """Count from a number, with Python's integers: differences may have more than 128 bits."""
+    counted = [None if step is None else float(step - low) for step in column.to_list()]
+    return pl.Series(counted, dtype=pl.Float64)
 
 
 def _require_known(asked: AssessCall, known: Pairs) -> None:
@@ -112,55 +207,5 @@ def _require_known(asked: AssessCall, known: Pairs) -> None:
             raise InvalidParameterError.unknown_column("known", name, there)
     for pair in known:
         for column in pair:
-            if not lane_of(column.type_):
+            if column.values is None:
                 raise NotNumericError.known(column.name, outline(column.type_))
-
-
-def _matrices(pairs: Pairs) -> tuple[Matrix, Matrix]:
-    """Both tables in the same units."""
-    for pair in pairs:
-        for column in pair:
-            column.require("keep")
-    both = zip(*(value_pair(before, after) for before, after in pairs), strict=True)
-    before, after = (np.asfortranarray(np.column_stack(part)) for part in both)
-    return before, after
-
-
-def _class_sizes(columns: Sequence[Column]) -> Labels:
-    """Sizes of the classes of equal records; null is a value like any other."""
-    classes = np.zeros(len(columns[0].values), dtype=np.intp)
-    for column in columns:
-        here = ~column.absent if column.absent is not None else np.ones(len(classes), np.bool_)
-        number = np.zeros(len(classes), dtype=np.intp)
-        number[here] = np.unique(column.values[here], return_inverse=True)[1] + 1
-        both = classes * (number.max(initial=0) + 1) + number
-        classes = np.unique(both, return_inverse=True)[1].astype(np.intp)
-    return np.bincount(classes)
-
-
-def _rows(column: Column, rows: Labels) -> Column:
-    # A column of a type that cannot be measured comes without values.
-    return column.take(rows) if len(column.values) else column
-
-
-def _sorted(table: Table) -> tuple[Labels, list[Column]]:
-    """Keys and columns in the order of the table."""
-    rows, keys, columns = table
-    order = np.argsort(rows, kind="stable")
-    return keys[order], [_rows(column, order) for column in columns]
-
-
-def _matched(key: tuple[str, ...], before: Labels, after: Labels) -> Labels:
-    """Rows of the masked table in the order of the original ones."""
-    if not key and len(before) != len(after):
-        raise InvalidDataError.rows(len(before), len(after))
-    for keys, what in ((before, "original"), (after, "masked")):
-        if repeated := len(keys) - len(np.unique(keys)):
-            raise InvalidDataError.key(key, f"{repeated} row(s) of {what} repeat a key")
-    both = len(np.intersect1d(before, after))
-    if not both == len(before) == len(after):
-        counts = f"{both} of {len(before)} and {len(after)} rows match"
-        raise InvalidDataError.key(key, counts)
-    rows = np.empty(len(after), dtype=np.intp)
-    rows[np.argsort(before)] = np.argsort(after)
-    return rows

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Self, TypeVar
 
 from polars_microagg.core import registry
 from polars_microagg.core.options import COMMON, group_size
@@ -24,10 +25,13 @@ from polars_microagg.duckdb.identifiers import (
     same,
 )
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.progress import current
 from polars_microagg.wording import Sentence, Setting
 
-__all__ = ["AssessCall", "MaskCall", "VerifyCall", "roles"]
+__all__ = ["AssessCall", "MaskCall", "VerifyCall", "call_of", "roles"]
 
+KEPT = 64
+"""Calls that are kept: DuckDB asks for the columns of one call up to 29 times."""
 
 BESIDE = {"strata": "region", "k": 5} | COMMON
 """Parameters of the macro itself, each with a value that it may have."""
@@ -38,7 +42,7 @@ class MaskCall:
     """A call of a macro that masks or groups."""
 
     plan: Plan
-    blocks: list[tuple[str, ...]]
+    blocks: tuple[tuple[str, ...], ...]
     strata: tuple[str, ...]
     groups: bool
 
@@ -51,13 +55,15 @@ class MaskCall:
             what = "groups of records for more than one block of columns"
             instead = "Ask for the groups of one block, or of one column, at a time."
             raise InvalidParameterError.cannot(plan.method.name, what, instead)
-        return cls(plan, blocks, strata, bool(spec["groups"]))
+        # A call may be kept for other queries, whose progress is told to others.
+        return cls(replace(plan, report=None), tuple(blocks), strata, bool(spec["groups"]))
 
     def bind(self, table: Sequence[str]) -> Plan:
         """Find the columns to mask in a table, in the order they were asked for."""
         find("columns", [name for block in self.blocks for name in block], table)
         blocks = [find("columns", block, table) for block in self.blocks]
-        return axes(self.plan, blocks).bind(blocks)
+        plan = replace(self.plan, report=current())
+        return axes(plan, blocks).bind(blocks)
 
     def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
         """Sort the columns of a table by what happens to them."""
@@ -168,6 +174,43 @@ def _options(spec: Mapping[str, Any]) -> dict[str, Any]:
     return own | {name: spec[name] for name in COMMON if name in spec}
 
 
+Call = TypeVar("Call", MaskCall, AssessCall, VerifyCall)
+
+
+@lru_cache(maxsize=KEPT)
+def _read(text: str) -> MaskCall | AssessCall | VerifyCall:
+    """Read a call; it is kept, as the same text is the same call."""
+    spec = json.loads(text)
+    if "method" in spec:
+        return MaskCall.read(spec)
+    return AssessCall.read(spec) if "key" in spec else VerifyCall.read(spec)
+
+
+def _call(text: str) -> MaskCall | AssessCall | VerifyCall:
+    """Read a call, anew if its method was registered anew."""
+    call = _read(text)
+    if isinstance(call, MaskCall):
+        method = call.plan.method
+        if registry.methods().get(method.name) is not method:
+            _read.cache_clear()
+            call = _read(text)
+    return call
+
+
+def call_of(kind: type[Call], text: str) -> Call:
+    """Read the parameters of a macro from JSON.
+
+    Examples
+    --------
+    >>> call_of(VerifyCall, '{"columns": "age", "strata": null, "k": 5}').k
+    5
+    """
+    call = _call(text)
+    if not isinstance(call, kind):
+        raise TypeError(f"{kind.__name__} cannot be read from another call")
+    return call
+
+
 def roles(text: str, role: str, names: Sequence[str]) -> list[str]:
     """Columns that play a role in a call.
 
@@ -195,16 +238,10 @@ def roles(text: str, role: str, names: Sequence[str]) -> list[str]:
     if role == "source":
         refuse_ours(names)
     table = [name for name in names if not name.startswith(OURS)]
-    spec = json.loads(text)
-    if "method" in spec:
-        chosen = MaskCall.read(spec).roles(table)
-    elif "key" in spec:
-        asked = AssessCall.read(spec)
-        if role == "metrics":
-            return asked.shown
-        chosen = asked.roles(table)
-        if role == "known":
-            chosen[role] = find("known", asked.known, table)
-    else:
-        chosen = VerifyCall.read(spec).roles(table)
+    call = _call(text)
+    if role == "metrics" and isinstance(call, AssessCall):
+        return call.shown
+    chosen = call.roles(table)
+    if role == "known" and isinstance(call, AssessCall):
+        chosen[role] = find("known", call.known, table)
     return table if role in ("source", "all") else chosen[role] or [f"{OURS}0"]

@@ -10,7 +10,7 @@ import duckdb
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from polars_microagg import errors
-from polars_microagg.duckdb.batch import in_order
+from polars_microagg.duckdb.arrow_lists import in_order
 from polars_microagg.duckdb.identifiers import ROW
 from polars_microagg.errors import InvalidDataError, tables
 from polars_microagg.frames.safe_collect import quietly

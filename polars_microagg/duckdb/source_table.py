@@ -8,11 +8,12 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from polars_microagg.core.plan import Plan
-from polars_microagg.duckdb.columns import Column, lane_of, outline
+from polars_microagg.duckdb.column_types import lane_of, outline, refuse_infinite
 from polars_microagg.duckdb.identifiers import OURS, ROW, copies_of, refuse_copy
 from polars_microagg.duckdb.macros import identifier
 from polars_microagg.duckdb.safe_read import WHOLE, by_number, ordered, read
@@ -178,8 +179,7 @@ class SourceTable:
             column = self.arrow.column(self.place[name])
             if pa.types.is_temporal(column.type):
                 column = column.cast(_steps(column.type))
-                present = column.drop_null().to_numpy()
-                Column(name, str(self.types[name]), present).require("raise")
+                refuse_infinite(name, str(self.types[name]), pl.Series(column))
             columns[self.place[name]] = column
         columns |= {name: self.arrow.column(name) for name in [*self.keys, *self.order]}
         frame = self._cast(as_frame(pa.table(columns)), lambda type_: type_)

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
 from polars_microagg.duckdb.arrow_lists import (
@@ -19,9 +19,9 @@ from polars_microagg.duckdb.arrow_lists import (
     masked_lists,
     one_array,
 )
-from polars_microagg.duckdb.batch import group_rows, mask_columns
+from polars_microagg.duckdb.list_batch import batch_of
 from polars_microagg.duckdb.list_metrics import Table, assessed
-from polars_microagg.duckdb.macro_call import AssessCall, MaskCall, VerifyCall, roles
+from polars_microagg.duckdb.macro_call import AssessCall, MaskCall, VerifyCall, call_of, roles
 from polars_microagg.errors import MicroaggError, NotAnonymousError
 from polars_microagg.wording import SQL
 
@@ -66,11 +66,20 @@ def _mask(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
     """Mask the columns of a table."""
     results = []
     for text, row, stratum, column in _calls(spec, rows, strata, columns):
-        request, found = MaskCall.read(json.loads(text.as_py())), columns_of(column)
-        emitted, hidden = mask_columns(request, found, integers(row), integers(stratum))
-        lists = masked_lists([column.name for column in found], emitted)
-        results.append(_numbered(hidden=list_of(pa.array(hidden)), columns=lists))
-    return pa.concat_arrays(results)
+        types, released, hidden = _released(text.as_py(), row, stratum, column)
+        lists = masked_lists(types, released)
+        results.append(_numbered(hidden=list_of(hidden.to_arrow()), columns=lists))
+    return results[0] if len(results) == 1 else pa.concat_arrays(results)
+
+
+def _released(
+    text: str, row: Any, stratum: Any, column: Any
+) -> tuple[dict[str, str], list[pl.Series], pl.Series]:
+    """Types of the masked columns, their values, and which records are emptied or dropped."""
+    call, found = call_of(MaskCall, text), columns_of(column)
+    masker, batch, types = batch_of(call, found, integers(row), integers(stratum))
+    released = masker.mask(batch)
+    return types, released.columns, released.flags(batch.height)
 
 
 @_in_sql
@@ -78,9 +87,9 @@ def _groups(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
     """Number the groups of a table."""
     results = []
     for text, row, stratum, column in _calls(spec, rows, strata, columns):
-        request, found = MaskCall.read(json.loads(text.as_py())), columns_of(column)
-        groups, absent = group_rows(request, found, integers(row), integers(stratum))
-        results.append(_numbered(groups=list_of(pa.array(groups, mask=absent))))
+        call, found = call_of(MaskCall, text.as_py()), columns_of(column)
+        masker, batch, _ = batch_of(call, found, integers(row), integers(stratum))
+        results.append(_numbered(groups=list_of(masker.groups(batch).to_arrow())))
     return pa.concat_arrays(results)
 
 
@@ -95,7 +104,7 @@ def _numbered(**results: Any) -> Any:
 def _verify(spec: Any, sizes: Any) -> Any:
     """Refuse a table that has a class of records smaller than k."""
     for text, size in _calls(spec, sizes):
-        asked, classes = VerifyCall.read(json.loads(text.as_py())), integers(size)
+        asked, classes = call_of(VerifyCall, text.as_py()), integers(size)
         small = classes[classes < asked.k]
         if len(small):
             counts = len(small), int(small.sum()), int(small.min())
@@ -108,7 +117,7 @@ def _assess(spec: Any, original: Any, masked: Any, sizes: Any) -> Any:
     """Measure a masked table against the original."""
     found = []
     for text, before, after, size in _calls(spec, original, masked, sizes):
-        asked = AssessCall.read(json.loads(text.as_py()))
+        asked = call_of(AssessCall, text.as_py())
         found.append(assessed(asked, _table(before), _table(after), integers(size)))
     return pa.array(found, pa.list_(pa.float64()))
 

@@ -269,3 +269,19 @@ def test_lists_of_other_columns_are_refused(con, lists, said):
     for metric in ("sse", "loss"):
         with pytest.raises(duckdb.InvalidInputException, match=f"the list before has {said}"):
             con.execute(f"SELECT microagg.{metric}({lists}) FROM range(4) r(i)").fetchall()
+
+
+def test_integers_past_127_bits_are_subtracted_before_they_are_rounded(con):
+    top = "'340282366920938463463374607431768211455'::UHUGEINT"
+    con.execute(f"CREATE TABLE o AS SELECT {top} - i::UHUGEINT AS x FROM (VALUES (0), (2)) r(i)")
+    con.execute(f"CREATE TABLE m AS SELECT {top} - 1 AS x FROM range(2)")
+    # Two squared steps, and a variance of 1.
+    assert con.execute("SELECT sse FROM microagg.assess('o', 'm')").fetchall() == [(2.0,)]
+
+
+def test_classes_are_those_of_the_values_that_were_released(con):
+    con.execute("CREATE TABLE o AS SELECT DATE '2024-01-01' + i::INTEGER AS x FROM range(4) r(i)")
+    hours = "TIMESTAMP '2024-01-02 00:00:00' + to_hours(i)"
+    con.execute(f"CREATE TABLE m AS SELECT {hours} AS x FROM range(4) r(i)")
+    # Measured in days all four are of one day; as they were released each is alone.
+    assert con.execute("SELECT k_min FROM microagg.assess('o', 'm')").fetchall() == [(1,)]

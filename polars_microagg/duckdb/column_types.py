@@ -1,0 +1,100 @@
+"""Types of DuckDB: what a list of each carries, and the Polars type that counts in the same steps."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import polars as pl
+
+from polars_microagg.errors import MissingValuesError
+
+__all__ = ["NANOSECONDS", "ListType", "lane_of", "list_type", "outline", "refuse_infinite"]
+
+
+class ListType(NamedTuple):
+    """How values of a type travel in lists.
+
+    `lane` is the list: d(oubles), i(ntegers) or t(ext). `dtype` is what they are masked in. Dates and
+    times are masked as integers: Polars has no seconds, and no time of 24:00.
+    """
+
+    lane: str
+    dtype: pl.DataType
+
+
+STAMPS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+
+TYPES = {
+    "FLOAT": ListType("d", pl.Float32()),
+    "DOUBLE": ListType("d", pl.Float64()),
+    "TINYINT": ListType("d", pl.Int8()),
+    "SMALLINT": ListType("d", pl.Int16()),
+    "INTEGER": ListType("d", pl.Int32()),
+    "UTINYINT": ListType("d", pl.UInt8()),
+    "USMALLINT": ListType("d", pl.UInt16()),
+    "UINTEGER": ListType("d", pl.UInt32()),
+    **dict.fromkeys(("BIGINT", "DATE", "TIME", *STAMPS), ListType("i", pl.Int64())),
+    "TIME_NS": ListType("t", pl.Int64()),
+    "UBIGINT": ListType("t", pl.UInt64()),
+    "HUGEINT": ListType("t", pl.Int128()),
+    "UHUGEINT": ListType("t", pl.UInt128()),
+}
+
+ENDLESS = {"DATE": 2**31 - 1} | dict.fromkeys(STAMPS, 2**63 - 1)
+"""How 'infinity' is counted; '-infinity' is its negative."""
+
+NANOSECONDS = {"DATE": 86_400 * 10**9, "TIME": 1_000, "TIME_NS": 1}
+NANOSECONDS |= zip(STAMPS, (1_000, 1_000, 10**9, 10**6, 1), strict=True)
+"""Size of one step of dates and times."""
+
+DOUBLED = 15
+"""Most digits of a decimal that a double holds."""
+
+
+def list_type(type_: str) -> ListType | None:
+    """Return how values of a type travel, or None for a type that cannot be masked.
+
+    Examples
+    --------
+    >>> list_type("DECIMAL(18,3)"), list_type("VARCHAR")
+    (ListType(lane='t', dtype=Decimal(precision=18, scale=3)), None)
+    """
+    if found := re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", type_):
+        width, scale = int(found[1]), int(found[2])
+        return ListType("d" if width <= DOUBLED else "t", pl.Decimal(width, scale))
+    return TYPES.get(type_)
+
+
+def lane_of(type_: str) -> str:
+    """Which list carries values of a type: d(ouble), i(nteger), t(ext), or "" for none.
+
+    Examples
+    --------
+    >>> [lane_of(t) for t in ("FLOAT", "DATE", "DECIMAL(18,3)", "BOOLEAN")]
+    ['d', 'i', 't', '']
+    """
+    found = list_type(type_)
+    return found.lane if found else ""
+
+
+def outline(type_: str) -> str:
+    """Name of a type without what is in it, for messages.
+
+    Examples
+    --------
+    >>> [outline(t) for t in ("DECIMAL(9,2)[]", "STRUCT(a BIGINT[])", "BIGINT[3]")]
+    ['DECIMAL[]', 'STRUCT', 'BIGINT[3]']
+    """
+    name, inner, _ = type_.partition("(")
+    return name + type_[type_.rindex(")") + 1 :] if inner else name
+
+
+def refuse_infinite(name: str, type_: str, steps: pl.Series) -> None:
+    """Refuse dates and times that are infinite."""
+    end = ENDLESS.get(type_)
+    if end is None:
+        return
+    # Not by the absolute value: the smallest integer has none.
+    if bad := int(((steps >= end) | (steps <= -end)).sum()):
+        raise MissingValuesError.not_finite(name, bad)
