@@ -39,7 +39,7 @@ class Trees(dict):
 TREES = Trees()
 
 INSIDE = {".errors", ".wording", ".progress", ".core", ".kernels", "numpy"}
-FRAMES = {*INSIDE, ".frames", "polars"}
+FRAMES = {*INSIDE, ".frames", ".kinds.register", "polars"}
 ANALYSIS = {*FRAMES, ".analysis"}
 PUBLISHING = {*ANALYSIS, ".publishing", "._version", "pyarrow", "duckdb"}
 ROOMS = {
@@ -56,10 +56,13 @@ ROOMS = {
     "core.type_hints": set(),
     "core.registry": {".core.partition", ".core.type_hints"},
     "core.evaluate": {".core.partition", ".core.registry"},
+    "core.model": {"numpy", ".core.partition", ".core.registry", ".errors"},
     "core.requirements": {".errors"},
     "kernels": {"numpy", ".core.partition", ".kernels"},
     "methods": {"numpy", ".core.partition", ".core.registry", ".kernels", ".methods", ".progress"},
     "metrics": {"numpy", ".core.partition", ".core.registry", ".kernels"},
+    "models": {"numpy", ".core.model", ".core.partition", ".errors", ".kernels", ".models"},
+    "kinds": {"numpy", "polars", ".core.partition", ".core.registry", ".kernels", ".kinds"},
     "frames": FRAMES,
     "analysis": ANALYSIS,
     "charts": {*ANALYSIS, ".charts", "altair"},
@@ -156,6 +159,10 @@ def test_the_import_law_bites():
         ".core.partition.Labels",
     }
     assert not outside(("frames", "batch"), tree)
+    assert "polars" in outside(("models", "k"), tree)
+    assert "polars" not in outside(("kinds", "number"), tree)
+    named = ast.parse("from polars_microagg.kinds import number, register")
+    assert outside(("frames", "columns"), named) == {".kinds.number"}
 
 
 def test_import_loads_none_of_the_heavy_libraries():

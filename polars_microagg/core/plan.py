@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.core import registry
+from polars_microagg.core.model import Groups, Model, broken_by, models_of
 from polars_microagg.core.options import CHOICES, COMMON, check_option, group_size, whole_number
 from polars_microagg.core.partition import (
     Cells,
@@ -109,6 +110,22 @@ class Plan:
     def groups_cells(self) -> bool:
         """Whether the method mixes values of several columns and makes no groups of records."""
         return self.method.unit == "value" and not self.method.columnwise
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """What every group must satisfy."""
+        return models_of({"k": self.k})
+
+    def keep_promise(self, groups: Groups) -> None:
+        """Hold groups of records, or classes of emitted ones, against what the call promises.
+
+        Raises
+        ------
+        BrokenPromiseError
+            A group does not satisfy a model of privacy; nothing may be released.
+        """
+        if model := broken_by(self.models, groups):
+            raise model.broken(self.method.name, groups)
 
     def _refuse_what_would_be_ignored(self) -> None:
         if not isinstance(self.refine, bool):
@@ -235,9 +252,7 @@ class Plan:
             ready = np.concatenate([completed(part) for part in parts])
         with progress(self.report):
             grouped, groups = self._grouped(ready, strata.sizes, self._arguments(block), present)
-        sizes = np.bincount(grouped, minlength=groups)
-        if sizes.min() < self.k:
-            raise BrokenPromiseError.small_class(self.method.name, int(sizes.min()), self.k)
+        self.keep_promise(Groups(np.bincount(grouped, minlength=groups)))
         if self.refine:
             grouped, groups = refined(ready, grouped, strata.sizes, self.k)
         labels[strata.order] = grouped

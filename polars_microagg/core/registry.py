@@ -35,6 +35,7 @@ __all__ = [
     "Option",
     "Range",
     "assessed",
+    "discover",
     "docstring",
     "method",
     "methods",
@@ -269,7 +270,7 @@ def _written(annotation: object) -> str:
 
 
 @cache
-def _discover(room: str) -> None:
+def discover(room: str) -> None:
     """Import every module of a room once."""
     package = importlib.import_module(f"polars_microagg.{room}")
     for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
@@ -278,13 +279,13 @@ def _discover(room: str) -> None:
 
 def methods() -> Mapping[str, Method]:
     """All registered methods by name, in alphabetical order."""
-    _discover("methods")
+    discover("methods")
     return dict(sorted(_METHODS.items()))
 
 
 def metrics() -> Mapping[str, Metric]:
     """All registered metrics by name, in alphabetical order."""
-    _discover("metrics")
+    discover("metrics")
     names = tuple(sorted(_METRICS))
     _refuse_unknown_inputs(names)
     return {name: _METRICS[name] for name in names}

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_microagg.core.model import Groups, broken_by
 from polars_microagg.core.partition import Labels, Masked, Matrix, Partition, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.suppression import suppressed
-from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.frames.columns import emit, numbers, require, unit
 
 __all__ = ["BatchMasker", "Released"]
@@ -167,7 +167,7 @@ class BatchMasker:
         return x
 
     def keep_promise(self, block: list[pl.Series], labels: Labels, strata: Strata) -> None:
-        """Count the records that share each emitted record, in each stratum.
+        """Hold the classes of equal emitted records, in each stratum, against the plan.
 
         Records that are emptied are released: they are a class of a stratum of their own.
         """
@@ -181,26 +181,31 @@ class BatchMasker:
         if self.plan.small_strata == "drop" and len(strata.order) < len(labels):
             released = labels >= 0
             records, labels = records.filter(pl.Series(released)), labels[released]
-        if not records.height or _alike(records.get_columns(), labels, self.plan.k):
+        if not records.height:
             return
-        classes = records.to_struct() if records.width > 1 else records.to_series()
-        smallest = int(classes.unique_counts().min())  # type: ignore[arg-type]
-        if smallest < self.plan.k:
-            raise BrokenPromiseError.small_class(self.plan.method.name, smallest, self.plan.k)
+        held = broken_by(self.plan.models, Groups.of(labels)) is None
+        if not (held and _alike(records.get_columns(), labels)):
+            self.plan.keep_promise(Groups.of(_classes(records)))
 
 
-def _alike(columns: list[pl.Series], labels: Labels, k: int) -> bool:
-    """Whether groups have k records and all records of a group the same values.
+def _alike(columns: list[pl.Series], labels: Labels) -> bool:
+    """Whether all records of each group have the same values.
 
-    Then every class of equal records holds whole groups, and so at least k records; it takes less
-    time and memory to see this than to count the classes. Records of no group are one together.
+    Then every class of equal records is a union of whole groups, and satisfies what they do; it
+    takes less time and memory to see this than to number the classes. Records of no group are one
+    together.
     """
     groups = labels - labels.min()
-    sizes = np.bincount(groups)
-    first = np.zeros(len(sizes), dtype=np.uint32)
+    first = np.zeros(int(groups.max()) + 1, dtype=np.uint32)
     # The last assignment wins, so walking backwards leaves the first row of each group.
     first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1, dtype=np.uint32)
-    if sizes[sizes > 0].min() < k:
-        return False
     like = pl.Series(first[groups])
     return all(column.eq_missing(column.gather(like)).all() for column in columns)
+
+
+def _classes(records: pl.DataFrame) -> Labels:
+    """Number the classes of equal records."""
+    rows = records.with_row_index("row").group_by(records.columns).agg("row")["row"]
+    classes = np.empty(records.height, dtype=np.intp)
+    classes[rows.explode().to_numpy()] = np.repeat(np.arange(len(rows)), rows.list.len().to_numpy())
+    return classes

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.analysis.anonymity import classes
+from polars_microagg.core.model import Groups
 from polars_microagg.core.partition import Labels
 from polars_microagg.errors import BrokenPromiseError, InvalidParameterError
 from polars_microagg.frames.selection import as_frame, by_name
@@ -161,13 +162,13 @@ class MaskingRun:
                 frame = as_frame(batch).select(kept)
                 spill.write(frame, (fingerprints(frame).to_numpy() % count).astype(np.intp))
                 self._report(frame.height)
+        plan = leaves.plan
         for number in range(count):
             if spill.path(number).exists():
                 sizes = classes(
                     read([spill.path(number)]), [str(j) for j in range(len(self.names))]
                 )["size"]
-                if (smallest := int(sizes.min())) < leaves.k:  # type: ignore[arg-type]
-                    raise BrokenPromiseError.small_class(leaves.method, smallest, leaves.k)
+                plan.keep_promise(Groups(sizes.to_numpy()))
                 spill.path(number).unlink()
 
 

@@ -1,0 +1,87 @@
+"""The register of privacy models, filled by a decorator in their own files, and the one check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.core.partition import Labels
+from polars_microagg.core.registry import discover
+from polars_microagg.errors import BrokenPromiseError
+
+__all__ = ["Groups", "Model", "broken_by", "model", "models", "models_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """What models are told of groups of records: how many records each has."""
+
+    sizes: Labels
+
+    @classmethod
+    def of(cls, labels: Labels) -> Groups:
+        """Count the records of each group that has some; those of label -1 are one group.
+
+        Examples
+        --------
+        >>> Groups.of(np.array([0, 1, -1, 1])).sizes
+        array([1, 1, 2])
+        """
+        sizes = np.bincount(labels - min(int(labels.min(initial=0)), 0))
+        return cls(sizes[sizes > 0])
+
+
+class Model(Protocol):
+    """What every group of records must satisfy, with its parameters as fields of a dataclass.
+
+    Two groups that satisfy a model must satisfy it as one group, too: classes of equal records are
+    unions of groups, and a union is not counted again.
+    """
+
+    def failing(self, groups: Groups) -> npt.NDArray[np.bool_]:
+        """Return which groups do not satisfy the model."""
+
+    def broken(self, method: str, groups: Groups) -> BrokenPromiseError:
+        """Say that some groups of a method do not satisfy the model."""
+
+
+Registered = TypeVar("Registered", bound=type)
+
+_MODELS: dict[str, Any] = {}
+
+
+def model(class_: Registered) -> Registered:
+    """Register a dataclass as a privacy model, under its own name."""
+    _MODELS[class_.__name__.lower()] = class_
+    return class_
+
+
+def models() -> Mapping[str, Any]:
+    """All registered models by name, in alphabetical order."""
+    discover("models")
+    return dict(sorted(_MODELS.items()))
+
+
+def models_of(parameters: Mapping[str, Any]) -> tuple[Model, ...]:
+    """The models that a call asks for: those whose parameters it has.
+
+    Examples
+    --------
+    >>> models_of({"k": 5})
+    (K(k=5),)
+    """
+    asked = []
+    for class_ in models().values():
+        values = {field.name: parameters.get(field.name) for field in fields(class_)}
+        if None not in values.values():
+            asked.append(class_(**values))
+    return tuple(asked)
+
+
+def broken_by(asked: Sequence[Model], groups: Groups) -> Model | None:
+    """Return the first model that some group does not satisfy, or None."""
+    return next((one for one in asked if one.failing(groups).any()), None)

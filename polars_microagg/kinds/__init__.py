@@ -1,0 +1,1 @@
+"""One kind of column a file: coordinates in, one value a group out."""

@@ -1,0 +1,31 @@
+"""Decimals."""
+
+from __future__ import annotations
+
+from decimal import Decimal as Exact
+
+import polars as pl
+
+from polars_microagg.kinds._steps import Steps
+from polars_microagg.kinds.register import kind
+
+__all__ = ["Decimal"]
+
+
+@kind
+class Decimal(Steps):
+    """Decimals: the coordinate is the number of last digits, to which the centre is rounded."""
+
+    def takes(self, dtype: pl.DataType) -> bool:
+        """Return whether a type is a decimal."""
+        return isinstance(dtype, pl.Decimal)
+
+    def scale(self, dtype: pl.DataType) -> int:
+        """Digits behind the point."""
+        return dtype.scale if isinstance(dtype, pl.Decimal) else 0
+
+    def typed(self, steps: pl.Series, dtype: pl.DataType) -> pl.Series:
+        """Put last digits into their type."""
+        scale = self.scale(dtype)
+        last = pl.Series([Exact(1).scaleb(-scale)], dtype=pl.Decimal(38, scale))
+        return (steps.cast(pl.Decimal(38, 0)) * last).cast(dtype)

@@ -1,0 +1,1 @@
+"""One privacy model a file: what every group of records must satisfy."""

@@ -1,0 +1,62 @@
+"""One file adds one kind of column, at every door that takes columns of its type."""
+
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.frames.columns import can_mask, unit
+from polars_microagg.kinds import register
+from polars_microagg.kinds._steps import Steps
+from polars_microagg.kinds.register import kind, kind_of, kinds
+
+TYPES = {
+    "number": [pl.Int8(), pl.UInt128(), pl.Float16(), pl.Float64()],
+    "decimal": [pl.Decimal(9, 2), pl.Decimal(38, 38)],
+    "moment": [pl.Date(), pl.Time(), pl.Datetime("ms"), pl.Datetime("ns", "UTC"), pl.Duration()],
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type_has_one_kind(name):
+    assert list(kinds()) == sorted(TYPES)
+    for dtype in TYPES[name]:
+        assert [n for n, one in kinds().items() if one.takes(dtype)] == [name]
+        assert kind_of(dtype) is kinds()[name]
+
+
+@pytest.fixture
+def switches():
+    """A kind of True and False, counted from 0 to 1, that is gone after the test."""
+
+    @kind
+    class Switch(Steps):
+        """Booleans."""
+
+        def takes(self, dtype):
+            return dtype == pl.Boolean
+
+        def coordinates(self, column, strata):
+            return super().coordinates(column.cast(pl.UInt8), strata)
+
+        def values(self, column, chosen, dtype):
+            return super().values(column.cast(pl.UInt8), chosen, pl.UInt8()).cast(dtype)
+
+    yield
+    del register._KINDS["switch"]
+
+
+def test_a_kind_that_is_added_is_masked_and_gone_again(switches):
+    table = pl.DataFrame({"a": [True, True, True, False, False, False, True, False]})
+    assert can_mask(pl.Boolean())
+    assert unit(pl.Boolean()) == 1.0
+    # Five and three are groups of at least three, or four and four.
+    expected = pl.Series("a", [True] * 3 + [False] * 3 + [True, False])
+    assert mg.mdav(table, "a", 4)["a"].equals(expected)
+    assert mg.mdav(table.lazy(), "a", 4).collect()["a"].equals(expected)
+    assert table.select(pl.struct("a").microagg.mdav(4).struct.field("a"))["a"].equals(expected)
+    assert mg.mdav(table, "a", 8)["a"].to_list() == [False] * 8  # a half goes to the even number
+
+
+def test_without_it_the_type_is_refused():
+    with pytest.raises(mg.NotNumericError, match="'a' is of type Boolean, which has no centroid"):
+        mg.mdav(pl.DataFrame({"a": [True, False]}), "a", 2)
