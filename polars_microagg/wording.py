@@ -171,9 +171,9 @@ class Sql(Spelling):
             return "NULL"
         if isinstance(value, bool):
             return str(value).lower()
-        return (
-            "'" + value.replace("'", "''") + "'" if isinstance(value, str) else super().value(value)
-        )
+        if isinstance(value, str):
+            return "'" + _in_one_line(value).replace("'", "''") + "'"
+        return super().value(value)
 
 
 class CommandLine(Spelling):
@@ -209,7 +209,12 @@ def _typed(value: object) -> str:
     if isinstance(value, tuple):
         items = map(_typed, value)
         return ",".join(f'"{item}"' if "," in item else item for item in items)
-    return "none" if value is None else str(value)
+    return "none" if value is None else _in_one_line(str(value))
+
+
+def _in_one_line(text: str) -> str:
+    """Write what cannot be printed, such as a line feed, as Python does: a sentence is one line."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 PYTHON, SQL, COMMAND_LINE = Spelling(), Sql(), CommandLine()

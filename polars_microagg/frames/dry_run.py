@@ -35,11 +35,11 @@ def rehearse(
 
     Examples
     --------
-    >>> rehearse(pl.DataFrame({"age": [31, None, 47]}), "mdav", "age", 2, {"nulls": "pattern"})
+    >>> rehearse(pl.DataFrame({"age": [31, None, None, 47]}), "mdav", "age", 2, {"nulls": "pattern"})
     >>> rehearse(pl.DataFrame({"age": [31, None, None]}), "mdav", "age", 2, {"nulls": "pattern"})
     Traceback (most recent call last):
         ...
-    polars_microagg.errors.TooFewRecordsError: 1 of 1 strata have fewer than k=2 records ...
+    polars_microagg.errors.TooFewRecordsError: 1 of 2 strata have fewer than k=2 records ...
     """
     if not frame.height:
         raise TooFewRecordsError.of(0, k)

@@ -10,6 +10,9 @@ from polars_microagg.frames.selection import Schema, by_name
 
 __all__ = ["released_keys", "told_apart"]
 
+SIGNS = "\0signs"
+"""Name of a field beside a column whose name is not known, and which gives its name to both."""
+
 
 def released_keys(names: Sequence[str], schema: Schema) -> list[pl.Expr]:
     """Write the keys of strata that hold floats, also inside, with one zero and one NaN.
@@ -56,7 +59,7 @@ def told_apart(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """
     if not _holds_floats(dtype):
         return column
-    return pl.struct(column.alias("0"), _each_float(column, dtype, _minus).alias("1"))
+    return pl.struct(column, _each_float(column, dtype, _minus).alias(SIGNS))
 
 
 def _holds_floats(dtype: pl.DataType) -> bool:

@@ -31,16 +31,21 @@ def refused(smallest, *given, **options):
         check(*given, **options)
 
 
-def test_groups_whose_records_are_alike_pass_without_a_count():
-    assert _alike([pl.Series([1, 1, 2, 2])], np.array([0, 0, 1, 1]), 2)
-    assert _alike([pl.Series([1, 1, 2, 2])], np.array([3, 3, 7, 7]), 2)
-    assert _alike([pl.Series([None, 1, None, 1])], np.array([-1, 0, -1, 0]), 2)
-    assert not _alike([pl.Series([1, 1, 2, 2])], np.array([0, 0, 1, 1]), 3)
-    assert not _alike([pl.Series([1, 1, 2])], np.array([0, 0, 1]), 2)
-    assert not _alike([pl.Series([1, 1, 2, 1])], np.array([0, 0, 1, 1]), 2)
-    assert not _alike([pl.Series([1, 2, 2, 2])], np.array([0, 0, 1, 1]), 2)
-    assert not _alike([pl.Series([1] * 4), pl.Series([1, 1, 1, 2])], np.array([0, 0, 1, 1]), 2)
-    assert not _alike([pl.Series([None, 1, 1, 1])], np.array([-1, 0, -1, 0]), 2)
+def test_groups_whose_records_are_alike_are_not_counted_again():
+    assert _alike([pl.Series([1, 1, 2, 2])], np.array([0, 0, 1, 1]))
+    assert _alike([pl.Series([1, 1, 2, 2])], np.array([3, 3, 7, 7]))
+    assert _alike([pl.Series([None, 1, None, 1])], np.array([-1, 0, -1, 0]))
+    assert not _alike([pl.Series([1, 1, 2, 1])], np.array([0, 0, 1, 1]))
+    assert not _alike([pl.Series([1, 2, 2, 2])], np.array([0, 0, 1, 1]))
+    assert not _alike([pl.Series([1] * 4), pl.Series([1, 1, 1, 2])], np.array([0, 0, 1, 1]))
+    assert not _alike([pl.Series([None, 1, 1, 1])], np.array([-1, 0, -1, 0]))
+
+
+def test_groups_of_alike_records_that_are_too_small_are_counted():
+    check([[1, 1, 2, 2]], [0, 0, 1, 1], 2)
+    check([[1, 1, 1, 1]], [0, 0, 1, 1], 3)  # two groups are one class
+    refused(2, [[1, 1, 2, 2]], [0, 0, 1, 1], 3)
+    refused(1, [[1, 1, 2]], [0, 0, 1], 2)
 
 
 def test_classes_are_counted_where_groups_are_not_alike():
