@@ -18,8 +18,8 @@ from polars_microagg.cli.role_guess import GROUPS, guess
 from polars_microagg.cli.settings import apart
 from polars_microagg.core.options import group_size
 from polars_microagg.publishing.atomic import free, put
-from polars_microagg.publishing.formats.csv import typed
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.formats.text_types import typed
 
 __all__ = ["EXAMPLES", "add", "configuration", "guess", "quoted", "run"]
 

@@ -8,9 +8,8 @@ import polars as pl
 
 from polars_microagg.cli.parser import Parser
 from polars_microagg.errors import InvalidParameterError, usage
-from polars_microagg.publishing.formats.csv import typed
-from polars_microagg.publishing.formats.csv_suspicions import refuse_doubtful, refuse_text
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.formats.register import formats
 
 __all__ = ["add_separator", "raw", "source_of", "typed_columns"]
 
@@ -54,7 +53,7 @@ def source_of(text: str, separator: str | None) -> Location:
         need = "one character such as ; or |, or the word tab or space"
         raise InvalidParameterError.kind("separator", separator, need)
     place = Location.of(text, mark)
-    if place.format not in ("csv", "folder"):
+    if place.format != "folder" and not formats()[place.format].separated:
         raise usage.not_of_csv(place)
     return place
 
@@ -62,15 +61,12 @@ def source_of(text: str, separator: str | None) -> Location:
 def raw(place: Location) -> pl.DataFrame:
     """Read a raw table; a CSV file that is not what it seems is refused."""
     frame = place.read()
-    if place.format == "csv":
-        refuse_doubtful(place.path, frame, place.separator)
+    if suspect := formats()[place.format].suspect:
+        suspect(place.path, frame, place.separator)
     return frame
 
 
 def typed_columns(place: Location, frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Read numbers, dates and times from the text of a CSV file, or say which cell is none."""
-    if place.format != "csv":
-        return frame
-    read = typed(frame, names)
-    refuse_text(place.path, read, names, place.separator or ",")
-    return read
+    read_types = formats()[place.format].typed
+    return read_types(place.path, frame, names, place.separator) if read_types else frame

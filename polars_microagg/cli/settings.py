@@ -15,8 +15,9 @@ import polars as pl
 from polars_microagg.cli.options import names_in, number, own_options, value_of
 from polars_microagg.core.options import COMMON, repeated
 from polars_microagg.errors import InvalidDataError, usage
-from polars_microagg.publishing.formats.csv import typed
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.formats.register import formats
+from polars_microagg.publishing.formats.text_types import typed
 
 __all__ = ["KEYS", "Roles", "apart", "hash_key", "roles", "settings", "table_of"]
 
@@ -171,7 +172,7 @@ def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = Tr
 
 def table_of(frame: pl.DataFrame, names: Sequence[str], form: str) -> pl.DataFrame:
     """Read numbers and dates from the text of a CSV file, in the columns that are masked."""
-    return typed(frame, names) if form == "csv" else frame
+    return typed(frame, names) if formats()[form].typed else frame
 
 
 def hash_key(path: str | None) -> bytes | None:

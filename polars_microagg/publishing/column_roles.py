@@ -56,7 +56,7 @@ class OtherColumns:
         --------
         >>> import polars.selectors as cs
         >>> table = {"id": pl.Int64(), "age": pl.Int64(), "city": pl.String()}
-        >>> Rest.of(cs.all(), "id").dropped(table, ["age"], [])
+        >>> OtherColumns.of(cs.all(), "id").dropped(table, ["age"], [])
         ['id']
         """
         roles = dict.fromkeys(masked, "columns")

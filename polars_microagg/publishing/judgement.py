@@ -56,7 +56,7 @@ def possible(required: Iterable[Requirement], k: int | None) -> None:
 
     Examples
     --------
-    >>> possible(requirements(["dld<=10", "dld>20"]), 5)
+    >>> possible(release_requirements(["dld<=10", "dld>20"]), 5)
     Traceback (most recent call last):
         ...
     polars_microagg.errors.InvalidParameterError: dld<=10 and dld>20 cannot both be met. ...

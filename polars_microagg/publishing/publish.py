@@ -26,7 +26,7 @@ from polars_microagg.frames.selection import (
 )
 from polars_microagg.publishing.column_roles import OtherColumns
 from polars_microagg.publishing.formats.column_types import refuse_types
-from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.formats.files import STREAM, Location
 from polars_microagg.publishing.judgement import judged, measured_on_demand
 from polars_microagg.publishing.manifest.precision import digits_of, published
 from polars_microagg.publishing.manifest.record import (
@@ -222,7 +222,7 @@ def release(
         stages("writing")
         staged.write(masked)
         stages("reading again")
-        reread = staged.reread()
+        reread = staged.reread(masked)
         restored = staged.same(masked, reread, names)
         verify(reread, blocks, job.k, strata=strata)
         counted = recorded_classes(reread, blocks, strata)
@@ -313,4 +313,4 @@ def _source(job: ReleaseRequest, source: Location | None, original: pl.DataFrame
     """Hash what came in, only with a key: without one, a hash confirms guesses."""
     if job.hash_key is None:
         return {"of": None, "hmac_sha256": None}
-    return (source or Location(Path("-"), "stream")).mac(job.hash_key, original)
+    return (source or Location(Path("-"), STREAM)).mac(job.hash_key, original)

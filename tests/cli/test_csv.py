@@ -9,8 +9,8 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.publishing.formats import csv_errors
-from polars_microagg.publishing.formats.csv import typed
 from polars_microagg.publishing.formats.csv_errors import refuse_encoding
+from polars_microagg.publishing.formats.text_types import typed
 
 from .conftest import process
 

@@ -65,7 +65,7 @@ def test_memory_that_is_lacking_publishes_nothing(
 ABORTED = """
 import os, sys
 import polars_microagg.cli.main as program
-from polars_microagg.release import stage
+from polars_microagg.publishing import staging as stage
 publish = sys.modules["polars_microagg.publishing.publish"]
 place, name, *rest = sys.argv[1:]
 inner = getattr({"publish": publish, "stage": stage}[place], name)

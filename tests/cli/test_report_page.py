@@ -8,7 +8,7 @@ import pytest
 
 from polars_microagg.cli.exit_codes import CODES
 from polars_microagg.cli.main import COMMANDS
-from polars_microagg.publishing.formats.files import FORMATS
+from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.manifest.record import KEYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
@@ -29,11 +29,16 @@ def test_the_commands_print_what_the_page_shows(tmp_path, monkeypatch, microagg)
 
 
 @pytest.mark.parametrize(
-    "words", [COMMANDS, [f"`{key}`" for key in KEYS if "schema" not in key], FORMATS]
+    "words",
+    [
+        COMMANDS,
+        [f"`{key}`" for key in KEYS if "schema" not in key],
+        [ending for entry in formats().values() for ending in entry.endings],
+    ],
 )
 def test_the_page_names_all_there_is(words):
     missing = [word for word in words if word not in PAGE]
-    assert missing == [] or missing == [".pq"]
+    assert missing == [] or missing == [".ddb", ".db", ".pq"]
 
 
 def test_the_page_has_every_exit_code():

@@ -15,8 +15,8 @@ from polars.testing import assert_frame_equal
 import polars_microagg as mg
 from polars_microagg.cli.main import main
 from polars_microagg.publishing.formats import column_batches
-from polars_microagg.publishing.formats.csv import typed
 from polars_microagg.publishing.formats.scrub import visible
+from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.warnings.advice import of_table
 from polars_microagg.publishing.warnings.functional_dependency import revealing
 

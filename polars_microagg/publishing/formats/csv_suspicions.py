@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, files
-from polars_microagg.publishing.formats.csv import READ
 from polars_microagg.publishing.formats.csv_errors import line_of
 from polars_microagg.publishing.formats.file_content import opened
+from polars_microagg.publishing.formats.text_types import READ
 
 __all__ = ["refuse_doubtful", "refuse_text"]
 

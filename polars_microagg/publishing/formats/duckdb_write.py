@@ -129,8 +129,8 @@ class TableSwap(Swap):
         except self._failed:
             raise FileNotFoundError from None
 
-    def there(self) -> bool:
-        """Whether there is a table of that name."""
+    def exists(self) -> bool:
+        """Return whether there is a table of that name."""
         return bool(kind(self._con, self._schema, self._name))
 
     def write(self, frame: pl.DataFrame) -> None:
@@ -154,19 +154,15 @@ class TableSwap(Swap):
             unreadable(self._what, error)  # memory that is lacking is another matter
             raise InvalidDataError.unreadable(self._what, "its new rows are foreign.") from None
 
+    def content(self) -> dict[str, Any]:
+        """Return the hash of the new rows."""
+        return {"of": "rows", "sha256": rows_digest(self.reread()), "bytes": None}
+
     def commit(self, record: bytes) -> None:
         """Put the new rows and their record in place of the old ones.
 
-        Parameters
-        ----------
-        record : bytes
-            What the new record says.
-
-        Raises
-        ------
-        OutputError
-            DuckDB refuses, the new rows do not reach the file, or a view that reads the table would
-            no longer work; the old rows and their record are still there.
+        It is refused where the new rows do not reach the file, or a view that reads the table would
+        no longer work; the old rows and their record are still there then.
         """
         self._attempt(self._replace)
         self._attempt(lambda: self.put(record, self._commit, self._undone))

@@ -10,14 +10,9 @@ from typing import IO
 from polars_microagg.errors import InvalidDataError
 from polars_microagg.errors.files import other_format, packed
 from polars_microagg.publishing.atomic import is_special
+from polars_microagg.publishing.formats.register import Format, formats
 
-__all__ = ["PACKED", "TEXT", "opened", "refuse_foreign", "refuse_special"]
-
-TEXT = ("csv", "ndjson")
-"""Formats of text, which are read also when compressed."""
-
-PACKED = (".gz", ".zst", ".bz2")
-"""Endings of compressed files."""
+__all__ = ["opened", "refuse_foreign", "refuse_special"]
 
 UNPACK = "Unpack it first."
 ARCHIVE = "Unpack it first, and name one of its files."
@@ -34,48 +29,26 @@ PACKERS = (
 )
 """How a compressed file begins, if Arrow can unpack it."""
 
-KINDS = (
-    ("parquet", rb"PAR1\x15", "a Parquet file", "Rename or save it with the ending .parquet."),
-    ("arrow", rb"ARROW1\0\0", "an Arrow IPC file", "Rename or save it with the ending .arrow."),
-    ("stream", rb"\xff{4}.{3}\0", "an Arrow IPC stream", "Rename or save it with the ending .arrows."),
-    ("duckdb", rb".{8}DUCK", "a DuckDB file", "Rename it with the ending .duckdb, and write ::table behind."),
-    ("", rb"SQLite format 3\0", "an SQLite file", "Export the table as CSV."),
-    ("", rb"\xfd7zXZ\0", "compressed with xz", UNPACK),
-    ("", rb"\x04\x22\x4d\x18", "compressed with lz4", UNPACK),
-    ("", rb"7z\xbc\xaf\x27\x1c", "a 7z archive", ARCHIVE),
-    ("", rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook", SHEET),
-    ("", rb"PK\x03\x04.*(xl/|docProps/|\[Content_Types\])", "an Excel workbook", SHEET),
-    ("", rb"PK\x03\x04", "a zip archive", ARCHIVE),
-    ("", rb"%PDF-", "a PDF document", "Export the table as CSV."),
-    ("", rb"\s*<(?i:!doctype html|html)", "a web page", "Download the table itself."),
-    ("", rb"\xff\xfe\0\0|\0\0\xfe\xff", "UTF-32", UTF_16.replace("16", "32")),
-    ("", rb"\xff\xfe|\xfe\xff|[^\0]\0[^\0]\0|\0[^\0]\0[^\0]", "UTF-16", UTF_16),
+FOREIGN = (
+    (rb"SQLite format 3\0", "an SQLite file", "Export the table as CSV."),
+    (rb"\xfd7zXZ\0", "compressed with xz", UNPACK),
+    (rb"\x04\x22\x4d\x18", "compressed with lz4", UNPACK),
+    (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", ARCHIVE),
+    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook", SHEET),
+    (rb"PK\x03\x04.*(xl/|docProps/|\[Content_Types\])", "an Excel workbook", SHEET),
+    (rb"PK\x03\x04", "a zip archive", ARCHIVE),
+    (rb"%PDF-", "a PDF document", "Export the table as CSV."),
+    (rb"\s*<(?i:!doctype html|html)", "a web page", "Download the table itself."),
+    (rb"\xff\xfe\0\0|\0\0\xfe\xff", "UTF-32", UTF_16.replace("16", "32")),
+    (rb"\xff\xfe|\xfe\xff|[^\0]\0[^\0]\0|\0[^\0]\0[^\0]", "UTF-16", UTF_16),
 )  # fmt: skip
-"""A format, how its files begin, what they are, and the way out."""
+"""How files of other programs begin, what they are, and the way out."""
 
 
 def opened(path: Path, form: str) -> IO[bytes]:
-    """Open a file; text that is compressed is unpacked into memory.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    form : str
-        The format of its ending.
-
-    Returns
-    -------
-    binary file
-        To be closed by who asked.
-
-    Raises
-    ------
-    InvalidDataError
-        It is compressed and damaged.
-    """
+    """Open a file; text that is compressed is unpacked into memory."""
     file = path.open("rb")
-    packer = _packer(file.read(16)) if form in TEXT else None
+    packer = _packer(file.read(16)) if formats()[form].compressed else None
     file.seek(0)
     if packer is None:
         return file
@@ -94,19 +67,7 @@ def _packer(start: bytes) -> str | None:
 
 
 def refuse_foreign(file: IO[bytes], form: str) -> None:
-    """Refuse a file that is of another format than its ending says, and leave it at its beginning.
-
-    Parameters
-    ----------
-    file : binary file
-        Open.
-    form : str
-        The format of its ending.
-
-    Raises
-    ------
-    InvalidDataError
-        Says what it is.
+    """Refuse a file of another format than its ending says, and leave it at its beginning.
 
     Examples
     --------
@@ -118,11 +79,20 @@ def refuse_foreign(file: IO[bytes], form: str) -> None:
     file.seek(0)
     start = file.read(HEAD)
     file.seek(0)
-    if found := _packer(start):
-        raise packed(found, UNPACK)
-    for own, begin, what, way in KINDS:
-        if own != form and re.match(begin, start, re.DOTALL):
+    if packer := _packer(start):
+        raise packed(packer, UNPACK)
+    others = [entry for name, entry in formats().items() if name != form and entry.begins]
+    for begin, what, way in (*map(_signature, others), *FOREIGN):
+        if re.match(begin, start, re.DOTALL):
             raise other_format(what, way)
+
+
+def _signature(entry: Format) -> tuple[bytes, str, str]:
+    """Return how files of a format begin, what they are, and the way out."""
+    way = f"Rename or save it with the ending {entry.endings[0]}."
+    if entry.tables:
+        way = f"Rename it with the ending {entry.endings[0]}, and write ::table behind."
+    return entry.begins, entry.described or f"a {entry.title} file", way
 
 
 def refuse_special(path: Path) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import io
-import json
 import os
 import re
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Self
 
 import polars as pl
 import polars.selectors as cs
@@ -21,35 +19,25 @@ import polars.selectors as cs
 from polars_microagg.errors import InvalidDataError, OutputError
 from polars_microagg.errors.files import compressed_target, no_table_named, unknown_ending
 from polars_microagg.publishing.atomic import is_special, of_system, said
-from polars_microagg.publishing.formats.csv import read_csv
 from polars_microagg.publishing.formats.file_content import (
-    PACKED,
-    TEXT,
     opened,
     refuse_foreign,
     refuse_special,
 )
+from polars_microagg.publishing.formats.register import (
+    COMPRESSED,
+    Format,
+    Tables,
+    ending_of,
+    format_of,
+    formats,
+)
 from polars_microagg.publishing.formats.scrub import visible
 
-__all__ = ["FORMATS", "Location", "parsed", "rows_digest", "serialised", "write"]
+__all__ = ["STREAM", "Location", "parsed", "rows_digest", "serialised", "write"]
 
-FORMATS = {
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    ".csv": "csv",
-    **dict.fromkeys((".arrow", ".ipc", ".feather"), "arrow"),
-    ".arrows": "stream",
-    **dict.fromkeys((".ndjson", ".jsonl"), "ndjson"),
-}
-"""Formats by the ending of a file."""
-
-TABLE = re.compile(r"(?P<file>.*\.(?:duckdb|ddb|db))::(?P<table>.+)", re.DOTALL | re.IGNORECASE)
-
-READERS: dict[str, Callable[[Any], pl.DataFrame]] = {
-    "parquet": lambda file: pl.read_parquet(file, glob=False, hive_partitioning=False),
-    "arrow": pl.read_ipc,
-    "stream": pl.read_ipc_stream,
-    "ndjson": lambda file: _read_ndjson(file),
-}
+STREAM = "stream"
+"""Format of standard input and output."""
 
 BROKEN: tuple[type[BaseException], ...] = (
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
@@ -71,52 +59,44 @@ class Location:
     def of(cls, text: str | os.PathLike[str], separator: str = "") -> Self:
         """Read a place as it is written on the command line.
 
-        Parameters
-        ----------
-        text : str or path
-            A path whose ending tells the format, ``file.duckdb::table``, or ``-``.
-        separator : str, optional
-            What is between two cells, if it is a CSV file and they are not commas.
-
-        Returns
-        -------
-        Place
-            Not opened yet.
-
-        Raises
-        ------
-        InvalidParameterError
-            The ending is of no known format.
+        That is a path whose ending tells the format, ``file.duckdb::table``, or ``-``; `separator`
+        is what is between two cells of a CSV file, if they are not commas.
 
         Examples
         --------
-        >>> Place.of("salaries.CSV").format, Place.of("register.duckdb::people").table
+        >>> Location.of("salaries.CSV").format, Location.of("register.duckdb::people").table
         ('csv', 'people')
         """
         text = os.fspath(text)
         if text == "-":
-            return cls(Path("-"), "stream")
-        if found := TABLE.fullmatch(text):
-            # DuckDB's own schema need not be named, and one table has one name.
-            table = re.sub(r"^main\.(?=[^.]+$)", "", found["table"])
-            return cls(Path(found["file"]), "duckdb", table)
+            return cls(Path("-"), STREAM)
+        with_tables = [entry for entry in formats().values() if entry.tables]
+        for entry in with_tables:
+            if found := _table(entry, text):
+                # DuckDB's own schema need not be named, and one table has one name.
+                table = re.sub(r"^main\.(?=[^.]+$)", "", found["table"])
+                return cls(Path(found["file"]), entry.name, table)
         path = Path(text)
-        form = FORMATS.get(_ending(path))
+        form = format_of(ending_of(path))
         if form is None:
             with suppress(OSError, ValueError):  # a name may be too long to be looked up
                 if path.is_dir() or is_special(path):
                     return cls(path, "folder")  # whoever reads from it or writes to it says so
             file = text.removesuffix("::")
-            if TABLE.fullmatch(f"{file}::table"):
+            if any(_table(entry, f"{file}::table") for entry in with_tables):
                 raise no_table_named(text, file)
-            raise unknown_ending(text, path.suffix, [*FORMATS, ".duckdb::table"])
-        return cls(path, form, separator=separator)
+            # Parquet goes first, as it holds most.
+            listed = sorted(formats().values(), key=lambda entry: entry.name != "parquet")
+            endings = [e for entry in listed if not entry.tables for e in entry.endings]
+            tables = [f"{entry.endings[0]}::table" for entry in with_tables]
+            raise unknown_ending(text, path.suffix, [*endings, *tables])
+        return cls(path, form.name, separator=separator)
 
     @classmethod
     def to(cls, text: str | os.PathLike[str]) -> Self:
         """Read a place that is to be written, as `of` does; a compressed file is none."""
         place = cls.of(text)
-        if not place.table and place.path.suffix.lower() in PACKED:
+        if not place.table and place.path.suffix.lower() in COMPRESSED:
             raise compressed_target(place, place.path.stem)
         return place
 
@@ -142,26 +122,18 @@ class Location:
             name += f".{plain}" if plain == table else f".{plain}-{mark}"
         return self.path.parent / f"{name}.manifest.json"
 
+    @property
+    def tables(self) -> Tables | None:
+        """How the tables of the file are read and replaced, if this is one of them."""
+        return formats()[self.format].tables if self.table else None
+
     def read(self) -> pl.DataFrame:
-        """Read the whole table.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns of CSV files are text; `csv.typed` reads numbers and dates from them.
-
-        Raises
-        ------
-        InvalidDataError
-            It is missing, broken or empty.
-        """
-        if self.table:
-            from polars_microagg.publishing.formats.duckdb_read import read_table
-
-            return read_table(self.path, self.table)
+        """Read the whole table; columns of CSV files are text."""
+        if self.tables:
+            return self.tables.read(self.path, self.table)
         try:
             if self.piped:
-                return parsed(io.BytesIO(sys.stdin.buffer.read()), "stream", "standard input")
+                return parsed(io.BytesIO(sys.stdin.buffer.read()), STREAM, "standard input")
             refuse_special(self.path)
             if self.path.is_dir():
                 raise InvalidDataError.unreadable(self.path, "it is a folder. Name a file in it.")
@@ -186,11 +158,11 @@ class Location:
         return {"of": "file", "hmac_sha256": found.hexdigest()}
 
 
-def _ending(path: Path) -> str:
-    """The ending that tells the format; text may have one of a compressed file behind it."""
-    ending = path.suffix.lower()
-    inner = Path(path.stem).suffix.lower()
-    return inner if ending in PACKED and FORMATS.get(inner) in TEXT else ending
+def _table(entry: Format, text: str) -> re.Match[str] | None:
+    """Match a table of a file as it is written on the command line."""
+    endings = "|".join(re.escape(ending) for ending in entry.endings)
+    pattern = rf"(?P<file>.*(?:{endings}))::(?P<table>.+)"
+    return re.fullmatch(pattern, text, re.DOTALL | re.IGNORECASE)
 
 
 def parsed(file: IO[bytes], form: str, what: object, separator: str = "") -> pl.DataFrame:
@@ -198,62 +170,26 @@ def parsed(file: IO[bytes], form: str, what: object, separator: str = "") -> pl.
     if not file.seek(0, os.SEEK_END):
         raise InvalidDataError.unreadable(what, "it is empty. Write a table to it first.")
     file.seek(0)
+    entry = formats()[form]
     try:
         refuse_foreign(file, form)
-        frame = read_csv(file, separator or ",") if form == "csv" else READERS[form](file)
+        frame = entry.read(file, separator)
     except InvalidDataError as error:
         raise InvalidDataError.unreadable(what, error.sentence) from None
     except BROKEN:
-        name = {"arrow": "Arrow IPC", "stream": "Arrow IPC stream"}.get(form, form.capitalize())
-        why = f"it is not a whole {name} file. Write it again, or give it the ending of its format."
+        why = f"it is not a whole {entry.title} file. Write it again, or give it the ending of its format."
         raise InvalidDataError.unreadable(what, why) from None
     if not frame.width:
         raise InvalidDataError.unreadable(what, "it has no columns. Write a table to it first.")
     return frame
 
 
-def _read_ndjson(file: IO[bytes]) -> pl.DataFrame:
-    """Read it with its columns in the order of its lines, which Polars loses above 32 of them."""
-    frame = pl.read_ndjson(file, infer_schema_length=None)
-    file.seek(0)
-    first = json.loads(file.readline())
-    there = set(frame.columns)
-    names = [name for name in first if name in there]
-    return frame.select(cs.by_name(*names), ~cs.by_name(*names)) if names else frame
-
-
 def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None:
-    """Write a table to an open file.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        The table.
-    file : binary file
-        Where.
-    form : str
-        One of the values of `FORMATS`.
-    what : object
-        Name of the file for messages.
-
-    Raises
-    ------
-    OutputError
-        The format cannot hold a column, or the device is full.
-    """
+    """Write a table to an open file; `what` names it in messages."""
+    entry = formats()[form]
     try:
-        if form in ("parquet", "arrow", "stream"):
-            frame = visible(frame)
-        if form == "parquet":
-            frame.write_parquet(file)
-        elif form == "csv":
-            frame.write_csv(file)
-        elif form == "arrow":
-            frame.write_ipc(file, compression="zstd")
-        elif form == "stream":
-            frame.write_ipc_stream(file)
-        else:
-            frame.write_ndjson(file)
+        # Text has what is seen; columns in binary may still hold what was there before.
+        entry.write(frame if entry.typeless else visible(frame), file)
         file.flush()
     except OSError as error:
         raise OutputError.of(what, said(error)) from None

@@ -12,7 +12,7 @@ from polars_microagg.frames.columns import can_mask, type_name, unit
 from polars_microagg.frames.mask import MaskRequest, suppressed
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_types import alike
-from polars_microagg.publishing.formats.csv import typed
+from polars_microagg.publishing.formats.text_types import typed
 
 __all__ = ["aligned", "differing", "exchanged", "mistyped", "uncentred"]
 

@@ -16,8 +16,9 @@ from polars_microagg.analysis.assess import assess
 from polars_microagg.core.registry import assessed
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.atomic import sha256_of
-from polars_microagg.publishing.formats.csv import typed
-from polars_microagg.publishing.formats.files import Location, rows_digest
+from polars_microagg.publishing.formats.files import STREAM, Location, rows_digest
+from polars_microagg.publishing.formats.register import formats
+from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.judgement import measured_on_demand, release_requirements
 from polars_microagg.publishing.manifest.compare_original import (
     aligned,
@@ -35,7 +36,7 @@ from polars_microagg.publishing.manifest.precision import (
 )
 from polars_microagg.publishing.manifest.record import counted_rows, recorded_classes, seal, taken
 from polars_microagg.publishing.manifest.rounding import agree, may_meet, rounded
-from polars_microagg.publishing.staging import TYPELESS, types
+from polars_microagg.publishing.staging import types
 from polars_microagg.publishing.warnings.advice import advice, of_release
 from polars_microagg.wording import listed
 
@@ -71,7 +72,7 @@ class Recheck:
         found = table or self.place.path.name
         named = found.lower() == told["name"].lower() if table else found == told["name"]
         # What went to standard output has no name yet.
-        streamed = told["name"] == "-" and told["format"] == "stream"
+        streamed = told["name"] == "-" and told["format"] == STREAM
         holds = (named or streamed) and told["format"] == self.place.format
         if holds:
             return True, "The name and the format are those of the manifest."
@@ -116,7 +117,7 @@ class Recheck:
         if other := mistyped(self.told, self.before):
             named = ", ".join(map(repr, other[:10]))
             return False, f"The option dtype gives {named} other types than the manifest."
-        if form in TYPELESS:
+        if formats()[form].typeless:
             return None, f"{form} does not keep the types of columns."
         holds = types(self.frame) == self.told["output"]["columns"]
         return holds, "The columns have " + ("" if holds else "not ") + "the types of the manifest."
@@ -292,7 +293,7 @@ class Recheck:
 
     def _restored(self, before: pl.DataFrame) -> pl.DataFrame:
         """The release with its masked columns in their types, which text does not keep."""
-        if self.place.format not in TYPELESS:
+        if not formats()[self.place.format].typeless:
             return self.frame
         whole = self.told["config"].get("dtype", "keep") == "keep"
         names = self.told["roles"]["mask"]
@@ -312,7 +313,7 @@ class Recheck:
             return False, "The manifest holds no hash of the original; protect it with a key."
         if self.key is None or source is None or before is None:
             return None, "The hash of the original needs the original and the key."
-        plain = Location(Path("-"), "stream") if told["of"] == "rows" else source
+        plain = Location(Path("-"), STREAM) if told["of"] == "rows" else source
         found = plain.mac(self.key, before)
         holds = found["of"] == told["of"] and hmac.compare_digest(
             found["hmac_sha256"], told["hmac_sha256"]

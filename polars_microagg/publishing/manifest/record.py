@@ -100,7 +100,7 @@ def recorded_classes(
     Examples
     --------
     >>> people = pl.DataFrame({"age": [30, 30, 41, 41, 41]})
-    >>> class_sizes(people, [["age"]], [])[0]["smallest"]
+    >>> recorded_classes(people, [["age"]], [])[0]["smallest"]
     2
     """
     found = []

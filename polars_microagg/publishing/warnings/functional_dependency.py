@@ -12,7 +12,7 @@ from polars_microagg.core.partition import Matrix, Vector
 from polars_microagg.frames.columns import can_mask
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_batches import batches
-from polars_microagg.publishing.formats.csv import typed
+from polars_microagg.publishing.formats.text_types import typed
 
 __all__ = ["revealing"]
 

@@ -1,0 +1,177 @@
+"""The register of formats: one file of this room describes one format, and every door reads it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, NoReturn, Protocol, Self
+
+import polars as pl
+
+__all__ = [
+    "COMPRESSED",
+    "Format",
+    "Tables",
+    "Target",
+    "ending_of",
+    "format_of",
+    "formats",
+    "register",
+    "types_inside",
+]
+
+COMPRESSED = (".gz", ".zst", ".bz2")
+"""Endings of compressed files."""
+
+
+class Target(Protocol):
+    """Where a release waits: written beside what it replaces, and put in its place by `commit`."""
+
+    def __enter__(self) -> Self:
+        """Open it."""
+        ...
+
+    def __exit__(self, *error: object) -> None:
+        """Undo what was not committed."""
+        ...
+
+    def exists(self) -> bool:
+        """Return whether something would be replaced."""
+        ...
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Write the release where nobody looks."""
+        ...
+
+    def reread(self) -> pl.DataFrame:
+        """Read the release as whoever gets it will."""
+        ...
+
+    def content(self) -> dict[str, Any]:
+        """Return what is hashed, its hash, and its size."""
+        ...
+
+    def commit(self, record: bytes) -> None:
+        """Put the release and its record in place."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tables:
+    """How a format that keeps several tables in one file reads and replaces one of them."""
+
+    read: Callable[[Path, str], pl.DataFrame]
+    replace: Callable[[Path, str, Path], Target]
+    """From file, table and record."""
+    foresee: Callable[[Path, str], bool]
+    """Refuse what `replace` would refuse; whether there is such a table."""
+    trial: Callable[[pl.DataFrame], pl.DataFrame]
+    """Write a table into memory and read it again."""
+
+
+def _no_files(*_: object) -> NoReturn:
+    """Stand for the reader and the writer of a format that has tables only."""
+    raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format of files: how it is read and written, and what it can hold.
+
+    A format of text (`typeless`) does not keep the types of its columns. What `exact` formats give
+    back is compared value by value and type by type with what was written.
+    """
+
+    name: str
+    title: str
+    """What it is called in messages, as in "it is not a whole Parquet file"."""
+    endings: tuple[str, ...]
+    """In lower case; the first is the usual one."""
+    read: Callable[[IO[bytes], str], pl.DataFrame] = _no_files
+    """From an open file and the separator of its cells, which is empty if none was named."""
+    write: Callable[[pl.DataFrame, IO[bytes]], object] = _no_files
+    holds: Callable[[pl.DataType], bool] = lambda dtype: not isinstance(dtype, pl.Object)
+    """Whether columns of a type can be written; asked of the types inside a type, too."""
+    cannot: str = ""
+    """Said of a type it does not hold; "TITLE cannot hold" by default."""
+    refuse_names: Callable[[Sequence[str]], str] = lambda _: ""
+    """Say what is wrong with the names of columns, if anything."""
+    exact: bool = False
+    typeless: bool = False
+    compressed: bool = False
+    """Whether it is also read when compressed."""
+    separated: bool = False
+    """Whether the user may name what is between two cells."""
+    begins: bytes = b""
+    """Pattern of the first bytes, by which files with a wrong ending are recognised."""
+    described: str = ""
+    """Such a file, as in "it is an Arrow IPC file"; "a TITLE file" by default."""
+    tables: Tables | None = None
+    """Given where a file holds several tables, written ``file.ending::table``."""
+    suspect: Callable[[Path, pl.DataFrame, str], None] | None = None
+    """Refuse a raw file that is not what it seems."""
+    typed: Callable[[Path, pl.DataFrame, Sequence[str], str], pl.DataFrame] | None = None
+    """Read types from the text of some columns of a raw file, or say which cell has none."""
+
+
+_FORMATS: dict[str, Format] = {}
+
+
+def register(entry: Format) -> Format:
+    """Add a format to the register, and return it."""
+    _FORMATS[entry.name] = entry
+    return entry
+
+
+@cache
+def _discover() -> None:
+    """Import every module of this room once."""
+    room = __name__.rpartition(".")[0]
+    for module in pkgutil.iter_modules(importlib.import_module(room).__path__):
+        importlib.import_module(f"{room}.{module.name}")
+
+
+def formats() -> Mapping[str, Format]:
+    """Return all formats by name."""
+    _discover()
+    return _FORMATS
+
+
+def format_of(ending: str) -> Format | None:
+    """Return the format of files with an ending.
+
+    Examples
+    --------
+    >>> format_of(".CSV").name, format_of(".docx")
+    ('csv', None)
+    """
+    known = (f for f in formats().values() if not f.tables and ending.lower() in f.endings)
+    return next(known, None)
+
+
+def ending_of(path: Path) -> str:
+    """Return the ending that tells the format; a compressed file has one more after it.
+
+    Examples
+    --------
+    >>> ending_of(Path("people.csv.gz")), ending_of(Path("people.parquet.gz"))
+    ('.csv', '.gz')
+    """
+    ending, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
+    entry = format_of(inner)
+    return inner if ending in COMPRESSED and entry and entry.compressed else ending
+
+
+def types_inside(dtype: pl.DataType) -> list[pl.DataType]:
+    """Return a type and all types inside it."""
+    inner = [field.dtype for field in getattr(dtype, "fields", ())]
+    for name in ("inner", "key", "value"):
+        if isinstance(part := getattr(dtype, name, None), pl.DataType):
+            inner.append(part)
+    if isinstance(dtype, pl.BaseExtension):
+        inner.append(dtype.ext_storage())
+    return [dtype, *(part for one in inner for part in types_inside(one))]

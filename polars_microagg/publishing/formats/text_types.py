@@ -1,0 +1,101 @@
+"""Numbers, dates and times read from columns of text."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+
+import polars as pl
+
+from polars_microagg.publishing.formats.column_batches import batches
+
+__all__ = ["READ", "typed"]
+
+
+def _dates(texts: pl.DataFrame) -> pl.DataFrame:
+    """Read dates of ISO 8601; which number of 01/02/2024 is the day, nobody can tell."""
+    return texts.select(_of(pl.all(), "").str.to_date("%Y-%m-%d", strict=False))
+
+
+def _instants(texts: pl.DataFrame) -> pl.DataFrame:
+    rest = r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
+    text = _of(pl.all(), rest).str.replace(" ", "T", literal=True)
+    texts = texts.select(text.str.replace(r"T([0-9]{2}:[0-9]{2})($|Z|[+-])", "T$1:00$2"))
+    # Of a column without any value, not all have a zone.
+    zoned = pl.all().str.contains(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
+    zones = texts.select(zoned.all() & (pl.all().count() > 0)).row(0)
+    return texts.select(
+        pl.col(name).str.to_datetime(f"%Y-%m-%dT%H:%M:%S%.f{'%#z' * zone}", strict=False)
+        for name, zone in zip(texts.columns, zones, strict=True)
+    )
+
+
+def _of(text: pl.Expr, rest: str) -> pl.Expr:
+    """Leave only what begins with a date of ISO 8601 and goes on in a certain way."""
+    return pl.when(text.str.contains(f"^[0-9]{{4,}}-[0-9]{{2}}-[0-9]{{2}}{rest}$")).then(text)
+
+
+READ: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "whole numbers": lambda texts: texts.cast(pl.Int64, strict=False),
+    "numbers": lambda texts: texts.cast(pl.Float64, strict=False),
+    "dates": _dates,
+    "dates and times": _instants,
+    "times": lambda texts: texts.select(pl.all().str.to_time("%H:%M:%S%.f", strict=False)),
+}
+"""What is read from columns of text: the first type that reads every value is taken."""
+
+FIRST = 64
+"""Rows that are tried before all are; a column that fails on them fails as a whole."""
+
+
+def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """Read numbers, dates and times from columns of text.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        A table.
+    names : iterable of str
+        Columns that are wanted as numbers; those that are not text stay as they are.
+
+    Returns
+    -------
+    polars.DataFrame
+        Each column in the first type that reads every value of it; text if there is none.
+
+    Examples
+    --------
+    >>> typed(pl.DataFrame({"age": ["31", "47"], "born": ["1993-05-01", None]}), ["age", "born"]).dtypes
+    [Int64, Date]
+    """
+    names = list(dict.fromkeys(names))
+    columns = [frame.get_column(name).alias(str(i)) for i, name in enumerate(names)]
+    read: dict[str, pl.Series] = {}
+    for batch in batches([c for c in columns if c.dtype == pl.String], frame.height):
+        read |= _read(pl.DataFrame(batch))
+    return frame.with_columns(column.alias(names[int(i)]) for i, column in read.items())
+
+
+def _read(texts: pl.DataFrame) -> dict[str, pl.Series]:
+    """Those of some columns of text in which a type is read, by their names."""
+    filled = texts.select(pl.all().count() > 0).row(0)
+    left = texts.select(itertools.compress(texts.columns, filled))
+    left = left.select(pl.all().str.strip_chars())
+    found: dict[str, pl.Series] = {}
+    for read in READ.values():
+        likely = left.select(list(_fitting(left.head(FIRST), read)))
+        found |= _fitting(likely, read)
+        left = left.select(name for name in left.columns if name not in found)
+    return found
+
+
+def _fitting(
+    texts: pl.DataFrame, read: Callable[[pl.DataFrame], pl.DataFrame]
+) -> dict[str, pl.Series]:
+    """The columns of which every value is read."""
+    if not texts.width:
+        return {}
+    values = read(texts)
+    counts = zip(texts.null_count().row(0), values.null_count().row(0), strict=True)
+    fits = [before == after for before, after in counts]
+    return {column.name: column for column in itertools.compress(values.get_columns(), fits)}
