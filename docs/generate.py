@@ -1,4 +1,4 @@
-"""Write what follows from the registry and the papers' cells: type stubs, tables, their pages.
+"""Write what follows from the code and the papers' cells: stubs, tables, pages, a JSON Schema.
 
 Usage: python docs/generate.py [--check]
 
@@ -6,6 +6,7 @@ With --check nothing is written and the exit code is 1 if a file is stale.
 """
 
 import inspect
+import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterable
@@ -21,6 +22,7 @@ from polars_microagg.core import registry
 from polars_microagg.frames import signatures
 from polars_microagg.frames.signatures import Argument, Spec
 from polars_microagg.namespace import MicroaggExpr, MicroaggFrame
+from polars_microagg.publishing.manifest.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 STUBS = "polars_microagg"
@@ -241,6 +243,7 @@ def files() -> dict[str, str]:
     written = {
         f"{STUBS}/functions.pyi": functions_stub(),
         f"{STUBS}/namespace.pyi": namespace_stub(),
+        "docs/manifest.schema.json": json.dumps(json_schema(), indent=2) + "\n",
         "docs/methods.md": methods_page(),
         "README.md": readme(),
     }

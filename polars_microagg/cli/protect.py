@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputE
 from polars_microagg.progress import progress
 from polars_microagg.publishing.atomic import checked, free, said, waiting, writable
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.manifest.model import Manifest, Rows
 from polars_microagg.publishing.manifest.precision import FEWEST
 from polars_microagg.publishing.publish import ReleaseRequest, release
 from polars_microagg.wording import COMMAND_LINE
@@ -86,7 +87,7 @@ def run(given: Namespace) -> int:
     return code_of(type(problems[0])) if problems else 0
 
 
-def _manifest(told: dict[str, Any]) -> None:
+def _manifest(told: Mapping[str, Any]) -> None:
     """Show the manifest; what is published stays so, whether anybody reads it or not."""
     try:
         show_json(told)
@@ -96,7 +97,7 @@ def _manifest(told: dict[str, Any]) -> None:
         raise OutputError.after_publishing(told["output"]["name"], why) from None
 
 
-def protect(given: Namespace) -> dict[str, Any]:
+def protect(given: Namespace) -> Mapping[str, Any]:
     """Do it; the manifest, or of a dry run what would be done."""
     asked = settings(given) | {"config": given.config}
     for name, place in (("input", "IN"), ("output", "-o OUT")):
@@ -186,7 +187,7 @@ def publish(
     source: Location,
     target: Location,
     asked: dict[str, Any],
-) -> dict[str, Any]:
+) -> Manifest:
     """Mask and publish, with a bar, a report and a last line."""
     bar = Bar(_weights(frame, role.stratum))
     manifest = Path(asked["manifest"]) if asked.get("manifest") else None
@@ -195,7 +196,7 @@ def publish(
         finish: list[Any] = []
         warned: list[str] = []
 
-        def before(told: dict[str, Any], masked: pl.DataFrame) -> None:
+        def before(told: Manifest, masked: pl.DataFrame) -> None:
             if asked.get("report"):
                 html = page(frame, masked, role.blocks, made.k, role.stratum, told)
                 finish.append(held.enter_context(waiting(Path(asked["report"]), html)))
@@ -221,7 +222,7 @@ def publish(
 
 
 def _finish(
-    told: dict[str, Any],
+    told: Manifest,
     target: Location,
     finish: list[Any],
     warned: list[str],
@@ -249,7 +250,7 @@ def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:
         return [1.0]
 
 
-def _suppressed(rows: dict[str, Any]) -> list[str]:
+def _suppressed(rows: Rows) -> list[str]:
     """How many rows were emptied and dropped, and what share of all, if any were."""
     return [
         f"{rows[how]:,} {how} ({100 * rows[how] / rows['in']:.2g} %)"
@@ -258,7 +259,7 @@ def _suppressed(rows: dict[str, Any]) -> list[str]:
     ]
 
 
-def _last_line(told: dict[str, Any], target: Location, manifest: Path | None) -> str:
+def _last_line(told: Manifest, target: Location, manifest: Path | None) -> str:
     found, k = told["measures"], told["k"]
     parts = [f"{told['rows']['out']:,} records", f"k={k['found']}", *_suppressed(told["rows"])]
     cells = told["cells"]

@@ -19,6 +19,7 @@ from polars_microagg.errors import InvalidParameterError, originals, usage
 from polars_microagg.publishing.atomic import free, put
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
+from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.record import read_manifest
 from polars_microagg.wording import COMMAND_LINE
 
@@ -47,7 +48,7 @@ SHARED = ("scale", "nulls", "small_strata")
 """Options of the release that the methods on the map take as well."""
 
 
-def _map(before: pl.DataFrame, told: dict[str, Any], seconds: Any) -> pl.DataFrame | None:
+def _map(before: pl.DataFrame, told: Manifest, seconds: Any) -> pl.DataFrame | None:
     """Compare what methods reach at the k of the release and at those of the papers."""
     if seconds == 0:
         return None

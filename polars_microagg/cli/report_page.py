@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
 from polars_microagg.charts.style import INSTALL
 from polars_microagg.cli.plain_page import plain_page
 from polars_microagg.publishing.manifest.compare_original import aligned
+from polars_microagg.publishing.manifest.model import Manifest
 
 __all__ = ["WITHOUT", "draws", "page"]
 
@@ -30,7 +30,7 @@ def page(
     blocks: Sequence[Sequence[str]],
     k: int,
     strata: Sequence[str],
-    manifest: dict[str, Any],
+    manifest: Manifest,
     compared: pl.DataFrame | None = None,
 ) -> bytes:
     """Write the report of a release.

@@ -18,6 +18,7 @@ from polars_microagg.cli.settings import table_of
 from polars_microagg.core.registry import assessed, metrics
 from polars_microagg.errors import originals, usage
 from polars_microagg.publishing.manifest.compare_original import aligned, exchanged, uncentred
+from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import names_told, published, step
 from polars_microagg.publishing.manifest.record import read_manifest
 from polars_microagg.publishing.manifest.rounding import agree
@@ -103,13 +104,13 @@ PLAIN = ("loss", "il")
 """Measures that do not ask what an intruder knows."""
 
 
-def _comparable(told: Mapping[str, Any], known: bool) -> list[str]:
+def _comparable(told: Manifest, known: bool) -> list[str]:
     """Measures of a manifest that are computed again and must agree."""
     names = names_told(assessed(), told["digits"])
     return [n for n in (PLAIN if known else names) if n in names and n in told["measures"]]
 
 
-def _refuse_others(told: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+def _refuse_others(told: Manifest, found: Mapping[str, Any]) -> None:
     """Refuse tables that give other measures than those of the manifest."""
     digits, measures = told["digits"], told["measures"]
     again = published(found, digits)
@@ -122,7 +123,7 @@ def _refuse_others(told: Mapping[str, Any], found: Mapping[str, Any]) -> None:
         raise originals.measures_differ(differ)
 
 
-def _refuse_exchanged(told: Mapping[str, Any], before: pl.DataFrame, after: pl.DataFrame) -> None:
+def _refuse_exchanged(told: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> None:
     """Refuse an original of which a kept column differs from that of the release."""
     differ = exchanged(told, before, after)
     if differ:

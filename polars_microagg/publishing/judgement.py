@@ -14,6 +14,7 @@ from polars_microagg.core import registry
 from polars_microagg.core.requirements import COUNTS, SHARES, Requirement, read
 from polars_microagg.errors import RequirementError
 from polars_microagg.errors.release import contradictory, more_than_k
+from polars_microagg.publishing.manifest.model import Judgement
 
 __all__ = ["judged", "measured_on_demand", "possible", "release_requirements"]
 
@@ -94,7 +95,7 @@ def judged(
     *,
     told: Mapping[str, Any] | None = None,
     refuse: bool = True,
-) -> list[dict[str, Any]]:
+) -> list[Judgement]:
     """Hold requirements against what was measured.
 
     Parameters
@@ -120,7 +121,7 @@ def judged(
     """
     required = list(required)
     told = found if told is None else told
-    results = [
+    results: list[Judgement] = [
         {"requirement": str(r), "found": told.get(r.name), "met": r.met(found.get(r.name))}
         for r in required
     ]

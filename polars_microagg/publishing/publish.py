@@ -28,10 +28,16 @@ from polars_microagg.publishing.column_roles import OtherColumns
 from polars_microagg.publishing.formats.column_types import refuse_types
 from polars_microagg.publishing.formats.files import STREAM, Location
 from polars_microagg.publishing.judgement import judged, measured_on_demand
-from polars_microagg.publishing.manifest.precision import digits_of, published
-from polars_microagg.publishing.manifest.record import (
+from polars_microagg.publishing.manifest.model import (
     SCHEMA,
     VERSION,
+    Cells,
+    Manifest,
+    Roles,
+    Source,
+)
+from polars_microagg.publishing.manifest.precision import digits_of, published
+from polars_microagg.publishing.manifest.record import (
     attack_scenario,
     config_hash,
     counted_rows,
@@ -68,7 +74,7 @@ def publish(
     overwrite: bool = True,
     hash_key: bytes | None = None,
     **options: Any,
-) -> dict[str, Any]:
+) -> Manifest:
     """Mask a table and put it in place, whole, verified as written, with its manifest.
 
     Parameters
@@ -194,8 +200,8 @@ def release(
     overwrite: bool = False,
     stages: Callable[[str], object] = str,
     warn: Callable[[str], object] = str,
-    before: Callable[[dict[str, Any], pl.DataFrame], object] | None = None,
-) -> tuple[dict[str, Any], pl.DataFrame]:
+    before: Callable[[Manifest, pl.DataFrame], object] | None = None,
+) -> tuple[Manifest, pl.DataFrame]:
     """Mask, write, read again, judge and put in place; the manifest and the masked table.
 
     What `stages` is told is the name of each step, and `warn` every warning once the release is
@@ -233,23 +239,26 @@ def release(
         measures = published(found, digits)
         if measured:
             found |= measured_on_demand(job.require, original, restored, names)
-        cells = {"all": source_table.height * len(names), "compared": compared if digits else None}
-        smallest = min(c["smallest"] for c in counted)
+        cells: Cells = {
+            "all": source_table.height * len(names),
+            "compared": compared if digits else None,
+        }
+        smallest = min(c["smallest"] for c in counted if c["smallest"])
         others = {*names, *strata}
         kept = [name for name in masked.columns if name not in others]
-        roles = {"mask": names, "stratum": strata, "keep": kept, "drop": list(job.dropped)}
+        roles: Roles = {"mask": names, "stratum": strata, "keep": kept, "drop": list(job.dropped)}
         warned = _warned(job, original if measured else None, restored, blocks, roles)
         # What only the original shows is told of a small table to its owner, and nobody else.
         shown = warned if digits else _warned(job, None, restored, blocks, roles)
         # Who asks for k means records, also where k was to hold in each block or column alone.
-        whole = [each["smallest"] for each in recorded_classes(reread, [names], strata)]
+        (whole,) = recorded_classes(reread, [names], strata)
         rows = counted_rows(source_table.height, reread, [*names, *strata])
-        counts = {"k": whole[0], "rows": reread.height, "suppressed": rows["suppressed"]}
+        counts = {"k": whole["smallest"], "rows": reread.height, "suppressed": rows["suppressed"]}
         said = {**measures, **rounded(counts)}
         verdicts = judged(job.require, {**found, **counts}, told=said)
         config = job.config(table)
         finished = max(started, _now())
-        told = {
+        told: Manifest = {
             "schema": SCHEMA,
             "schema_version": VERSION,
             "verdict": {"released": True, "k_holds": True, "requirements": verdicts},
@@ -257,7 +266,7 @@ def release(
             "config": config,
             "config_sha256": config_hash(config),
             "roles": roles,
-            "rows": rounded(rows),
+            "rows": {**rows, "suppressed": rounded(rows)["suppressed"]},
             "cells": cells,
             "k": {"asked": job.k, "found": smallest, "classes": counted},
             "measures": measures,
@@ -296,7 +305,7 @@ def _warned(
     original: pl.DataFrame | None,
     released: pl.DataFrame,
     blocks: list[list[str]],
-    roles: dict[str, list[str]],
+    roles: Roles,
 ) -> list[str]:
     """Warn of what can be seen in the release, and of more if there is an original."""
     given: dict[str, Any] = {"strata": roles["stratum"], "kept": roles["keep"]}
@@ -309,8 +318,9 @@ def _warned(
     return advice(original, released, blocks, job.k, center=center, **given)
 
 
-def _source(job: ReleaseRequest, source: Location | None, original: pl.DataFrame) -> dict[str, Any]:
+def _source(job: ReleaseRequest, source: Location | None, original: pl.DataFrame) -> Source:
     """Hash what came in, only with a key: without one, a hash confirms guesses."""
     if job.hash_key is None:
         return {"of": None, "hmac_sha256": None}
-    return (source or Location(Path("-"), STREAM)).mac(job.hash_key, original)
+    digest = (source or Location(Path("-"), STREAM)).mac(job.hash_key, original)
+    return {"of": digest["of"], "hmac_sha256": digest["hmac_sha256"]}

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import polars as pl
 
@@ -32,6 +32,7 @@ from polars_microagg.publishing.formats.files import Location, parsed, write
 from polars_microagg.publishing.formats.register import Target, formats
 from polars_microagg.publishing.formats.standard_output import deliver
 from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.manifest.model import Output
 
 __all__ = ["Staged", "foresee", "stage", "types"]
 
@@ -63,9 +64,9 @@ class _File(Swap):
         with self.path.open("rb") as file:
             return parsed(file, self._place.format, self._place)
 
-    def content(self) -> dict[str, Any]:
-        """Return the hash and the size of the file."""
-        return {"of": "file", "sha256": sha256_of(self.path), "bytes": self.path.stat().st_size}
+    def content(self) -> tuple[str, str, int | None]:
+        """Return "file", its hash and its size."""
+        return "file", sha256_of(self.path), self.path.stat().st_size
 
 
 class _Stream:
@@ -94,11 +95,10 @@ class _Stream:
         """Read it from memory."""
         return parsed(self._buffer, self._place.format, self._place)
 
-    def content(self) -> dict[str, Any]:
-        """Return the hash and the size of what will be sent."""
+    def content(self) -> tuple[str, str, int | None]:
+        """Return "file", and the hash and the size of what will be sent."""
         content = self._buffer.getvalue()
-        digest = hashlib.sha256(content).hexdigest()
-        return {"of": "file", "sha256": digest, "bytes": len(content)}
+        return "file", hashlib.sha256(content).hexdigest(), len(content)
 
     def commit(self, record: bytes) -> None:
         """Send the release, and put its record in place."""
@@ -167,13 +167,16 @@ class Staged:
             raise OutputError.of(self.place, f"{UNLIKE}{where}. {WAY}")
         return reread
 
-    def described(self, frame: pl.DataFrame, reread: pl.DataFrame) -> dict[str, Any]:
+    def described(self, frame: pl.DataFrame, reread: pl.DataFrame) -> Output:
         """Describe the release, with its hash; the types as they are read, if the format has any."""
         typeless = formats()[self.place.format].typeless
+        of, sha256, size = self.target.content()
         return {
             "name": self.place.table or self.place.path.name,
             "format": self.place.format,
-            **self.target.content(),
+            "of": of,
+            "sha256": sha256,
+            "bytes": size,
             "columns": types(frame if typeless else reread),
         }
 

@@ -54,7 +54,7 @@ CASES = {
     "long csv line": ("in.csv", longer, 3, "line 3 has 5 cell.s. and not the 4 of the header"),
     "csv not utf-8": ("in.csv", lambda p, t: p.write_bytes(b"age,income\n\xff\xfe,2\n"), 3, "cannot be read"),
     "csv names twice": ("in.csv", lambda p, t: p.write_text("age,age\n1,2\n"), 3, "names a column twice"),
-    "broken ndjson": ("in.ndjson", lambda p, t: p.write_text('{"age":\n'), 3, "not a whole Ndjson"),
+    "broken ndjson": ("in.ndjson", lambda p, t: p.write_text('{"age":\n'), 3, "not a whole NDJSON"),
     "broken arrow": ("in.arrow", lambda p, t: p.write_bytes(b"ARROW1" + bytes(50)), 3, "not a whole Arrow IPC"),
     "broken duckdb": ("in.duckdb::t", lambda p, t: (p.parent / "in.duckdb").write_bytes(b"x" * 5000), 3, "no DuckDB file"),
     "no duckdb file": ("in.duckdb::t", lambda p, t: None, 3, "no such file"),

@@ -9,7 +9,7 @@ import pytest
 from polars_microagg.cli.exit_codes import CODES
 from polars_microagg.cli.main import COMMANDS
 from polars_microagg.publishing.formats.register import formats
-from polars_microagg.publishing.manifest.record import KEYS
+from polars_microagg.publishing.manifest.model import Manifest
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", PAGE, re.M | re.S)
@@ -32,7 +32,7 @@ def test_the_commands_print_what_the_page_shows(tmp_path, monkeypatch, microagg)
     "words",
     [
         COMMANDS,
-        [f"`{key}`" for key in KEYS if "schema" not in key],
+        [f"`{key}`" for key in Manifest.__annotations__ if "schema" not in key],
         [ending for entry in formats().values() for ending in entry.endings],
     ],
 )

@@ -29,9 +29,9 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(
     ("name", "step", "modules"),
     [
-        ("o.parquet", 3, ["swap"]),
-        ("o.parquet", 16, ["publish", "stage"]),
-        ("o.duckdb::t", 4, ["tables", "swap"]),
+        ("o.parquet", 3, ["atomic"]),
+        ("o.parquet", 16, ["publish", "staging"]),
+        ("o.duckdb::t", 4, ["duckdb_write", "atomic"]),
     ],
 )
 @posix

@@ -154,9 +154,9 @@ class TableSwap(Swap):
             unreadable(self._what, error)  # memory that is lacking is another matter
             raise InvalidDataError.unreadable(self._what, "its new rows are foreign.") from None
 
-    def content(self) -> dict[str, Any]:
-        """Return the hash of the new rows."""
-        return {"of": "rows", "sha256": rows_digest(self.reread()), "bytes": None}
+    def content(self) -> tuple[str, str, int | None]:
+        """Return "rows" and the hash of the new rows."""
+        return "rows", rows_digest(self.reread()), None
 
     def commit(self, record: bytes) -> None:
         """Put the new rows and their record in place of the old ones.

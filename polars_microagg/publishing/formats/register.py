@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, NoReturn, Protocol, Self
+from typing import IO, NoReturn, Protocol, Self
 
 import polars as pl
 
@@ -51,8 +51,8 @@ class Target(Protocol):
         """Read the release as whoever gets it will."""
         ...
 
-    def content(self) -> dict[str, Any]:
-        """Return what is hashed, its hash, and its size."""
+    def content(self) -> tuple[str, str, int | None]:
+        """Return whether the file or the rows are hashed, the hash, and the size of the file."""
         ...
 
     def commit(self, record: bytes) -> None:

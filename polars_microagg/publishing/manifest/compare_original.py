@@ -1,9 +1,8 @@
-"""A release beside its original: what was kept row by row, and the types of what was masked."""
+"""A release compared with its original: kept columns row by row, and types of masked ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import polars as pl
 
@@ -13,6 +12,7 @@ from polars_microagg.frames.mask import MaskRequest, suppressed
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_types import alike
 from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.manifest.model import Manifest
 
 __all__ = ["aligned", "differing", "exchanged", "mistyped", "uncentred"]
 
@@ -20,29 +20,17 @@ BESIDE = ("method", "k", "columns", "require")
 """Keys of a configuration that are no options of the method."""
 
 
-def aligned(told: Mapping[str, Any], before: pl.DataFrame) -> pl.DataFrame:
-    """Leave the rows out of an original that its release does not have.
-
-    Parameters
-    ----------
-    told : mapping
-        The manifest, by whose configuration rows are dropped.
-    before : polars.DataFrame
-        The original.
-
-    Returns
-    -------
-    polars.DataFrame
-        The rows that were released, in order.
+def aligned(manifest: Manifest, before: pl.DataFrame) -> pl.DataFrame:
+    """Leave out of an original the rows that its release dropped, by the configuration of a manifest.
 
     Examples
     --------
     >>> options = {"nulls": "pattern", "small_strata": "drop", "strata": []}
-    >>> told = {"config": {"method": "mdav", "k": 2, "columns": [["age"]], "require": [], **options}}
-    >>> aligned(told, pl.DataFrame({"age": [31, None, 47]}))["age"].to_list()
+    >>> manifest = {"config": {"method": "mdav", "k": 2, "columns": [["age"]], "require": [], **options}}
+    >>> aligned(manifest, pl.DataFrame({"age": [31, None, 47]}))["age"].to_list()
     [31, 47]
     """
-    config = told["config"]
+    config = manifest["config"]
     if config.get("small_strata") != "drop":
         return before
     options = {name: value for name, value in config.items() if name not in BESIDE}
@@ -52,19 +40,9 @@ def aligned(told: Mapping[str, Any], before: pl.DataFrame) -> pl.DataFrame:
 
 
 def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -> list[str]:
-    """Find the columns that were to be released as they are, and were not.
+    """Find the columns that were to be released as they are, and differ in a value or are missing.
 
-    Parameters
-    ----------
-    before, after : polars.DataFrame
-        The original and the release; rows match by position, as for the measures.
-    names : iterable of str
-        Kept columns and strata.
-
-    Returns
-    -------
-    list of str
-        Those of which a value differs, or that the original does not have.
+    Rows match by position, as for the measures.
 
     Examples
     --------
@@ -80,24 +58,14 @@ def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -
     ]
 
 
-def exchanged(told: Mapping[str, Any], before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
+def exchanged(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
     """Find kept columns and strata that are not those of the original, row by row.
 
-    Parameters
-    ----------
-    told : mapping
-        The manifest.
-    before, after : polars.DataFrame
-        The original without the rows that were dropped, and the release.
-
-    Returns
-    -------
-    list of str
-        Names. Strata are compared where the row was not emptied.
+    `before` has not the rows that were dropped. Strata are compared where the row was not emptied.
     """
-    roles = told["roles"]
+    roles = manifest["roles"]
     kept = differing(before, after, roles["keep"])
-    if told["rows"]["emptied"] and before.height == after.height:
+    if manifest["rows"]["emptied"] and before.height == after.height:
         columns = (*roles["mask"], *roles["stratum"])
         shown = after.select(pl.any_horizontal(by_name(n).is_not_null() for n in columns))
         before, after = (table.filter(shown.to_series()) for table in (before, after))
@@ -119,39 +87,28 @@ def _same(before: pl.Series, after: pl.Series) -> bool:
     return alike(after, before) or (read.dtype != pl.String and alike(read, after))
 
 
-def uncentred(told: Mapping[str, Any], before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
+def uncentred(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
     """Find the masked columns whose values are not the centres of the values before.
 
-    This tells the original of a release from another table, also where no measure is published.
-
-    Parameters
-    ----------
-    told : mapping
-        The manifest.
-    before, after : polars.DataFrame
-        The original without the rows that were dropped, and the release, row by row.
-
-    Returns
-    -------
-    list of str
-        Names. A value may stand for several groups, whose centres were all rounded to it; none is
-        found where the groups are not known, or hold values of several columns.
+    This tells the original of a release from another table, also where no measure is published. A
+    value may stand for several groups, whose centres were all rounded to it; nothing is found where
+    the groups are not known, or hold values of several columns.
 
     Examples
     --------
     >>> people, release = pl.DataFrame({"age": [30, 33, 47]}), pl.DataFrame({"age": [37, 37, 37]})
-    >>> told = {"config": {"method": "mdav"}, "roles": {"mask": ["age"]}}
-    >>> uncentred(told, people, release), uncentred(told, people + 1, release)
+    >>> manifest = {"config": {"method": "mdav"}, "roles": {"mask": ["age"]}}
+    >>> uncentred(manifest, people, release), uncentred(manifest, people + 1, release)
     ([], ['age'])
     """
-    config = told["config"]
+    config = manifest["config"]
     entry = methods().get(config["method"])
     if entry is None or not (entry.unit == "record" or entry.columnwise):
         return []
     mean = config.get("center", "mean") == "mean"
     return [
         name
-        for name in told["roles"]["mask"]
+        for name in manifest["roles"]["mask"]
         if not _central(before.get_column(name), after.get_column(name), mean)
     ]
 
@@ -175,23 +132,13 @@ def _central(before: pl.Series, after: pl.Series, mean: bool) -> bool:
     return not pair.drop_nulls().group_by(y.alias("value")).agg(off.alias("off"))["off"].any()
 
 
-def mistyped(told: Mapping[str, Any], before: pl.DataFrame | None) -> list[str]:
+def mistyped(manifest: Manifest, before: pl.DataFrame | None) -> list[str]:
     """Find the masked columns whose types in the manifest are not those of its option dtype.
 
-    Parameters
-    ----------
-    told : mapping
-        The manifest.
-    before : polars.DataFrame or None
-        The original, with types, if there is one.
-
-    Returns
-    -------
-    list of str
-        Their names.
+    `before` is the original, with types, if there is one.
     """
-    dtype, types = told["config"].get("dtype"), told["output"]["columns"]
-    real, names = type_name(pl.Float64()), told["roles"]["mask"]
+    dtype, types = manifest["config"].get("dtype"), manifest["output"]["columns"]
+    real, names = type_name(pl.Float64()), manifest["roles"]["mask"]
     if dtype == "float":
         return [name for name in names if types[name] != real]
     if dtype != "keep" or before is None:

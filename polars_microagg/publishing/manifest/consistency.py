@@ -1,4 +1,4 @@
-"""A manifest held against itself: what its parts say of one another."""
+"""Consistency of a manifest: what its parts say of one another."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from polars_microagg.core.registry import Metric, assessed, methods, metrics
 from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.selection import blocks_of
 from polars_microagg.publishing.judgement import release_requirements
+from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import step
 from polars_microagg.publishing.manifest.record import attack_scenario, config_hash
 from polars_microagg.publishing.manifest.rounding import agree
@@ -29,29 +30,29 @@ STEP = 0.0005
 """Seconds by which the times may disagree."""
 
 
-def same_version(told: Mapping[str, Any]) -> bool:
+def same_version(manifest: Manifest) -> bool:
     """Whether this version of the library wrote the manifest, so that its words are known."""
-    return bool(told["tool"]["polars_microagg"] == __version__)
+    return bool(manifest["tool"]["polars_microagg"] == __version__)
 
 
-def form(told: Mapping[str, Any]) -> Outcome:
+def form(manifest: Manifest) -> Outcome:
     """Every key is there, of its type, and no other."""
-    wrong = misfits(told)
+    wrong = misfits(manifest)
     if wrong:
         more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         return False, f"In the manifest {', '.join(wrong[:3])}{more}."
     return True, "The manifest has the keys of its schema, and no other."
 
 
-def configuration(told: Mapping[str, Any]) -> Outcome:
+def configuration(manifest: Manifest) -> Outcome:
     """The configuration is that of its hash, can be asked for, and agrees with the rest."""
-    config = told["config"]
-    if config_hash(config) != told["config_sha256"]:
+    config = manifest["config"]
+    if config_hash(config) != manifest["config_sha256"]:
         return False, "The configuration is not that of its hash."
-    roles = told["roles"]
+    roles = manifest["roles"]
     pairs = {
-        "k": (config["k"], told["k"]["asked"]),
-        "seed": (config.get("seed", 0), told["seed"]),
+        "k": (config["k"], manifest["k"]["asked"]),
+        "seed": (config.get("seed", 0), manifest["seed"]),
         "strata": (config["strata"], roles["stratum"]),
         "columns": ([name for block in config["columns"] for name in block], roles["mask"]),
         "require": (config["require"], [str(r) for r in release_requirements(config["require"])]),
@@ -63,7 +64,7 @@ def configuration(told: Mapping[str, Any]) -> Outcome:
     if known is None:
         return None, "The configuration is that of its hash; its method is not known here."
     missing = [name for name in known if name not in config]
-    if missing and same_version(told):
+    if missing and same_version(manifest):
         return False, f"The configuration lacks {', '.join(map(repr, missing[:10]))}."
     return True, "The configuration is that of its hash, and agrees with the manifest."
 
@@ -84,28 +85,28 @@ def _known(config: Mapping[str, Any]) -> list[str] | None:
     return [*ALWAYS, "order_by", *COMMON, *methods()[method].options]
 
 
-def attacks(told: Mapping[str, Any]) -> Outcome:
+def attacks(manifest: Manifest) -> Outcome:
     """What the intruder of the measures is said to know is what the measures take."""
-    names, strata = told["roles"]["mask"], told["roles"]["stratum"]
+    names, strata = manifest["roles"]["mask"], manifest["roles"]["stratum"]
     expected = attack_scenario(names, strata)
-    if told["attack"]["known"] != expected["known"]:
+    if manifest["attack"]["known"] != expected["known"]:
         return False, "The intruder is said to know other columns than those that are masked."
-    if told["attack"] == expected:
+    if manifest["attack"] == expected:
         return True, f"The intruder is said to know the {len(names)} masked column(s)."
-    if same_version(told):
+    if same_version(manifest):
         return False, "The intruder is described in other words than those of this version."
     return None, "The intruder is described in the words of another version of the library."
 
 
-def composed(told: Mapping[str, Any]) -> list[str]:
+def composed(manifest: Manifest) -> list[str]:
     """Find the measures that are not what those give that they are made of, rounding allowed for."""
-    measures, digits = told["measures"], told["digits"]
+    measures, digits = manifest["measures"], manifest["digits"]
     differ = []
     for name, entry in assessed().items():
-        needed = entry.needed({})
-        parts = {part: measures.get(part) for part in needed if part in metrics()}
+        needed, known = entry.needed({}), metrics()
+        parts = {n: v for n in needed if n in known and (v := measures.get(n)) is not None}
         # A metric that also takes the tables cannot be made of published measures alone.
-        if len(parts) < len(needed) or None in (measures.get(name), *parts.values()):
+        if len(parts) < len(needed) or measures.get(name) is None:
             continue
         made = _made(entry, parts)
         slack = step(name, measures[name], digits)
@@ -121,14 +122,12 @@ def _made(entry: Metric, parts: dict[str, Any]) -> Any:
     return entry.function(*map(parts.get, entry.inputs))
 
 
-def times(told: Mapping[str, Any]) -> Outcome:
+def times(manifest: Manifest) -> Outcome:
     """The times are times, in order, as far apart as they are said to be."""
-    said = told["times"]
-    began, ended = (datetime.fromisoformat(said[name]) for name in ("started", "finished"))
-    took = (ended - began).total_seconds()
-    written = all(
-        time.astimezone(UTC).isoformat(timespec="milliseconds") == said[name]
-        for name, time in (("started", began), ("finished", ended))
-    )
-    holds = written and took >= 0 and abs(took - said["seconds"]) < STEP
+    times = manifest["times"]
+    texts = [times["started"], times["finished"]]
+    started, finished = (datetime.fromisoformat(text) for text in texts)
+    seconds = (finished - started).total_seconds()
+    in_utc = [t.astimezone(UTC).isoformat(timespec="milliseconds") for t in (started, finished)]
+    holds = in_utc == texts and seconds >= 0 and abs(seconds - times["seconds"]) < STEP
     return holds, "The times are " + ("" if holds else "not ") + "in order and add up."

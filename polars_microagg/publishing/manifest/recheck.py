@@ -1,9 +1,8 @@
-"""What a manifest says of its release, found again on the tables."""
+"""What a manifest says of its release, checked again on the tables."""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +26,7 @@ from polars_microagg.publishing.manifest.compare_original import (
     uncentred,
 )
 from polars_microagg.publishing.manifest.consistency import Outcome, composed, same_version
+from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
 from polars_microagg.publishing.manifest.precision import (
     OF_RELEASE,
     digits_of,
@@ -47,7 +47,7 @@ __all__ = ["Recheck"]
 class Recheck:
     """A release as it was read, its manifest, and what else is there to check it with."""
 
-    told: Mapping[str, Any]
+    manifest: Manifest
     place: Location
     frame: pl.DataFrame
     before: pl.DataFrame | None = None
@@ -55,35 +55,39 @@ class Recheck:
     key: bytes | None = None
 
     def hash(self) -> Outcome:
-        """The file has its hash and its size."""
-        told, of = self.told["output"], "rows" if self.place.table else "file"
-        if told["of"] != of or self.place.piped:
-            what = "a table" if told["of"] == "rows" else "a file"
+        """Return whether the file has its hash and its size."""
+        output, of = self.manifest["output"], "rows" if self.place.table else "file"
+        if output["of"] != of or self.place.piped:
+            what = "a table" if output["of"] == "rows" else "a file"
             return False, f"The manifest is that of {what}, and this is none."
-        found = rows_digest(self.frame) if of == "rows" else sha256_of(self.place.path)
+        digest = rows_digest(self.frame) if of == "rows" else sha256_of(self.place.path)
         size = None if of == "rows" else self.place.path.stat().st_size
-        holds = hmac.compare_digest(found, told["sha256"]) and size == told["bytes"]
-        some, none = ("have", "do not have") if of == "rows" else ("has", "does not have")
-        return holds, f"The {of} {some if holds else none} the hash of the manifest."
+        holds = hmac.compare_digest(digest, output["sha256"]) and size == output["bytes"]
+        have, have_not = ("have", "do not have") if of == "rows" else ("has", "does not have")
+        return holds, f"The {of} {have if holds else have_not} the hash of the manifest."
 
     def name(self) -> Outcome:
-        """The file has the name and the format that it was given."""
-        told, table = self.told["output"], self.place.table
-        found = table or self.place.path.name
-        named = found.lower() == told["name"].lower() if table else found == told["name"]
+        """Return whether the file has the name and the format that it was given."""
+        output, table = self.manifest["output"], self.place.table
+        name, form = table or self.place.path.name, self.place.format
+        # DuckDB does not tell the case of names apart.
+        named = name.lower() == output["name"].lower() if table else name == output["name"]
         # What went to standard output has no name yet.
-        streamed = told["name"] == "-" and told["format"] == STREAM
-        holds = (named or streamed) and told["format"] == self.place.format
-        if holds:
+        streamed = output["name"] == "-" and output["format"] == STREAM
+        if (named or streamed) and output["format"] == form:
             return True, "The name and the format are those of the manifest."
         return False, (
-            f"The manifest is that of {told['name']!r} ({told['format']}), and this is {found!r} "
-            f"({self.place.format})."
+            f"The manifest is that of {output['name']!r} ({output['format']}), and this is {name!r} "
+            f"({form})."
         )
 
     def shape(self) -> Outcome:
         """Rows and columns are those of the manifest."""
-        rows, columns, frame = self.told["rows"], list(self.told["output"]["columns"]), self.frame
+        rows, columns, frame = (
+            self.manifest["rows"],
+            list(self.manifest["output"]["columns"]),
+            self.frame,
+        )
         holds = frame.height == rows["out"] and frame.columns == columns
         said = (
             f"The table has {frame.height} rows and {frame.width} columns, the manifest says "
@@ -91,40 +95,41 @@ class Recheck:
         )
         if not holds:
             return False, f"{said}, or names other columns."
-        found = {} if self._aligned is None else {"in": self.before, "out": self._aligned}
-        if any(table is not None and table.height != rows[way] for way, table in found.items()):
+        pairs = [(self.before, rows["in"]), (self._aligned, rows["out"])]
+        if any(table is not None and table.height != height for table, height in pairs):
             return False, f"{said}; the rows that came in do not agree."
-        again, drops = self._rows, self.told["config"].get("small_strata") == "drop"
-        if rows != again | rounded(again) or rows["dropped"] < 0 or (rows["dropped"] and not drops):
+        drops = self.manifest["config"].get("small_strata") == "drop"
+        expected = {**self._rows, **rounded(self._rows)}
+        if rows != expected or rows["dropped"] < 0 or (rows["dropped"] and not drops):
             return False, f"{said}; other rows are emptied or dropped than it says."
         return True, f"{said}; {rows['emptied']} are emptied, and {rows['dropped']} were dropped."
 
     @cached_property
-    def _rows(self) -> dict[str, Any]:
+    def _rows(self) -> Rows:
         """Rows in and out and what was suppressed; rows in are those told, which the original holds."""
-        roles = self.told["roles"]
+        roles = self.manifest["roles"]
         columns = [*roles["mask"], *roles["stratum"]]
-        return counted_rows(self.told["rows"]["in"], self.frame, columns)
+        return counted_rows(self.manifest["rows"]["in"], self.frame, columns)
 
     @cached_property
     def _aligned(self) -> pl.DataFrame | None:
         """The original without the rows that were dropped."""
-        return None if self.before is None else aligned(self.told, self.before)
+        return None if self.before is None else aligned(self.manifest, self.before)
 
     def types(self) -> Outcome:
         """The columns have the types of the manifest."""
         form = self.place.format
-        if other := mistyped(self.told, self.before):
+        if other := mistyped(self.manifest, self.before):
             named = ", ".join(map(repr, other[:10]))
             return False, f"The option dtype gives {named} other types than the manifest."
         if formats()[form].typeless:
             return None, f"{form} does not keep the types of columns."
-        holds = types(self.frame) == self.told["output"]["columns"]
+        holds = types(self.frame) == self.manifest["output"]["columns"]
         return holds, "The columns have " + ("" if holds else "not ") + "the types of the manifest."
 
     def roles(self) -> Outcome:
         """Every column has one role, and those to be dropped are not there."""
-        roles, columns = self.told["roles"], self.frame.columns
+        roles, columns = self.manifest["roles"], self.frame.columns
         masked = [*roles["mask"], *roles["stratum"]]
         holds = (
             len(set(masked)) == len(masked)
@@ -139,7 +144,7 @@ class Recheck:
 
     def _beside(self, before: pl.DataFrame, every: str) -> Outcome:
         """The original has no other columns, and what was kept is what it has."""
-        roles, elsewhere = self.told["roles"], self.told["config"]["method"] is None
+        roles, elsewhere = self.manifest["roles"], self.manifest["config"]["method"] is None
         has = {*self.frame.columns, *roles["drop"]}
         if others := sorted(has.symmetric_difference(before.columns)):
             named = ", ".join(map(repr, others[:10]))
@@ -149,7 +154,7 @@ class Recheck:
                     "table that was protected."
                 )
             return None, f"{every}; the original differs by {named}, and was masked elsewhere."
-        differ = exchanged(self.told, before, self.frame)
+        differ = exchanged(self.manifest, before, self.frame)
         if differ:
             named = ", ".join(map(repr, differ[:10]))
             said = f"Kept or stratum column(s) {named} differ from the original"
@@ -157,37 +162,37 @@ class Recheck:
         return True, f"{every}; what was kept is that of the original."
 
     @cached_property
-    def _classes(self) -> list[dict[str, Any]]:
-        config = self.told["config"]
+    def _classes(self) -> list[Sizes]:
+        config = self.manifest["config"]
         return recorded_classes(self.frame, config["columns"], config["strata"])
 
     def k(self) -> Outcome:
         """The classes have the sizes that are told, and none is below k."""
-        counted, told = self._classes, self.told["k"]
+        counted, k = self._classes, self.manifest["k"]
         smallest = min((c["smallest"] for c in counted if c["smallest"]), default=None)
         holds = (
-            (smallest is None or smallest >= told["asked"])
-            and smallest == told["found"]
-            and counted == told["classes"]
+            (smallest is None or smallest >= k["asked"])
+            and smallest == k["found"]
+            and counted == k["classes"]
         )
         return holds, (
-            f"The smallest class has {smallest} records, the manifest says {told['found']} and "
-            f"asks for {told['asked']}" + ("." if holds else "; the sizes do not agree.")
+            f"The smallest class has {smallest} records, the manifest says {k['found']} and "
+            f"asks for {k['asked']}" + ("." if holds else "; the sizes do not agree.")
         )
 
     def requirements(self) -> Outcome:
         """The verdict is what the requirements give when they are judged again."""
-        config, verdict = self.told["config"], self.told["verdict"]
-        whole = recorded_classes(self.frame, [self.told["roles"]["mask"]], config["strata"])
+        config, verdict = self.manifest["config"], self.manifest["verdict"]
+        whole = recorded_classes(self.frame, [self.manifest["roles"]["mask"]], config["strata"])
         share = self._rows["suppressed"]
         counts = {"k": whole[0]["smallest"], "rows": self.frame.height, "suppressed": share}
-        asked, measures = release_requirements(config["require"]), self.told["measures"]
+        asked, measures = release_requirements(config["require"]), self.manifest["measures"]
         exact = counts
         if self.before is not None and measures:
             before, after = self._tables
-            on_demand = measured_on_demand(asked, before, after, self.told["roles"]["mask"])
+            on_demand = measured_on_demand(asked, before, after, self.manifest["roles"]["mask"])
             exact = {**self._measured, **on_demand, **counts}
-        said, digits = {**measures, **rounded(counts)}, self.told["digits"]
+        said, digits = {**measures, **rounded(counts)}, self.manifest["digits"]
         judged = [each for each in asked if each.name in exact or each.name in said]
         holds = (
             verdict["released"] is True
@@ -210,40 +215,40 @@ class Recheck:
 
     def measures(self) -> Outcome:
         """The measures are taken again, without the original those that need none."""
-        told, config, names = self.told["measures"], self.told["config"], self.told["roles"]["mask"]
-        if not told:
-            if config["method"] is None and not self.told["digits"]:
+        manifest, measures = self.manifest, self.manifest["measures"]
+        digits, names = manifest["digits"], manifest["roles"]["mask"]
+        if not measures:
+            if manifest["config"]["method"] is None and not digits:
                 return None, "There was no original to take measures with."
             return False, "The manifest holds no measures."
-        digits, most = self.told["digits"], digits_of(fewest_records(names, *self._tables))
+        most = digits_of(fewest_records(names, *self._tables))
         if digits > most or (self.before is not None and digits < most):
-            return (
-                False,
-                f"Of so few records {most} digits of a measure are published, not {digits}.",
-            )
-        names_of = names_told(assessed(), digits)
-        others = sorted({*told}.symmetric_difference(names_of))
-        if others and (same_version(self.told) or {*told}.difference(assessed())):
+            why = f"Of so few records {most} digits of a measure are published, not {digits}."
+            return False, why
+        others = sorted({*measures}.symmetric_difference(names_told(assessed(), digits)))
+        if others and (same_version(manifest) or {*measures}.difference(assessed())):
             return False, f"The manifest lacks or adds the measures {listed(others)}."
         again = published(self._measured, digits)
-        cells = {"all": self.told["rows"]["in"] * len(names)}
-        cells["compared"] = self._measured.get("cells", self.told["cells"]["compared"])
-        if self.told["cells"] != (cells if digits else cells | {"compared": None}):
+        compared = self._measured.get("cells", manifest["cells"]["compared"])
+        if manifest["cells"] != {
+            "all": manifest["rows"]["in"] * len(names),
+            "compared": compared if digits else None,
+        }:
             return False, "The manifest says that other cells were compared."
         differ = [
             name
-            for name, value in told.items()
+            for name, value in measures.items()
             if name in again and not agree(value, again[name], step(name, value, digits))
         ]
-        differ = differ or composed(self.told)
+        differ = differ or composed(manifest)
         said = f"{len(again)} measures were taken again"
         if differ:
             return False, f"{said}; {listed(differ)} differ from the manifest."
-        if self.before is None and len(again) < len(told):
-            return None, f"{said}, the other {len(told) - len(again)} need the original."
+        if self.before is None and len(again) < len(measures):
+            return None, f"{said}, the other {len(measures) - len(again)} need the original."
         if self.before is None:
             return True, f"{said} and agree with the manifest."
-        if moved := uncentred(self.told, *self._tables):
+        if moved := uncentred(manifest, *self._tables):
             return False, f"{said}; {listed(moved)} are not centres of values of this original."
         if others:
             return None, f"{said} and agree, {len(others)} are not in the manifest."
@@ -252,7 +257,7 @@ class Recheck:
     @cached_property
     def _tables(self) -> list[pl.DataFrame]:
         """The original, if it is there, and the release, with the types of the original."""
-        names = self.told["roles"]["mask"]
+        names = self.manifest["roles"]["mask"]
         if self._aligned is None:
             return [typed(self.frame, names)]
         before = typed(self._aligned, names)
@@ -261,7 +266,7 @@ class Recheck:
     @cached_property
     def _measured(self) -> dict[str, Any]:
         """The measures, taken again: all of them, or those of the release alone."""
-        names = self.told["roles"]["mask"]
+        names = self.manifest["roles"]["mask"]
         if self._aligned is not None:
             before, after = self._tables
             return taken(before, after, names)
@@ -270,68 +275,65 @@ class Recheck:
 
     def warnings(self) -> Outcome:
         """The warnings are given again, without the original those that need none."""
-        roles, config, told = self.told["roles"], self.told["config"], self.told["warnings"]
-        if not same_version(self.told):
+        roles, config = self.manifest["roles"], self.manifest["config"]
+        warned = self.manifest["warnings"]
+        if not same_version(self.manifest):
             return None, "Another version of the library gave the warnings."
-        given = {"strata": roles["stratum"], "kept": roles["keep"]}
-        if not self.told["digits"]:
-            holds = told == of_release(self.frame, config["columns"], config["k"], **given)
-        elif self._aligned is None:
-            again = of_release(self.frame, config["columns"], config["k"], **given)
-            if set(again) <= set(told):
-                return None, f"{len(again)} warning(s) were given again, others need the original."
-            holds = False
-        else:
-            before, after = self._tables
+        blocks, k = config["columns"], config["k"]
+        strata, kept = roles["stratum"], roles["keep"]
+        if self._aligned is not None and self.manifest["digits"]:
             center = config.get("center", "mean")
-            holds = told == advice(
-                before, after, config["columns"], config["k"], center=center, **given
-            )
+            before, after = self._tables
+            again = advice(before, after, blocks, k, center=center, strata=strata, kept=kept)
+            holds = warned == again
+        else:
+            again = of_release(self.frame, blocks, k, strata=strata, kept=kept)
+            if self.manifest["digits"] and set(again) <= set(warned):
+                return None, f"{len(again)} warning(s) were given again, others need the original."
+            holds = not self.manifest["digits"] and warned == again
         if holds:
-            return True, f"{len(told)} warning(s) were given again and agree with the manifest."
+            return True, f"{len(warned)} warning(s) were given again and agree with the manifest."
         return False, "The warnings are not those that this release gives."
 
     def _restored(self, before: pl.DataFrame) -> pl.DataFrame:
         """The release with its masked columns in their types, which text does not keep."""
         if not formats()[self.place.format].typeless:
             return self.frame
-        whole = self.told["config"].get("dtype", "keep") == "keep"
-        names = self.told["roles"]["mask"]
+        whole = self.manifest["config"].get("dtype", "keep") == "keep"
+        names = self.manifest["roles"]["mask"]
         kinds = {n: before.schema[n] if whole else pl.Float64() for n in names}
         return typed(self.frame, names).with_columns(
             by_name(name).cast(kind, strict=False) for name, kind in kinds.items()
         )
 
     def input(self) -> Outcome:
-        """The original has its hash."""
-        told, source, before = self.told["input"], self.source, self.before
-        if (told["of"] is None) != (told["hmac_sha256"] is None):
+        """Return whether the original has its hash."""
+        of, digest = self.manifest["input"]["of"], self.manifest["input"]["hmac_sha256"]
+        if (of is None) != (digest is None):
             return False, "The hash of the original is said by halves."
-        if told["of"] is None:
+        if of is None or digest is None:
             if self.key is None:
                 return None, "The manifest holds no hash of the original."
             return False, "The manifest holds no hash of the original; protect it with a key."
-        if self.key is None or source is None or before is None:
+        if self.key is None or self.source is None or self.before is None:
             return None, "The hash of the original needs the original and the key."
-        plain = Location(Path("-"), STREAM) if told["of"] == "rows" else source
-        found = plain.mac(self.key, before)
-        holds = found["of"] == told["of"] and hmac.compare_digest(
-            found["hmac_sha256"], told["hmac_sha256"]
-        )
+        source = Location(Path("-"), STREAM) if of == "rows" else self.source
+        again = source.mac(self.key, self.before)
+        holds = again["of"] == of and hmac.compare_digest(again["hmac_sha256"], digest)
         has = "has" if holds else "does not have"
         return holds, f"The original {has} the hash of the key."
 
     def sealed(self) -> Outcome:
         """The manifest has the seal of the key, and so is what was written to the last sign."""
-        found = self.told.get("seal")
-        if (found is None) != (self.told["input"]["hmac_sha256"] is None):
+        written = self.manifest["seal"]
+        if (written is None) != (self.manifest["input"]["hmac_sha256"] is None):
             return False, "The manifest has a seal without a hash of the original, or the reverse."
         if self.key is None:
-            why = "The manifest has no seal" if found is None else "The seal needs the key"
+            why = "The manifest has no seal" if written is None else "The seal needs the key"
             return None, f"{why}. {UNPROVEN}"
-        if found is None:
+        if written is None:
             return False, "The manifest has no seal: it was made without a key, or lost it."
-        holds = hmac.compare_digest(seal(self.told, self.key), found)
+        holds = hmac.compare_digest(seal(self.manifest, self.key), written)
         return holds, "The seal is " + ("" if holds else "not ") + "that of the key."
 
 

@@ -10,7 +10,7 @@ import math
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -19,11 +19,19 @@ from polars_microagg.analysis.anonymity import classes, emptied
 from polars_microagg.analysis.assess import assess
 from polars_microagg.core import registry
 from polars_microagg.errors import InvalidDataError
+from polars_microagg.publishing.manifest.model import (
+    SCHEMA,
+    VERSION,
+    Attack,
+    Manifest,
+    Rows,
+    Sizes,
+    Tool,
+)
+from polars_microagg.publishing.manifest.schema import first_misfit
 
 __all__ = [
     "QUANTILES",
-    "SCHEMA",
-    "VERSION",
     "attack_scenario",
     "canonical",
     "config_hash",
@@ -36,29 +44,18 @@ __all__ = [
     "tools",
 ]
 
-SCHEMA = "polars_microagg/manifest"
-VERSION = 3
-"""Grows when a key comes, goes, or changes its meaning."""
-
 SEALED = b"polars_microagg/manifest\n"
 """What is hashed before a manifest, so that no other file has its seal as its hash."""
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
-KEYS: dict[str, type | tuple[type, ...]] = {
-    **{"schema": str, "schema_version": int, "verdict": dict, "tool": dict, "config": dict},
-    **{"config_sha256": str, "roles": dict, "rows": dict, "k": dict, "measures": dict},
-    **{"attack": dict, "warnings": list, "seed": int, "times": dict, "input": dict},
-    **{"cells": dict, "digits": int, "output": dict, "seal": (str, type(None))},
-}
-"""What a manifest has, and of what type."""
 
-
-def tools() -> dict[str, str]:
+def tools() -> Tool:
     """Versions of all that the values may depend on."""
     names = ("polars", "numpy", "pyarrow", "duckdb")
     versions = {name: importlib.metadata.version(name) for name in names}
-    return {"polars_microagg": __version__, **versions, "python": platform.python_version()}
+    own = {"polars_microagg": __version__, **versions, "python": platform.python_version()}
+    return cast(Tool, own)
 
 
 def canonical(config: Mapping[str, Any]) -> bytes:
@@ -79,23 +76,10 @@ def config_hash(config: Mapping[str, Any]) -> str:
 
 def recorded_classes(
     frame: pl.DataFrame, blocks: Sequence[Sequence[str]], strata: Sequence[str]
-) -> list[dict[str, Any]]:
+) -> list[Sizes]:
     """Count the records that share each masked record, block by block.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        The release, as it was read again.
-    blocks : sequence of sequence of str
-        Columns that were masked together.
-    strata : sequence of str
-        Columns that keep records apart.
-
-    Returns
-    -------
-    list of dict
-        For each block its columns, the number of classes, the smallest one, and quantiles of the
-        sizes. Records that were emptied are a class like any other.
+    Records that were emptied are a class like any other.
 
     Examples
     --------
@@ -103,38 +87,26 @@ def recorded_classes(
     >>> recorded_classes(people, [["age"]], [])[0]["smallest"]
     2
     """
-    found = []
+    counted = list[Sizes]()
     for names in blocks:
         sizes = classes(frame, names, strata)["size"]
         quantiles = {f"{q:g}": sizes.quantile(q, "lower") for q in QUANTILES}
-        found.append(
+        counted.append(
             {
                 "columns": list(names),
                 "classes": len(sizes),
-                "smallest": sizes.min(),
+                "smallest": cast(int | None, sizes.min()),
                 "size_quantiles": {q: None if v is None else int(v) for q, v in quantiles.items()},
             }
         )
-    return found
+    return counted
 
 
-def counted_rows(before: int, release: pl.DataFrame, columns: Sequence[str]) -> dict[str, Any]:
+def counted_rows(before: int, release: pl.DataFrame, columns: Sequence[str]) -> Rows:
     """Count the rows that came in, came out, and were suppressed on the way.
 
-    Parameters
-    ----------
-    before : int
-        Rows that came in.
-    release : polars.DataFrame
-        The release.
-    columns : sequence of str
-        Masked columns and strata.
-
-    Returns
-    -------
-    dict
-        Rows in and out; emptied (without any value in these columns) and dropped; and suppressed,
-        the per cent of rows in that are one or the other.
+    Emptied rows have no value in `columns`, the masked columns and strata; `suppressed` is the per
+    cent of rows in that are emptied or dropped.
 
     Examples
     --------
@@ -158,21 +130,8 @@ def taken(original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]) ->
     return assess(original, masked, list(names), metrics=metrics).row(0, named=True)
 
 
-def attack_scenario(known: Sequence[str], strata: Sequence[str]) -> dict[str, Any]:
-    """Say what the intruder of the measures knows and does.
-
-    Parameters
-    ----------
-    known : sequence of str
-        Columns that the intruder knows.
-    strata : sequence of str
-        Columns that were kept as strata.
-
-    Returns
-    -------
-    dict
-        Sentences, and the source of each measure.
-    """
+def attack_scenario(known: Sequence[str], strata: Sequence[str]) -> Attack:
+    """Describe what the intruder of the measures knows and does, with the source of each measure."""
     return {
         "known": list(known),
         "intruder": "knows the exact original values of these columns for every record, knows "
@@ -198,17 +157,8 @@ def dumped(manifest: Mapping[str, Any]) -> bytes:
 def seal(manifest: Mapping[str, Any], key: bytes) -> str:
     """Hash a whole manifest with a key: who does not have the key cannot change it unseen.
 
-    Parameters
-    ----------
-    manifest : mapping
-        With or without a seal, which is left out.
-    key : bytes
-        The key.
-
-    Returns
-    -------
-    str
-        HMAC-SHA-256 of the line "polars_microagg/manifest" and the manifest in its one form.
+    The seal is the HMAC-SHA-256 of the line "polars_microagg/manifest" and the manifest in its one
+    form, without its own seal.
 
     Examples
     --------
@@ -227,24 +177,8 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest and check its form.
-
-    Parameters
-    ----------
-    path : Path
-        A JSON file.
-
-    Returns
-    -------
-    dict
-        The manifest.
-
-    Raises
-    ------
-    InvalidDataError
-        There is no such file, or it is no manifest of this version.
-    """
+def read_manifest(path: Path) -> Manifest:
+    """Read a manifest, and refuse a file that is none of this version."""
     try:
         found = json.loads(path.read_bytes(), object_pairs_hook=_once, parse_constant=_no_number)
     except FileNotFoundError:
@@ -260,11 +194,10 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if version != VERSION or type(version) is not int:
         why = f"its schema version is not {VERSION}. Use the version of the library that wrote it."
         raise InvalidDataError.unreadable(path, why)
-    for key, kind in KEYS.items():
-        if not (key in found and isinstance(found[key], kind)):
-            why = f"its key {key!r} is missing or of the wrong type. Protect the table again."
-            raise InvalidDataError.unreadable(path, why)
-    return found
+    if key := first_misfit(found):
+        why = f"its key {key!r} is missing or of the wrong type. Protect the table again."
+        raise InvalidDataError.unreadable(path, why)
+    return cast(Manifest, found)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

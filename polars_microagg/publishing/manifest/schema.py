@@ -1,147 +1,139 @@
-"""What keys a manifest has, and of what type each of them is."""
+"""What a manifest must be, read from its types: what does not fit, and the JSON Schema for others."""
 
 from __future__ import annotations
 
 import re
+import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-__all__ = ["misfits"]
+from polars_microagg.publishing.manifest.model import SCHEMA, VERSION, Manifest, Pattern
 
+__all__ = ["first_misfit", "json_schema", "misfits"]
 
-@dataclass(frozen=True)
-class _Kind:
-    """Values of some types; True and False are no numbers."""
-
-    types: tuple[type, ...]
-    text: str = ""
-
-    def fits(self, value: object) -> bool:
-        """Whether a value is of the kind."""
-        if isinstance(value, bool) and bool not in self.types:
-            return False
-        if isinstance(value, str) and self.text:
-            return re.fullmatch(self.text, value, re.DOTALL) is not None
-        return isinstance(value, self.types)
-
-
-@dataclass(frozen=True)
-class _Each:
-    """Any keys, or a list of any length, with values of one form."""
-
-    form: Any
-    list: bool = False
-
-
-TEXT, WHOLE, YES = _Kind((str,)), _Kind((int,)), _Kind((bool,))
-NUMBER, COUNT = _Kind((int, float, type(None))), _Kind((int, type(None)))
-HEX = _Kind((str,), "[0-9a-f]{64}")
-KEYED = _Kind((str, type(None)), "[0-9a-f]{64}")
-ANY = _Kind((dict, list, str, int, float, bool, type(None)))
-NAMES = _Each(TEXT, list=True)
-
-FORM: dict[str, Any] = {
-    "schema": TEXT,
-    "schema_version": WHOLE,
-    "verdict": {
-        "released": YES,
-        "k_holds": YES,
-        "requirements": _Each({"requirement": TEXT, "found": NUMBER, "met": YES}, list=True),
-    },
-    "tool": dict.fromkeys(
-        ("polars_microagg", "polars", "numpy", "pyarrow", "duckdb", "python"),
-        _Kind((str,), r"\d+\.[\w.+-]+"),
-    ),
-    "config": _Each(ANY),
-    "config_sha256": HEX,
-    "roles": {"mask": NAMES, "stratum": NAMES, "keep": NAMES, "drop": NAMES},
-    "rows": {
-        **dict.fromkeys(("in", "out", "emptied", "dropped"), WHOLE),
-        "suppressed": _Kind((float,)),
-    },
-    "cells": {"all": WHOLE, "compared": COUNT},
-    "digits": WHOLE,
-    "k": {
-        "asked": WHOLE,
-        "found": COUNT,
-        "classes": _Each(
-            {
-                "columns": NAMES,
-                "classes": WHOLE,
-                "smallest": COUNT,
-                "size_quantiles": _Each(COUNT),
-            },
-            list=True,
-        ),
-    },
-    "measures": _Each(NUMBER),
-    "attack": {
-        "known": NAMES,
-        **dict.fromkeys(("intruder", "dld", "pld", "interval_disclosure", "k"), TEXT),
-        "not_measured": TEXT,
-        "sources": _Each(TEXT),
-    },
-    "warnings": NAMES,
-    "seed": WHOLE,
-    "times": {"started": TEXT, "finished": TEXT, "seconds": _Kind((int, float))},
-    "input": {"of": _Kind((str, type(None)), "file|rows"), "hmac_sha256": KEYED},
-    "output": {
-        "name": TEXT,
-        "format": TEXT,
-        "of": _Kind((str,), "file|rows"),
-        "sha256": HEX,
-        "bytes": COUNT,
-        "columns": _Each(TEXT),
-    },
-    "seal": KEYED,
+JSON_NAMES: dict[type, str] = {
+    **{str: "string", int: "integer", float: "number", bool: "boolean"},
+    **{type(None): "null", list: "array", dict: "object"},
 }
+"""Types of JSON."""
 
 
 def misfits(manifest: Mapping[str, Any]) -> list[str]:
     """Find the keys of a manifest that are missing, unknown, or of another type.
-
-    Parameters
-    ----------
-    manifest : mapping
-        As it was read.
-
-    Returns
-    -------
-    list of str
-        What is wrong, each with the path of its key; empty if nothing is.
 
     Examples
     --------
     >>> misfits({"schema": 1, "colour": "red"})[:2]
     ["'schema' is of another type", "'schema_version' is missing"]
     """
-    return list(_misfits(manifest, FORM, ""))
+    return list(_misfits(manifest, Manifest, ""))
 
 
-def _misfits(value: Any, form: Any, at: str) -> Iterator[str]:
-    if isinstance(form, _Kind):
-        if not form.fits(value):
-            yield f"{at!r} is of another type"
-        return
-    if isinstance(form, _Each) and form.list and isinstance(value, list):
-        value = dict(enumerate(value))
-    elif (isinstance(form, _Each) and form.list) or not isinstance(value, Mapping):
+def first_misfit(manifest: Mapping[str, Any]) -> str | None:
+    """Find the first of the outermost keys that is missing or of another type, whatever is in it."""
+    for key, hint in get_type_hints(Manifest, include_extras=True).items():
+        if key not in manifest or not _has_type(manifest[key], hint):
+            return key
+    return None
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    """Return the alternatives of a type."""
+    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+
+
+def _type_of(hint: Any) -> type:
+    """Return the type of a value as Python reads it from JSON."""
+    if hasattr(hint, "__metadata__"):
+        hint = hint.__origin__
+    if get_origin(hint) is Literal:
+        return type(get_args(hint)[0])
+    if is_typeddict(hint):
+        return dict
+    plain: type = get_origin(hint) or hint
+    return plain
+
+
+def _has_type(value: object, hint: Any) -> bool:
+    """Return whether a value is of a type; True is no number, and 1 is no real one."""
+    return hint is Any or any(type(value) is _type_of(part) for part in _parts(hint))
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Return whether a value without parts fits; a text with a pattern matches the whole of it."""
+    for part in _parts(hint):
+        if get_origin(part) is Literal:
+            return value in get_args(part)
+        if type(value) is _type_of(part):
+            patterns = [p for p in getattr(part, "__metadata__", ()) if isinstance(p, Pattern)]
+            return all(re.fullmatch(p, str(value), re.DOTALL) for p in patterns)
+    return hint is Any
+
+
+def _misfits(value: Any, hint: Any, at: str) -> Iterator[str]:
+    if not _fits(value, hint):
         yield f"{at!r} is of another type"
-        return
-    if isinstance(form, _Each):
-        for key, item in value.items():
-            yield from _misfits(item, form.form, _path(at, key))
-        return
-    for key, kind in form.items():
-        if key in value:
-            yield from _misfits(value[key], kind, _path(at, key))
-        else:
-            yield f"{_path(at, key)!r} is missing"
-    for key in value:
-        if key not in form:
-            yield f"{_path(at, key)!r} is unknown"
+    elif is_typeddict(hint):
+        known = get_type_hints(hint, include_extras=True)
+        for key, inner in known.items():
+            if key in value:
+                yield from _misfits(value[key], inner, _path(at, key))
+            else:
+                yield f"{_path(at, key)!r} is missing"
+        for key in value:
+            if key not in known:
+                yield f"{_path(at, key)!r} is unknown"
+    elif get_origin(hint) in (dict, list):
+        inner = get_args(hint)[-1]
+        for place in value if isinstance(value, dict) else range(len(value)):
+            yield from _misfits(value[place], inner, _path(at, place))
 
 
 def _path(at: str, key: object) -> str:
     return f"{at}.{key}" if at else str(key)
+
+
+def json_schema() -> dict[str, Any]:
+    """Write the types of a manifest as a JSON Schema.
+
+    Examples
+    --------
+    >>> json_schema()["properties"]["seed"]
+    {'type': 'integer'}
+    """
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"{SCHEMA}, version {VERSION}",
+    }
+    return head | _schema(Manifest)
+
+
+def _schema(hint: Any) -> dict[str, Any]:
+    if hint is Any:
+        return {}
+    parts = _parts(hint)
+    if len(parts) > 1:
+        made = [_schema(part) for part in parts]
+        merged: dict[str, Any] = {"type": [one["type"] for one in made]}
+        for one in made:
+            merged |= {key: value for key, value in one.items() if key != "type"}
+        return merged
+    found: dict[str, Any] = {"type": JSON_NAMES[_type_of(hint)]}
+    if hasattr(hint, "__metadata__"):
+        found["pattern"] = f"^({hint.__metadata__[0]})$"
+    if get_origin(hint) is Literal:
+        return {"const": get_args(hint)[0]}
+    if get_origin(hint) is list:
+        return found | {"items": _schema(get_args(hint)[0])}
+    if get_origin(hint) is dict:
+        inner = _schema(get_args(hint)[1])
+        return found | ({"additionalProperties": inner} if inner else {})
+    if is_typeddict(hint):
+        known = get_type_hints(hint, include_extras=True)
+        return found | {
+            "description": hint.__doc__,
+            "properties": {key: _schema(inner) for key, inner in known.items()},
+            "required": list(known),
+            "additionalProperties": False,
+        }
+    return found

@@ -12,7 +12,8 @@ import pytest
 import polars_microagg as mg
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
-from polars_microagg.publishing.manifest.record import VERSION, config_hash, dumped
+from polars_microagg.publishing.manifest.model import VERSION
+from polars_microagg.publishing.manifest.record import config_hash, dumped
 from tests.publishing.manifest.edits import (
     KEY,
     PEOPLE,

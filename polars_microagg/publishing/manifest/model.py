@@ -1,0 +1,156 @@
+"""The manifest: its keys and their types, from which all that reads or writes one is checked."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypedDict
+
+__all__ = ["SCHEMA", "VERSION", "Manifest", "Pattern", "Roles", "Rows", "Sizes", "Verdict"]
+
+
+class Pattern(str):
+    """A regular expression that the whole of a text matches."""
+
+    __slots__ = ()
+
+
+Name: TypeAlias = Literal["polars_microagg/manifest"]
+Version: TypeAlias = Literal[3]
+
+SCHEMA: Final[Name] = "polars_microagg/manifest"
+VERSION: Final[Version] = 3
+"""Grows when a key comes, goes, or changes its meaning."""
+
+Sha256: TypeAlias = Annotated[str, Pattern("[0-9a-f]{64}")]
+Release: TypeAlias = Annotated[str, Pattern(r"\d+\.[\w.+-]+")]
+Hashed: TypeAlias = Annotated[str, Pattern("file|rows")]
+Measure: TypeAlias = int | float | None
+Count: TypeAlias = int | None
+
+
+class Judgement(TypedDict):
+    """One requirement: as written, what was measured as far as it is published, and the verdict."""
+
+    requirement: str
+    found: Measure
+    met: bool
+
+
+class Verdict(TypedDict):
+    """What the release was judged by."""
+
+    released: bool
+    k_holds: bool
+    requirements: list[Judgement]
+
+
+class Tool(TypedDict):
+    """Versions of all that the values may depend on."""
+
+    polars_microagg: Release
+    polars: Release
+    numpy: Release
+    pyarrow: Release
+    duckdb: Release
+    python: Release
+
+
+class Roles(TypedDict):
+    """The one role of each column."""
+
+    mask: list[str]
+    stratum: list[str]
+    keep: list[str]
+    drop: list[str]
+
+
+Rows = TypedDict(
+    "Rows", {"in": int, "out": int, "emptied": int, "dropped": int, "suppressed": float}
+)
+Rows.__doc__ = "Rows in and out, and those without any value or left out; suppressed in per cent."
+
+
+class Cells(TypedDict):
+    """Masked cells, and those that the measures compare; null if nothing is published of them."""
+
+    all: int
+    compared: Count
+
+
+class Sizes(TypedDict):
+    """Classes of equal records on the columns that were masked together."""
+
+    columns: list[str]
+    classes: int
+    smallest: Count
+    size_quantiles: dict[str, Count]
+
+
+class K(TypedDict):
+    """The smallest class that was asked for, the smallest there is, and all blocks of columns."""
+
+    asked: int
+    found: Count
+    classes: list[Sizes]
+
+
+class Attack(TypedDict):
+    """What the intruder of the measures knows and does."""
+
+    known: list[str]
+    intruder: str
+    dld: str
+    pld: str
+    interval_disclosure: str
+    k: str
+    not_measured: str
+    sources: dict[str, str]
+
+
+class Times(TypedDict):
+    """When the release was made, in UTC."""
+
+    started: str
+    finished: str
+    seconds: int | float
+
+
+class Source(TypedDict):
+    """The hash of what came in, with a key; without one it would confirm guesses."""
+
+    of: Hashed | None
+    hmac_sha256: Sha256 | None
+
+
+class Output(TypedDict):
+    """The release: the hash of its bytes, or of its rows if it is a table."""
+
+    name: str
+    format: str
+    of: Hashed
+    sha256: Sha256
+    bytes: Count
+    columns: dict[str, str]
+
+
+class Manifest(TypedDict):
+    """The record of a release of polars_microagg: what was asked, what was found, and its hash."""
+
+    schema: Name
+    schema_version: Version
+    verdict: Verdict
+    tool: Tool
+    config: dict[str, Any]
+    config_sha256: Sha256
+    roles: Roles
+    rows: Rows
+    cells: Cells
+    k: K
+    measures: dict[str, Measure]
+    digits: int
+    attack: Attack
+    warnings: list[str]
+    seed: int
+    times: Times
+    input: Source
+    output: Output
+    seal: Sha256 | None
