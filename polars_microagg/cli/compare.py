@@ -83,7 +83,7 @@ def run(given: Namespace) -> int:
         role.blocks if len(role.blocks) > 1 else role.mask,
         methods=listed,
         ks=ks,
-        strata=role.stratum or None,
+        strata=role.strata or None,
         known=names_in("known", given.known, frame.columns) or None,
         seconds=number(given.seconds),
         metrics=sorted(bounded.intersection(metrics()).difference(TYPES)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -20,19 +20,22 @@ from polars_microagg.cli.output import sent, show, show_json, tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.progress_bar import Bar
 from polars_microagg.cli.report_page import WITHOUT, draws, page
-from polars_microagg.cli.settings import Roles, apart, hash_key, roles, settings
+from polars_microagg.cli.settings import apart, hash_key, roles, settings
 from polars_microagg.core.options import COMMON
 from polars_microagg.core.registry import methods
 from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError, usage
 from polars_microagg.progress import progress
 from polars_microagg.publishing.atomic import checked, free, said, waiting, writable
+from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.model import Manifest, Rows
 from polars_microagg.publishing.manifest.precision import FEWEST
-from polars_microagg.publishing.publish import ReleaseRequest, release
+from polars_microagg.publishing.preview import preview
+from polars_microagg.publishing.release import Hooks, release
+from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.wording import COMMAND_LINE
 
-__all__ = ["EXAMPLES", "add", "job", "protect", "publish", "run"]
+__all__ = ["EXAMPLES", "add", "protect", "publish", "run"]
 
 EXAMPLES = example(
     "microagg protect patients.parquet -o masked.parquet --columns age,income --k 5 \\",
@@ -77,24 +80,24 @@ def add(parser: Parser) -> None:
 
 def run(given: Namespace) -> int:
     """Do it, or say what would be done."""
-    told = protect(given)
-    problems = told["problems"] if given.dry_run else []
+    result = protect(given)
+    problems = result["problems"] if given.dry_run else []
     if given.json and given.dry_run:
         said = [{"error": type(error).__name__, "says": str(error)} for error in problems]
-        show_json({**told, "problems": said})
+        show_json({**result, "problems": said})
     elif given.json:
-        _manifest(told)
+        _manifest(result)
     return code_of(type(problems[0])) if problems else 0
 
 
-def _manifest(told: Mapping[str, Any]) -> None:
+def _manifest(manifest: Mapping[str, Any]) -> None:
     """Show the manifest; what is published stays so, whether anybody reads it or not."""
     try:
-        show_json(told)
+        show_json(manifest)
         sent()
     except (BrokenPipeError, OutputError):
         why = "the manifest could not be written to standard output; it is in its file."
-        raise OutputError.after_publishing(told["output"]["name"], why) from None
+        raise OutputError.after_publishing(manifest["output"]["name"], why) from None
 
 
 def protect(given: Namespace) -> Mapping[str, Any]:
@@ -108,8 +111,7 @@ def protect(given: Namespace) -> Mapping[str, Any]:
     if given.json and target.piped and not given.dry_run:
         raise usage.both_to_standard_output()
     _apart(source, target, asked)
-    key = hash_key(asked.get("hash_key_file"))
-    job(asked, Roles([["a"]], [], [], []), key)
+    request = _request(asked)
     if not target.piped:
         checked(target.path)
     if asked.get("report"):
@@ -118,38 +120,30 @@ def protect(given: Namespace) -> Mapping[str, Any]:
     frame = raw(source)
     role = roles(asked, frame.columns)
     frame = typed_columns(source, frame, role.mask)
-    asked["order_by"] = names_in("order-by", asked.get("order_by"), frame.columns) or None
-    made = job(asked, role, key)
+    request = request.on(role, names_in("order-by", asked.get("order_by"), frame.columns))
     if given.dry_run:
-        manifest = Path(asked["manifest"]) if asked.get("manifest") else None
-        found = dry_run.preview(made, frame, role, target, manifest, bool(asked.get("overwrite")))
+        record, overwrite = _path(asked, "manifest"), bool(asked.get("overwrite"))
+        result = preview(request, frame, role, target, record, overwrite)
         if not given.json:
-            _show(found, sys.stderr if asked.get("output") == "-" else None)
-        return found
-    return publish(made, frame, role, source, target, asked)
+            _show(result, sys.stderr if asked.get("output") == "-" else None)
+        return result
+    return publish(request, frame, role, source, target, asked)
 
 
-def job(asked: dict[str, Any], role: Roles, key: bytes | None = None) -> ReleaseRequest:
+def _request(asked: Mapping[str, Any]) -> ReleaseRequest:
     """Check all that can be checked before the table is read."""
-    known = set().union(*(entry.options for entry in methods().values())) | set(COMMON)
-    options = {name: value for name, value in asked.items() if name in known}
-    if role.stratum:
-        options["strata"] = role.stratum
-    if asked.get("order_by"):
-        options["order_by"] = asked["order_by"]
+    key = hash_key(asked.get("hash_key_file"))
     if asked.get("k") is None:
         raise InvalidParameterError.missing_k("protect")
-    blocks = role.blocks if len(role.blocks) > 1 else role.mask
-    _refuse_foreign(asked.get("method", "mdav"), options)
-    return ReleaseRequest.of(
-        blocks,
-        asked["k"],
-        asked.get("method", "mdav"),
-        options,
-        require=asked.get("require", ()),
-        dropped=role.drop,
-        hash_key=key,
-    )
+    method = asked.get("method", "mdav")
+    options = {n: v for n, v in asked.items() if n in COMMON or n in own_options()}
+    _refuse_foreign(method, options)
+    require = asked.get("require", ())
+    return ReleaseRequest.of(None, asked["k"], method, options, require=require, hash_key=key)
+
+
+def _path(asked: Mapping[str, Any], name: str) -> Path | None:
+    return Path(asked[name]) if asked.get(name) else None
 
 
 def _refuse_foreign(method: str, options: Iterable[str]) -> None:
@@ -172,60 +166,57 @@ def _apart(source: Location, target: Location, asked: dict[str, Any]) -> None:
     apart(files)
 
 
-def _show(found: dict[str, Any], file: Any) -> None:
-    show(dry_run.said(found), file)
-    for sentence in found["warnings"]:
+def _show(result: dict[str, Any], file: Any) -> None:
+    show(dry_run.said(result), file)
+    for sentence in result["warnings"]:
         tell(f"Warning: {COMMAND_LINE.write(sentence)}")
-    for problem in found["problems"]:
+    for problem in result["problems"]:
         tell(problem.told(COMMAND_LINE))
 
 
 def publish(
-    made: ReleaseRequest,
+    request: ReleaseRequest,
     frame: pl.DataFrame,
-    role: Roles,
+    role: ColumnRoles,
     source: Location,
     target: Location,
     asked: dict[str, Any],
 ) -> Manifest:
-    """Mask and publish, with a bar, a report and a last line."""
-    bar = Bar(_weights(frame, role.stratum))
-    manifest = Path(asked["manifest"]) if asked.get("manifest") else None
-    with ExitStack() as held:
-        held.callback(bar.clear)
-        finish: list[Any] = []
-        warned: list[str] = []
+    """Release a table, with a bar, a report and a last line."""
+    bar, report = Bar(_weights(frame, role.strata)), _path(asked, "report")
+    with ExitStack() as stack:
+        stack.callback(bar.clear)
+        finish: list[Callable[[], None]] = []
 
-        def before(told: Manifest, masked: pl.DataFrame) -> None:
-            if asked.get("report"):
-                html = page(frame, masked, role.blocks, made.k, role.stratum, told)
-                finish.append(held.enter_context(waiting(Path(asked["report"]), html)))
+        def ready(manifest: Manifest, masked: pl.DataFrame) -> None:
+            if report:
+                html = page(frame, masked, role.blocks, request.k, role.strata, manifest)
+                finish.append(stack.enter_context(waiting(report, html)))
 
-        held.enter_context(progress(bar if bar.on else None))
-        told, _ = release(
-            made,
+        stack.enter_context(progress(bar if bar.on else None))
+        manifest, warnings = release(
+            request,
+            role,
             frame,
             target,
             source=source,
-            record=manifest,
+            record=_path(asked, "manifest"),
             overwrite=bool(asked.get("overwrite")),
-            stages=bar.stage,
-            warn=warned.append,
-            before=before,
+            hooks=Hooks(bar.stage, ready),
         )
         try:
-            _finish(told, target, finish, warned, asked)
+            _finish(manifest, target, finish, warnings, asked)
         except BaseException as error:
             error.add_note(f"{target}{PUBLISHED}")
             raise
-    return told
+    return manifest
 
 
 def _finish(
-    told: Manifest,
+    manifest: Manifest,
     target: Location,
-    finish: list[Any],
-    warned: list[str],
+    finish: Iterable[Callable[[], None]],
+    warnings: Iterable[str],
     asked: dict[str, Any],
 ) -> None:
     """Put the report in place and say what was published, which is so whatever fails here."""
@@ -235,12 +226,11 @@ def _finish(
     except OSError as error:
         why = f"its report could not be put in place: {said(error)}"
         raise OutputError.after_publishing(target, why) from None
-    for sentence in warned:
+    for sentence in warnings:
         tell(f"Warning: {COMMAND_LINE.write(sentence)}")
     if asked.get("report") and not draws():
         tell(WITHOUT)
-    manifest = Path(asked["manifest"]) if asked.get("manifest") else target.record
-    tell(_last_line(told, target, manifest))
+    tell(_last_line(manifest, target, _path(asked, "manifest") or target.record))
 
 
 def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:
@@ -259,18 +249,17 @@ def _suppressed(rows: Rows) -> list[str]:
     ]
 
 
-def _last_line(told: Manifest, target: Location, manifest: Path | None) -> str:
-    found, k = told["measures"], told["k"]
-    parts = [f"{told['rows']['out']:,} records", f"k={k['found']}", *_suppressed(told["rows"])]
-    cells = told["cells"]
-    some = cells["compared"] is not None and cells["compared"] < cells["all"]
-    over = f" over {cells['compared']:,} of {cells['all']:,} cells" if some else ""
+def _last_line(manifest: Manifest, target: Location, record: Path | None) -> str:
+    measures, rows, cells = manifest["measures"], manifest["rows"], manifest["cells"]
+    parts = [f"{rows['out']:,} records", f"k={manifest['k']['found']}", *_suppressed(rows)]
+    part = cells["compared"] is not None and cells["compared"] < cells["all"]
+    over = f" over {cells['compared']:,} of {cells['all']:,} cells" if part else ""
     parts += [
-        f"{name} {found[name]:g} %{over * (name == 'loss')}"
+        f"{name} {measures[name]:g} %{over * (name == 'loss')}"
         for name in ("loss", "dld")
-        if isinstance(found.get(name), float)
+        if isinstance(measures.get(name), float)
     ]
-    if not told["digits"]:
+    if not manifest["digits"]:
         parts.append(f"no loss told of fewer than {FEWEST} records")
-    where = "" if manifest is None else f" Its manifest is {manifest}."
+    where = "" if record is None else f" Its manifest is {record}."
     return f"Published {target}: {', '.join(parts)}.{where}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,14 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.cli.options import names_in, number, own_options, value_of
-from polars_microagg.core.options import COMMON, repeated
+from polars_microagg.core.options import COMMON
 from polars_microagg.errors import InvalidDataError, usage
+from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.text_types import typed
 
-__all__ = ["KEYS", "Roles", "apart", "hash_key", "roles", "settings", "table_of"]
+__all__ = ["KEYS", "apart", "hash_key", "roles", "settings", "table_of"]
 
 KEYS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(
@@ -105,51 +105,10 @@ def _read(path: Path) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True)
-class Roles:
-    """What becomes of each column."""
+def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = True) -> ColumnRoles:
+    """Read the role of every column of a table from the settings.
 
-    blocks: list[list[str]]
-    stratum: list[str]
-    keep: list[str]
-    drop: list[str]
-
-    @property
-    def mask(self) -> list[str]:
-        """Columns that are masked."""
-        return [name for block in self.blocks for name in block]
-
-    @property
-    def by_column(self) -> dict[str, str]:
-        """The role of each column that has one."""
-        named = {"mask": self.mask, "stratum": self.stratum, "keep": self.keep, "drop": self.drop}
-        return {name: role for role, names in named.items() for name in names}
-
-
-def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = True) -> Roles:
-    """Give every column its one role.
-
-    Parameters
-    ----------
-    asked : mapping
-        Settings.
-    table : sequence of str
-        Columns of the table.
-    released : bool, default True
-        Whether the table will be released, so that every column needs a role.
-
-    Returns
-    -------
-    Roles
-        Every column that has one in one of them.
-
-    Raises
-    ------
-    InvalidDataError
-        A column that is named is not there, or one is there that has no role: the table is not
-        the one that the roles were written for.
-    InvalidParameterError
-        A column has two roles, or none is masked.
+    Only where the table is `released` does every column need one.
     """
     given = asked.get("columns")
     listed: list[Any] = [given]
@@ -157,15 +116,12 @@ def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = Tr
         listed = given
     blocks = [names_in("columns", item, table) for item in listed]
     named = {name: names_in(name, asked.get(name), table) for name in ("strata", "keep", "drop")}
-    found = Roles(blocks, named["strata"], named["keep"], named["drop"])
+    found = ColumnRoles(blocks, **named)
     if not found.mask:
         raise usage.no_columns()
-    every = [*found.mask, *found.stratum, *found.keep, *found.drop]
-    if twice := repeated(every):
+    if twice := found.repeated:
         raise usage.several_roles(twice)
-    known = set(every)
-    none = [name for name in table if name not in known]
-    if released and none:
+    if released and (none := found.missing(table)):
         raise usage.without_role(none, asked.get("config"))
     return found
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,34 +14,23 @@ from polars_microagg.frames.mask import MaskRequest
 __all__ = ["rehearse"]
 
 
-def rehearse(
-    frame: pl.DataFrame, method: object, columns: object, k: int, options: Mapping[str, Any]
-) -> None:
-    """Take every step of `mask_frame` but the search: each stratum is one group.
+def rehearse(frame: pl.DataFrame, request: MaskRequest) -> None:
+    """Take every step of `mask_table` but the search: each stratum is one group.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        The table.
-    method, columns, k, options
-        As for `mask_frame`.
-
-    Raises
-    ------
-    MicroaggError
-        As `mask_frame` would raise, save what the method finds out on its way.
+    It raises what `mask_table` would raise, save what the method finds out on its way.
 
     Examples
     --------
-    >>> rehearse(pl.DataFrame({"age": [31, None, None, 47]}), "mdav", "age", 2, {"nulls": "pattern"})
-    >>> rehearse(pl.DataFrame({"age": [31, None, None]}), "mdav", "age", 2, {"nulls": "pattern"})
+    >>> request = MaskRequest.of("mdav", "age", 2, {"nulls": "pattern"})
+    >>> rehearse(pl.DataFrame({"age": [31, None, None, 47]}), request)
+    >>> rehearse(pl.DataFrame({"age": [31, None, None]}), request)
     Traceback (most recent call last):
         ...
     polars_microagg.errors.TooFewRecordsError: 1 of 2 strata have fewer than k=2 records ...
     """
+    k = request.plan.k
     if not frame.height:
         raise TooFewRecordsError.of(0, k)
-    request = MaskRequest.of(method, columns, k, options)
     cells = request.plan.groups_cells
 
     def whole(x: Matrix, /, **_: object) -> Partition | ValueMasking:

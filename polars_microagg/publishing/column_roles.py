@@ -1,19 +1,51 @@
-"""What becomes of the columns that are not masked: each is kept or dropped, and none by default."""
+"""The role of each column of a release: masked, stratum, kept or dropped, and none by default."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import polars as pl
 
+from polars_microagg.core.options import repeated
 from polars_microagg.errors.release import in_two_roles, without_role
 from polars_microagg.frames.selection import Others, Schema, items_of, resolve
 
-__all__ = ["OtherColumns"]
+__all__ = ["ColumnRoles", "OtherColumns"]
 
 Item = str | pl.Expr
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """The columns of a table by their roles; `blocks` are masked together."""
+
+    blocks: Sequence[Sequence[str]]
+    strata: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    drop: Sequence[str] = ()
+
+    @property
+    def mask(self) -> list[str]:
+        """Columns that are masked."""
+        return [name for block in self.blocks for name in block]
+
+    @property
+    def by_column(self) -> dict[str, str]:
+        """The role of each column that has one."""
+        named = {"mask": self.mask, "stratum": self.strata, "keep": self.keep, "drop": self.drop}
+        return {name: role for role, names in named.items() for name in names}
+
+    @property
+    def repeated(self) -> list[str]:
+        """Columns that are named more than once."""
+        return repeated([*self.mask, *self.strata, *self.keep, *self.drop])
+
+    def missing(self, table: Iterable[str]) -> list[str]:
+        """Return the columns of a table that have no role."""
+        roles = self.by_column
+        return [name for name in table if name not in roles]
 
 
 @dataclass(frozen=True)
@@ -28,51 +60,36 @@ class OtherColumns:
         """Check all that can be checked without a table."""
         return cls(items_of("keep", keep), items_of("drop", drop))
 
-    def dropped(self, schema: Schema, masked: Sequence[str], strata: Sequence[str]) -> list[str]:
+    def roles(
+        self, schema: Schema, blocks: Sequence[Sequence[str]], strata: Sequence[str]
+    ) -> ColumnRoles:
         """Give every column of a table its one role.
 
         A name is meant as it stands, and so it may have no other role. A selector means what is
         left: neither masked, nor a stratum, nor named to be kept or dropped.
 
-        Parameters
-        ----------
-        schema : mapping
-            Columns of the table.
-        masked, strata : sequence of str
-            Columns that have their role.
-
-        Returns
-        -------
-        list of str
-            Columns to drop, in the order of the table; all that are neither these nor masked nor
-            strata are kept.
-
-        Raises
-        ------
-        InvalidParameterError
-            A column has no role or two, or is not in the table.
-
         Examples
         --------
         >>> import polars.selectors as cs
         >>> table = {"id": pl.Int64(), "age": pl.Int64(), "city": pl.String()}
-        >>> OtherColumns.of(cs.all(), "id").dropped(table, ["age"], [])
+        >>> OtherColumns.of(cs.all(), "id").roles(table, [["age"]], []).drop
         ['id']
         """
-        roles = dict.fromkeys(masked, "columns")
+        roles = dict.fromkeys((name for block in blocks for name in block), "columns")
         _settle(roles, "strata", strata)
-        given = {"keep": self.keep, "drop": self.drop}
-        for what, items in given.items():
+        others = {"keep": self.keep, "drop": self.drop}
+        for what, items in others.items():
             _settle(roles, what, [name for item in items for name in _named(what, item, schema)])
         left = [name for name in schema if name not in roles]
-        for what, items in given.items():
+        for what, items in others.items():
             chosen = {
                 n for item in items if not _is_name(item) for n in resolve(item, schema, what)
             }
             _settle(roles, what, [name for name in left if name in chosen])
         if none := [name for name in schema if name not in roles]:
             raise without_role(none)
-        return [name for name in schema if roles[name] == "drop"]
+        keep, drop = ([n for n in schema if roles[n] == role] for role in ("keep", "drop"))
+        return ColumnRoles(blocks, strata, keep, drop)
 
 
 def _is_name(item: Item) -> bool:

@@ -1,40 +1,46 @@
-"""What is asked of a release, checked before anything is read."""
+"""What is asked of a release, checked before anything is read, and kept."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-import polars as pl
 
-from polars_microagg.analysis.anonymity import keys_of, selected
 from polars_microagg.core.options import COMMON, group_size
-from polars_microagg.core.registry import methods
+from polars_microagg.core.plan import Plan
 from polars_microagg.core.requirements import Requirement
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.mask import MaskRequest
-from polars_microagg.frames.safe_collect import schema_of
-from polars_microagg.frames.selection import refuse_repeated
+from polars_microagg.frames.selection import (
+    Schema,
+    blocks_of,
+    names_of,
+    refuse_repeated,
+    resolve,
+)
+from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.judgement import possible, release_requirements
 
 __all__ = ["ReleaseRequest"]
 
 SHORTEST = 16
-"""Bytes of a key; a shorter one can be guessed, and with it the input."""
+"""Bytes of a key; a shorter one can be brute-forced, and with it the input."""
 
 
 @dataclass(frozen=True)
 class ReleaseRequest:
-    """What is asked of a release, checked before anything is read."""
+    """What is asked of a release, checked before anything is read.
+
+    `masking` is the checked call of the method; None if the table is masked already.
+    """
 
     columns: Any
     k: int
-    method: str | None = "mdav"
+    masking: MaskRequest | None
     options: dict[str, Any] = field(default_factory=dict)
     require: tuple[Requirement, ...] = ()
-    dropped: tuple[str, ...] = ()
     hash_key: bytes | None = None
 
     @classmethod
@@ -46,55 +52,89 @@ class ReleaseRequest:
         options: dict[str, Any],
         *,
         require: Any = (),
-        dropped: Sequence[str] = (),
         hash_key: bytes | None = None,
     ) -> Self:
-        """Check all that can be checked without a table."""
+        """Check all that can be checked without a table.
+
+        `columns` may be None where they can be named only beside the table; `on` names them then.
+        """
+        masking = None
         if method is None:
-            k = group_size(k)
+            size = group_size(k)
             if own := [name for name in options if name != "strata"]:
                 raise InvalidParameterError.option("publish without a method", own[0], ["strata"])
+        elif columns is None:
+            masking = MaskRequest(Plan.make(method, k, **options), [], (), ())
+            size = masking.plan.k
         else:
-            k = MaskRequest.of(method, columns, k, options).plan.k
+            masking = MaskRequest.of(method, columns, k, options)
+            size = masking.plan.k
         if hash_key is not None and len(hash_key) < SHORTEST:
             need = f"a key of at least {SHORTEST} bytes"
             raise InvalidParameterError.kind("hash_key", f"{len(hash_key)} bytes", need)
         for name, value in options.items():
             if isinstance(value, float) and not np.isfinite(value):
                 raise InvalidParameterError.kind(name, value, "finite, as a manifest is JSON")
-        asked = tuple(release_requirements(require))
-        possible(asked, None if method is None else k)
-        return cls(columns, k, method, options, asked, tuple(dropped), hash_key)  # type: ignore[arg-type]
+        required = tuple(release_requirements(require))
+        possible(required, None if masking is None else size)
+        return cls(columns, size, masking, options, required, hash_key)
 
-    def blocks(self, frame: pl.DataFrame | pl.LazyFrame) -> list[list[str]]:
-        """Columns whose equal values are counted together."""
-        if self.method is None:
-            blocks = selected(frame, self.columns)
+    def on(self, roles: ColumnRoles, order_by: Sequence[str] = ()) -> Self:
+        """Name the columns of a table in a request that was checked without them."""
+        blocks = [list(block) for block in roles.blocks]
+        columns = blocks if len(blocks) > 1 else roles.mask
+        named = {"strata": list(roles.strata), "order_by": list(order_by)}
+        options = {**self.options, **{name: names for name, names in named.items() if names}}
+        masking = self.masking and replace(
+            self.masking,
+            blocks=blocks_of(columns),
+            strata=tuple(roles.strata),
+            order_by=tuple(order_by),
+        )
+        return replace(self, columns=columns, options=options, masking=masking)
+
+    @property
+    def method(self) -> str | None:
+        """Name of the method; None if the table is masked already."""
+        return None if self.masking is None else self.masking.plan.method.name
+
+    def blocks(self, schema: Schema) -> list[list[str]]:
+        """Return the columns whose equal values are counted together."""
+        if self.masking is None:
+            blocks = [
+                [n for i in block for n in resolve(i, schema)] for block in blocks_of(self.columns)
+            ]
+            if not all(blocks):
+                raise InvalidParameterError.no_columns()
             refuse_repeated([name for block in blocks for name in block])
             return blocks
-        request = MaskRequest.of(self.method, self.columns, self.k, self.options)
-        plan = request.kernel(schema_of(frame)).plan
+        plan = self.masking.kernel(schema).plan
         if plan.groups_cells:
             return [[name] for block in plan.blocks for name in block]
         return [list(block) for block in plan.blocks]
 
-    def strata(self, frame: pl.DataFrame | pl.LazyFrame) -> list[str]:
-        """Columns that keep records apart."""
-        return list(keys_of(frame, "strata", self.options.get("strata")))
+    def strata(self, schema: Schema) -> list[str]:
+        """Return the columns that keep records apart."""
+        names = names_of("strata", self.options.get("strata"))
+        for name in names:
+            if name not in schema:
+                raise InvalidParameterError.unknown_column("strata", name, schema)
+        return list(names)
 
-    def config(self, frame: pl.DataFrame) -> dict[str, Any]:
-        """The whole configuration, with the defaults that hold."""
-        own = {}
-        if self.method is not None:
-            own = {name: o.default for name, o in methods()[self.method].options.items()}
+    def config(self, blocks: list[list[str]], strata: list[str]) -> dict[str, Any]:
+        """Return the whole configuration, with the defaults that hold."""
+        own: dict[str, Any] = {}
+        if self.masking is not None:
+            options = self.masking.plan.method.options
+            own = {name: option.default for name, option in options.items()}
             own = {**COMMON, "order_by": None, **own}
         return {
             **own,
             **{name: _plain(value) for name, value in self.options.items()},
             "method": self.method,
             "k": self.k,
-            "columns": self.blocks(frame),
-            "strata": self.strata(frame),
+            "columns": blocks,
+            "strata": strata,
             "require": [str(requirement) for requirement in self.require],
         }
 

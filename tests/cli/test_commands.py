@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.cli import dry_run
-from polars_microagg.cli.dry_run import estimate
 from polars_microagg.cli.main import main
-from polars_microagg.cli.settings import Roles
+from polars_microagg.publishing import preview
+from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.publish import ReleaseRequest
+from polars_microagg.publishing.preview import estimate
+from polars_microagg.publishing.request import ReleaseRequest
 
 from .conftest import ROLES, SECRET
 
@@ -192,11 +192,11 @@ def test_a_dry_run_tells_all_and_writes_nothing(source, people, tmp_path, microa
 @pytest.mark.parametrize(("method", "power"), [("mdav", 2.0), ("pcp", 1.0)])
 def test_an_estimate_grows_as_the_method_does(method, power, people, monkeypatch):
     ticks = itertools.count()
-    monkeypatch.setattr(dry_run.time, "process_time", lambda: 0.2 * next(ticks))
+    monkeypatch.setattr(preview.time, "process_time", lambda: 0.2 * next(ticks))
     table = people.drop("name")
     job, roles = (
-        ReleaseRequest.of(["age", "income"], 5, method, {}),
-        Roles([["age", "income"]], [], ["region"], []),
+        ReleaseRequest.of(["age", "income"], 5, method, {}).masking,
+        ColumnRoles([["age", "income"]], [], ["region"], []),
     )
     one, ten = (estimate(job, table, roles, [n])["masking_seconds"] for n in (10**6, 10**7))
     assert one == pytest.approx(0.2 * (10**6 / 60) ** power, rel=2.5 * (2 - power) + 1e-2)

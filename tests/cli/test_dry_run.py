@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from polars_microagg.cli import dry_run
+from polars_microagg.publishing import preview
 
 from .conftest import ROLES
 
@@ -248,7 +248,7 @@ def test_a_trial_takes_as_many_rows_as_its_groups_need(people, tmp_path, microag
     many.write_parquet("in.parquet")
     call = ["protect", "in.parquet", "-o", "o.parquet", *MASK, "--method", "fixed_size"]
     with monkeypatch.context() as slow:  # the first trial is long enough
-        slow.setattr(dry_run.time, "process_time", map(float, itertools.count()).__next__)
+        slow.setattr(preview.time, "process_time", map(float, itertools.count()).__next__)
         done = microagg(*call, "--k", "600", "--dry-run", "--json")
     assert json.loads(done.out)["estimate"]["trial_rows"] >= 1200
     many.with_columns(

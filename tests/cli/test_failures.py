@@ -155,7 +155,7 @@ def test_a_bug_shows_its_line_and_no_data(source, tmp_path, microagg, monkeypatc
     def broken(*_, **__):
         raise KeyError(SECRET)
 
-    monkeypatch.setattr(sys.modules["polars_microagg.publishing.publish"], "taken", broken)
+    monkeypatch.setattr(sys.modules["polars_microagg.publishing.release"], "taken", broken)
     before = state(tmp_path)
     done = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES)
     sound(done, 1, r"KeyError at line \d+ of test_failures.py", tmp_path, before)
@@ -165,7 +165,7 @@ def test_an_interrupt_leaves_nothing(source, tmp_path, microagg, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["polars_microagg.publishing.publish"], "taken", interrupted)
+    monkeypatch.setattr(sys.modules["polars_microagg.publishing.release"], "taken", interrupted)
     before = state(tmp_path)
     done = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES)
     sound(done, 130, "Interrupted. Nothing was published", tmp_path, before)

@@ -14,7 +14,7 @@ from polars_microagg.publishing import staging as stages
 from .conftest import ROLES, SECRET
 from .test_failures import state
 
-PUBLISH = sys.modules["polars_microagg.publishing.publish"]
+RELEASE = sys.modules["polars_microagg.publishing.release"]
 PROTECT = sys.modules["polars_microagg.cli.protect"]
 FILES = sys.modules["polars_microagg.publishing.formats.files"]
 
@@ -26,14 +26,14 @@ def lacking(*_, **__):
 PHASES = {
     "reading": (PROTECT, "raw"),
     "typing": (PROTECT, "typed_columns"),
-    "masking": (PUBLISH, "mask_table"),
+    "masking": (RELEASE, "mask_table"),
     "writing": (stages, "write"),
     "rebuilding": (FILES, "visible"),
     "reading again": (stages, "parsed"),
-    "counting": (PUBLISH, "verify"),
-    "measuring": (PUBLISH, "taken"),
-    "warning": (PUBLISH, "advice"),
-    "sealing": (PUBLISH, "dumped"),
+    "counting": (RELEASE, "verify"),
+    "measuring": (RELEASE, "taken"),
+    "warning": (RELEASE, "advice"),
+    "sealing": (RELEASE, "dumped"),
     "hashing": (stages, "sha256_of"),
     "drawing": (PROTECT, "page"),
     "saying": (PROTECT, "_last_line"),
@@ -66,13 +66,13 @@ ABORTED = """
 import os, sys
 import polars_microagg.cli.main as program
 from polars_microagg.publishing import staging as stage
-publish = sys.modules["polars_microagg.publishing.publish"]
+release = sys.modules["polars_microagg.publishing.release"]
 place, name, *rest = sys.argv[1:]
-inner = getattr({"publish": publish, "stage": stage}[place], name)
+inner = getattr({"release": release, "stage": stage}[place], name)
 def fail(*args, **options):
     inner(*args, **options)
     os.abort()
-setattr({"publish": publish, "stage": stage}[place], name, fail)
+setattr({"release": release, "stage": stage}[place], name, fail)
 program.main(rest)
 """
 """A step that ends as native code does when it gets no memory: the process is gone at once."""
@@ -80,7 +80,7 @@ program.main(rest)
 
 @pytest.mark.parametrize("target", ["out.parquet", "out.duckdb::t"])
 @pytest.mark.parametrize(
-    "step", ["publish mask_table", "publish verify", "publish taken", "publish dumped"]
+    "step", ["release mask_table", "release verify", "release taken", "release dumped"]
 )
 def test_an_abort_of_native_code_leaves_the_old_release(step, target, source, tmp_path, microagg):
     release = ["protect", source, "-o", tmp_path / target, *ROLES, "--overwrite"]

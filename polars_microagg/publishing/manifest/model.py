@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypedDict
 
-__all__ = ["SCHEMA", "VERSION", "Manifest", "Pattern", "Roles", "Rows", "Sizes", "Verdict"]
+__all__ = [
+    "SCHEMA",
+    "VERSION",
+    "Attack",
+    "Cells",
+    "Judgement",
+    "K",
+    "Manifest",
+    "Output",
+    "Pattern",
+    "Roles",
+    "Rows",
+    "Sizes",
+    "Source",
+    "Times",
+    "Tool",
+    "Verdict",
+]
 
 
 class Pattern(str):

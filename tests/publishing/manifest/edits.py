@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 
 import polars_microagg as mg
+from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.record import dumped, read_manifest
-from polars_microagg.publishing.publish import ReleaseRequest, release
+from polars_microagg.publishing.release import release
+from polars_microagg.publishing.request import ReleaseRequest
 
 KEY = b"a key of more than 16 bytes"
 N = 1_200
@@ -47,9 +49,9 @@ def publish(folder, name="out.parquet", key=KEY, **options):
         options,
         require=REQUIRED,
         hash_key=key,
-        dropped=("name", "phone"),
     )
-    release(job, PEOPLE, target, source=source, overwrite=True)
+    roles = ColumnRoles([["age", "income"]], ["region"], ["net"], ["name", "phone"])
+    release(job, roles, PEOPLE, target, source=source, overwrite=True)
     return source, target, read_manifest(target.record)
 
 

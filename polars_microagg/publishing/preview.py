@@ -1,0 +1,160 @@
+"""What a release would be: roles, small strata, problems, time and memory, and no output."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from polars_microagg.analysis.anonymity import classes
+from polars_microagg.analysis.assess import assess
+from polars_microagg.core.options import COMMON
+from polars_microagg.errors import MicroaggError
+from polars_microagg.frames.columns import refuse, require, type_name
+from polars_microagg.frames.dry_run import rehearse
+from polars_microagg.frames.mask import MaskRequest, mask_table, suppressed
+from polars_microagg.frames.selection import by_name
+from polars_microagg.publishing.column_roles import ColumnRoles
+from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.judgement import judged
+from polars_microagg.publishing.request import ReleaseRequest
+from polars_microagg.publishing.staging import foresee
+from polars_microagg.publishing.warnings.advice import of_table
+
+__all__ = ["estimate", "preview"]
+
+ENOUGH = 0.15
+"""Seconds that a trial takes before it is trusted."""
+
+FORESEEN = ("center", "nulls", "small_strata")
+"""Options on which warnings depend."""
+
+FIRST = 500
+"""Rows of the first trial."""
+
+BYTES = 12
+"""Copies of the masked numbers that are in memory at once."""
+
+COPIES = 2
+"""Copies of the table."""
+
+BASE = 190
+"""Megabytes of the process before it reads anything."""
+
+
+def preview(
+    request: ReleaseRequest,
+    frame: pl.DataFrame,
+    roles: ColumnRoles,
+    place: Location,
+    record: Path | None,
+    overwrite: bool,
+) -> dict[str, Any]:
+    """Find what a release would do: columns, strata, problems and warnings.
+
+    The first problem is the one that the release would stop at; where there is none, time and
+    memory are estimated.
+    """
+    masking = cast(MaskRequest, request.masking)  # what is masked already is not previewed
+    sizes = classes(frame, roles.strata)["size"] if roles.strata else pl.Series([frame.height])
+    problems = list(_problems(request, masking, frame, roles, (place, record, overwrite)))
+    blocks = roles.blocks if problems else request.blocks(frame.schema)
+    options = {name: request.options.get(name, COMMON[name]) for name in FORESEEN}
+    roles_of = roles.by_column
+    result: dict[str, Any] = {
+        "rows": frame.height,
+        "columns": [
+            {"name": name, "type": type_name(dtype), "role": roles_of.get(name, "none")}
+            for name, dtype in frame.schema.items()
+        ],
+        "strata": {"count": len(sizes), "below_k": int((sizes < request.k).sum())},
+        "problems": problems,
+        "warnings": of_table(
+            frame, blocks, request.k, strata=roles.strata, kept=roles.keep, **options
+        ),
+    }
+    if not problems:
+        result["suppressed"] = int(suppressed(frame, masking).sum())
+        result["estimate"] = estimate(masking, frame, roles, sizes.to_list())
+    return result
+
+
+def _problems(
+    request: ReleaseRequest,
+    masking: MaskRequest,
+    frame: pl.DataFrame,
+    roles: ColumnRoles,
+    target: tuple[Location, Path | None, bool],
+) -> Iterator[MicroaggError]:
+    """Yield each distinct error that the release would raise, in order."""
+    dropped = set(roles.drop)
+    released = frame.select(by_name(n) for n in frame.columns if n not in dropped)
+
+    def counts() -> dict[str, float]:
+        gone = int(suppressed(frame, masking).sum())
+        rows = frame.height - gone * (masking.plan.small_strata == "drop")
+        return {"rows": rows, "suppressed": 100.0 * gone / max(frame.height, 1)}
+
+    steps: list[Callable[[], object]] = [
+        lambda: request.blocks(frame.schema),
+        lambda: foresee(*target, released.head(1)),
+        lambda: rehearse(frame, masking),
+        lambda: judged([r for r in request.require if r.name in ("rows", "suppressed")], counts()),
+        *(partial(_refuse_column, masking, frame, name) for name in roles.mask),
+    ]
+    said = set()
+    for step in steps:
+        try:
+            step()
+        except MicroaggError as error:
+            if str(error) not in said:
+                yield error
+            said.add(str(error))
+
+
+def _refuse_column(masking: MaskRequest, frame: pl.DataFrame, name: str) -> None:
+    """Refuse a column that cannot be masked, also where another was refused before it."""
+    refuse(name, frame.schema[name])
+    require(frame.get_column(name).alias("0"), name, masking.plan.nulls)
+
+
+def estimate(
+    masking: MaskRequest, frame: pl.DataFrame, roles: ColumnRoles, sizes: Sequence[int]
+) -> dict[str, Any]:
+    """Time a trial on some rows, and extrapolate seconds and megabytes to strata of these sizes."""
+    # A null pattern that is rare in the trial is so only there.
+    plan = replace(masking.plan, small_strata="drop")
+    trial = replace(masking, plan=plan, strata=(), order_by=())
+    columns = pl.DataFrame({name: frame.get_column(name) for name in roles.mask})
+    rows = min(max(FIRST, 2 * plan.k), len(columns))
+    while True:
+        sample = columns.sample(rows, seed=0)
+        started = time.process_time()
+        masked, gone = mask_table(sample, trial)
+        middle = time.process_time()
+        assess(sample.filter(~gone), masked)
+        ended = time.process_time()
+        if middle - started > ENOUGH or rows == len(columns):
+            break
+        rows = min(2 * rows, len(columns))
+    cost = plan.method.cost
+    grown = sum(_work(cost, n) for n in sizes) / _work(cost, rows)
+    measuring = (ended - middle) * _work("n log n", frame.height) / _work("n log n", rows)
+    table_bytes = frame.estimated_size() * COPIES + frame.height * len(roles.mask) * 8 * BYTES
+    return {
+        "trial_rows": rows,
+        "masking_seconds": round((middle - started) * grown, 2),
+        "measuring_seconds": round(measuring, 2),
+        "memory_megabytes": round(BASE + table_bytes / 2**20),
+    }
+
+
+def _work(cost: str, n: int) -> float:
+    """How the work grows with the records of a stratum."""
+    return float(n * n) if "n^2" in cost else n * math.log2(n + 1)

@@ -1,0 +1,284 @@
+"""One release, for every door: masked, written beside its target, read again, judged, renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+
+from polars_microagg.analysis.anonymity import fewest_records, verify
+from polars_microagg.errors import TooFewRecordsError
+from polars_microagg.frames.mask import mask_table
+from polars_microagg.frames.selection import by_name
+from polars_microagg.progress import current
+from polars_microagg.publishing.column_roles import ColumnRoles
+from polars_microagg.publishing.formats.column_types import refuse_types
+from polars_microagg.publishing.formats.files import STREAM, Location
+from polars_microagg.publishing.judgement import judged, measured_on_demand
+from polars_microagg.publishing.manifest.model import (
+    SCHEMA,
+    VERSION,
+    Cells,
+    Judgement,
+    Manifest,
+    Output,
+    Rows,
+    Sizes,
+    Source,
+)
+from polars_microagg.publishing.manifest.precision import digits_of, published
+from polars_microagg.publishing.manifest.record import (
+    attack_scenario,
+    config_hash,
+    counted_rows,
+    dumped,
+    recorded_classes,
+    seal,
+    taken,
+    tools,
+)
+from polars_microagg.publishing.manifest.rounding import rounded
+from polars_microagg.publishing.request import ReleaseRequest
+from polars_microagg.publishing.staging import stage
+from polars_microagg.publishing.warnings.advice import advice, of_release
+
+__all__ = ["Hooks", "release"]
+
+
+def _ignore(*_: object) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What a door wants to know while a release is made."""
+
+    stage: Callable[[str], object] = _ignore
+    """Called with the name of each step as it begins."""
+    ready: Callable[[Manifest, pl.DataFrame], object] = _ignore
+    """Called with manifest and table while the release still waits; what it raises stops it."""
+
+
+NONE = Hooks()
+
+
+def release(
+    request: ReleaseRequest,
+    roles: ColumnRoles,
+    original: pl.DataFrame,
+    place: Location,
+    *,
+    masked: pl.DataFrame | None = None,
+    measured: bool = True,
+    source: Location | None = None,
+    record: Path | None = None,
+    overwrite: bool = False,
+    hooks: Hooks = NONE,
+) -> tuple[Manifest, list[str]]:
+    """Mask, write, read again, judge and put in place; the manifest and all warnings.
+
+    `masked` is the table if it is masked already, and `measured` whether `original` is the one
+    before it. `source` is where the original was read, for its hash.
+    """
+    started = _now()
+    table = original if masked is None else masked
+    columns = _Columns.of(request, roles, table)
+    with stage(place, record, overwrite) as staged:
+        refuse_types(table.select(map(by_name, columns.released)), place.format, place)
+        compared = original
+        if request.masking is not None:
+            hooks.stage("masking")
+            # A request may be older than the progress bar that is shown now.
+            plan = replace(request.masking.plan, report=current())
+            table, gone = mask_table(original, replace(request.masking, plan=plan))
+            if table.height < original.height:
+                compared = original.filter(~gone)
+        if not table.height:
+            raise TooFewRecordsError.of(0, request.k)
+        table = table.select(map(by_name, columns.released))
+        hooks.stage("writing")
+        staged.write(table)
+        hooks.stage("reading again")
+        reread = staged.reread(table)
+        restored = staged.same(table, reread, columns.names)
+        # From here on, what is counted is what was written and not what was meant.
+        verify(reread, columns.blocks, request.k, strata=columns.strata)
+        hooks.stage("measuring")
+        before = compared if measured else None
+        findings = _Findings.of(request, columns, before, reread, restored, original.height)
+        finished = max(started, _now())
+        made_of = _source(request, source, original)
+        output = staged.described(table, reread)
+        manifest = _manifest(request, columns, findings, (started, finished), made_of, output)
+        hooks.ready(manifest, restored)
+        hooks.stage("publishing")
+        staged.commit(dumped(manifest))
+    return manifest, findings.warnings
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a table by what becomes of them."""
+
+    blocks: list[list[str]]
+    """Masked columns whose equal values are counted together."""
+    strata: list[str]
+    keep: list[str]
+    drop: list[str]
+    released: list[str]
+
+    @property
+    def names(self) -> list[str]:
+        """Columns that are masked."""
+        return [name for block in self.blocks for name in block]
+
+    @classmethod
+    def of(cls, request: ReleaseRequest, roles: ColumnRoles, table: pl.DataFrame) -> Self:
+        """Look them up in a table."""
+        blocks, strata = request.blocks(table.schema), request.strata(table.schema)
+        dropped = set(roles.drop)
+        released = [name for name in table.columns if name not in dropped]
+        others = {*(name for block in blocks for name in block), *strata}
+        keep = [name for name in released if name not in others]
+        return cls(blocks, strata, keep, list(roles.drop), released)
+
+
+@dataclass(frozen=True)
+class _Findings:
+    """What was found on a release as it was read again, and as much of it as is published."""
+
+    rows: Rows
+    classes: list[Sizes]
+    cells: Cells
+    measures: dict[str, Any]
+    digits: int
+    verdicts: list[Judgement]
+    warnings: list[str]
+    published_warnings: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        request: ReleaseRequest,
+        columns: _Columns,
+        before: pl.DataFrame | None,
+        reread: pl.DataFrame,
+        restored: pl.DataFrame,
+        rows_in: int,
+    ) -> Self:
+        """Count, measure, judge and warn; `before` is None where there is no original.
+
+        `restored` is the release with the masked columns in their types.
+        """
+        names, strata = columns.names, columns.strata
+        exact, digits = dict[str, Any](), 0
+        if before is not None:
+            exact = taken(before, restored, names)
+            digits = digits_of(fewest_records(names, before, restored))
+        compared = exact.pop("cells", None)
+        measures = published(exact, digits)
+        if before is not None:
+            exact |= measured_on_demand(request.require, before, restored, names)
+        warnings = _warnings(request, columns, before, restored)
+        # Who asks for k means records, also where k was to hold in each block or column alone.
+        (whole,) = recorded_classes(reread, [names], strata)
+        rows = counted_rows(rows_in, reread, [*names, *strata])
+        counts = {
+            "k": whole["smallest"],
+            "rows": reread.height,
+            "suppressed": rows["suppressed"],
+        }
+        rows["suppressed"] = rounded(counts)["suppressed"]
+        return cls(
+            rows,
+            recorded_classes(reread, columns.blocks, strata),
+            {"all": rows_in * len(names), "compared": compared if digits else None},
+            measures,
+            digits,
+            judged(request.require, {**exact, **counts}, told={**measures, **rounded(counts)}),
+            warnings,
+            # What only the original shows is told of a small table to its owner, and nobody else.
+            warnings if digits else _warnings(request, columns, None, restored),
+        )
+
+
+def _manifest(
+    request: ReleaseRequest,
+    columns: _Columns,
+    findings: _Findings,
+    times: tuple[datetime, datetime],
+    source: Source,
+    output: Output,
+) -> Manifest:
+    """Write the record of a release, and seal it if there is a key."""
+    config = request.config(columns.blocks, columns.strata)
+    started, finished = times
+    smallest = min(block["smallest"] for block in findings.classes if block["smallest"])
+    manifest: Manifest = {
+        "schema": SCHEMA,
+        "schema_version": VERSION,
+        "verdict": {"released": True, "k_holds": True, "requirements": findings.verdicts},
+        "tool": tools(),
+        "config": config,
+        "config_sha256": config_hash(config),
+        "roles": {
+            "mask": columns.names,
+            "stratum": columns.strata,
+            "keep": columns.keep,
+            "drop": columns.drop,
+        },
+        "rows": findings.rows,
+        "cells": findings.cells,
+        "k": {"asked": request.k, "found": smallest, "classes": findings.classes},
+        "measures": findings.measures,
+        "digits": findings.digits,
+        "attack": attack_scenario(columns.names, columns.strata),
+        "warnings": findings.published_warnings,
+        "seed": int(request.options.get("seed", 0)),
+        "times": {
+            "started": started.isoformat(timespec="milliseconds"),
+            "finished": finished.isoformat(timespec="milliseconds"),
+            "seconds": round((finished - started).total_seconds(), 3),
+        },
+        "input": source,
+        "output": output,
+        "seal": None,
+    }
+    if request.hash_key is not None:
+        manifest["seal"] = seal(manifest, request.hash_key)
+    return manifest
+
+
+def _now() -> datetime:
+    """Now, in whole milliseconds, so that times which are written add up."""
+    now = datetime.now(UTC)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+def _warnings(
+    request: ReleaseRequest,
+    columns: _Columns,
+    original: pl.DataFrame | None,
+    released: pl.DataFrame,
+) -> list[str]:
+    """Warn of what can be seen in the release, and of more if there is an original."""
+    blocks, strata, kept = columns.blocks, columns.strata, columns.keep
+    if original is None:
+        return of_release(released, blocks, request.k, strata=strata, kept=kept)
+    # A table that is masked already may have columns that the one before it has not.
+    known = set(original.columns)
+    strata, kept = ([n for n in names if n in known] for names in (strata, kept))
+    center = str(request.options.get("center", "mean"))
+    return advice(original, released, blocks, request.k, center=center, strata=strata, kept=kept)
+
+
+def _source(request: ReleaseRequest, source: Location | None, original: pl.DataFrame) -> Source:
+    """Hash what came in, only with a key: without one, a hash confirms guesses."""
+    if request.hash_key is None:
+        return {"of": None, "hmac_sha256": None}
+    digest = (source or Location(Path("-"), STREAM)).mac(request.hash_key, original)
+    return {"of": digest["of"], "hmac_sha256": digest["hmac_sha256"]}
