@@ -41,13 +41,14 @@ TREES = Trees()
 INSIDE = {".errors", ".wording", ".progress", ".core", ".kernels", "numpy"}
 FRAMES = {*INSIDE, ".frames", ".kinds.register", "polars"}
 ANALYSIS = {*FRAMES, ".analysis"}
-PUBLISHING = {*ANALYSIS, ".publishing", "._version", "pyarrow", "duckdb"}
+PUBLISHING = {*ANALYSIS, ".publishing", ".durable", "._version", "pyarrow", "duckdb"}
 ROOMS = {
     "__init__": {
         *("._version", ".errors", ".functions", ".namespace", ".analysis", ".leaves"),
         *(".out_of_core", ".progress", ".publishing.publish"),
     },
     "_version": set(),
+    "durable": set(),
     "wording": set(),
     "errors": {".errors", ".wording"},
     "progress": {".errors"},
@@ -70,7 +71,7 @@ ROOMS = {
     "namespace": {*ANALYSIS, ".charts", ".functions"},
     "duckdb": {*ANALYSIS, ".duckdb", "duckdb", "pyarrow"},
     "leaves": {*ANALYSIS, ".leaves", "pyarrow"},
-    "out_of_core": {*ANALYSIS, ".leaves", ".out_of_core", "pyarrow"},
+    "out_of_core": {*ANALYSIS, ".leaves", ".out_of_core", ".durable", "pyarrow"},
     "spark": {*ANALYSIS, ".leaves", "pyarrow", "pyspark"},
     "publishing": PUBLISHING,
     "report": {*PUBLISHING, ".charts", ".report", "vl_convert"} - {"pyarrow", "duckdb"},

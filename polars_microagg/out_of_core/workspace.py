@@ -7,8 +7,10 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+
+from polars_microagg.durable import put_in_place
 
 __all__ = ["replace_target", "working_folder"]
 
@@ -72,11 +74,4 @@ def replace_target(made: Path, target: Path) -> None:
         os.fsync(file.fileno())
     # `replace` is atomic within a file system, and the folder is beside the target: a reader sees
     # the old file or the new one, whole.
-    made.replace(target)
-    # Where folders cannot be opened, as on Windows, they need not be.
-    with suppress(OSError):
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    put_in_place(made, target)

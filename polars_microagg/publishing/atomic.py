@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
+from polars_microagg.durable import put_in_place, settle
 from polars_microagg.errors import OutputError, TargetExistsError
 
 __all__ = [
@@ -33,23 +34,20 @@ __all__ = [
 # Windows has no locks on folders; two writers of one target are told apart by nothing there.
 _fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
-UNSYNCED = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
-"""Errors of file systems that do not know how to settle a folder."""
-
 
 def said(error: BaseException) -> str:
-    """Say an error of the system without the path, which may be long, and without its data."""
+    """Word an error of the system without the path, which may be long, and without its data."""
     number = of_system(error)
     return f"{os.strerror(number)}." if number else "it is not a valid path or file."
 
 
 def of_system(error: BaseException) -> int | None:
-    """The number of an error of the system, which polars keeps in the text of its own."""
+    """Return the number of an error of the system, which polars keeps in the text of its own."""
     number: int | None = getattr(error, "errno", None)
     if number:
         return number
-    found = re.search(r"os error (\d+)", str(error))
-    return int(found[1]) if found else None
+    match = re.search(r"os error (\d+)", str(error))
+    return int(match[1]) if match else None
 
 
 def sha256_of(path: Path) -> str:
@@ -59,7 +57,7 @@ def sha256_of(path: Path) -> str:
 
 
 def is_special(path: Path) -> bool:
-    """Whether a path is a pipe or a device, or a name of one of the streams of this process."""
+    """Return whether a path is a pipe or a device, or a name of one of the streams of this process."""
     # /dev/stdout may lead to a file, and would be replaced itself.
     folder = Path(os.path.realpath(path.parent))
     named = folder == Path("/dev") or Path("/proc") in (folder, *folder.parents)
@@ -101,7 +99,7 @@ def free(overwrite: bool, *paths: Path | None) -> None:
 
 
 class _Folder:
-    """A folder that is locked while it is open; it closes when nobody knows it any more.
+    """A folder that is locked while it is open; it is closed when it is garbage-collected.
 
     An interrupt between two instructions may pass by every `finally`, and a process that goes on
     after it must not wait for a lock of its own.
@@ -138,22 +136,8 @@ def _locked(*folders: Path) -> Iterator[None]:
             opened[-1].lock()
         yield
     finally:
-        for each in opened:
-            each.close()
-
-
-def _settle(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in UNSYNCED:
-            raise
-    finally:
-        os.close(descriptor)
+        for locked in opened:
+            locked.close()
 
 
 class Swap:
@@ -164,13 +148,6 @@ class Swap:
     replaced, then the new record is put in place: whoever looks in between, or after a crash, finds
     a target without a record. The next writer finds the records that were left aside, and puts
     back the one that fits.
-
-    Parameters
-    ----------
-    target : Path
-        What is to be replaced.
-    record : Path
-        Its record, in this folder or another.
     """
 
     def __init__(self, target: Path, record: Path) -> None:
@@ -220,13 +197,13 @@ class Swap:
             return
         if not self.record.exists():
             with suppress(FileNotFoundError):
-                found = digest()
-                fits = [path for path in aside if _told(path) == found]
+                current = digest()
+                fits = [path for path in aside if _recorded(path) == current]
                 if fits:
                     fits[0].replace(self.record)
         for path in aside:
             path.unlink(missing_ok=True)
-        _settle(self.record.parent)
+        settle(self.record.parent)
 
     def _sweep(self) -> None:
         """Remove temporary files that no living writer holds."""
@@ -239,18 +216,7 @@ class Swap:
                 path.unlink()
 
     def commit(self, record: bytes) -> None:
-        """Put the temporary file and its record in place.
-
-        Parameters
-        ----------
-        record : bytes
-            What the new record says.
-
-        Raises
-        ------
-        OutputError
-            The old file is still there.
-        """
+        """Put the temporary file and its record in place, or leave the old ones there."""
         try:
             self.file.flush()
             os.fsync(self.file.fileno())
@@ -265,7 +231,7 @@ class Swap:
         self.file.close()  # Windows renames no open file; the lock on the folder still holds
         self.path.replace(self.target)
         self._done = True
-        _settle(self.target.parent)
+        settle(self.target.parent)
 
     def put(self, record: bytes, replace: Callable[[], None], digest: Callable[[], str]) -> None:
         """Set the old record aside, replace the target, and put the new record in place."""
@@ -276,18 +242,18 @@ class Swap:
                 os.fsync(file.fileno())
             with suppress(FileNotFoundError):
                 self.record.replace(self._last)
-            _settle(self.record.parent)
+            settle(self.record.parent)
             replace()
             self._next.replace(self.record)
             self._last.unlink(missing_ok=True)
-            _settle(self.record.parent)
+            settle(self.record.parent)
         except BaseException:
             self.recover(digest)
             raise
 
 
-def _told(record: Path) -> object:
-    """The hash of the target that a record tells; None if it was not written to its end."""
+def _recorded(record: Path) -> object:
+    """Return the hash of the target that a record has; None if it was not written to its end."""
     try:
         return json.loads(record.read_bytes())["output"]["sha256"]
     except (ValueError, LookupError, TypeError):
@@ -295,20 +261,7 @@ def _told(record: Path) -> object:
 
 
 def put(path: Path, content: bytes) -> None:
-    """Put one file without a record in place, whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-        Where; an old file stays until the new one is whole.
-    content : bytes
-        What.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be written.
-    """
+    """Put one file without a record in place, whole or not at all."""
     with waiting(path, content) as finish:
         finish()
 
@@ -323,14 +276,9 @@ def waiting(path: Path, content: bytes) -> Iterator[Callable[[], None]]:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        yield lambda: _take(part, path)
+        yield lambda: put_in_place(part, path)
     except OSError as error:
         raise OutputError.of(path, said(error)) from None
     finally:
         with suppress(OSError):
             part.unlink()
-
-
-def _take(part: Path, path: Path) -> None:
-    part.replace(path)
-    _settle(path.parent)

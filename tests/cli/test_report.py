@@ -103,7 +103,7 @@ def test_a_report_that_fails_at_the_end_does_not_deny_the_release(
     def failing(part, path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("polars_microagg.publishing.atomic._take", failing)
+    monkeypatch.setattr("polars_microagg.publishing.atomic.put_in_place", failing)
     arguments = [
         "protect",
         source,

@@ -89,7 +89,7 @@ def test_a_failure_between_the_renames_leaves_a_pair(step, tmp_path, monkeypatch
 
     if step == "settle":
         monkeypatch.setattr(
-            "polars_microagg.publishing.atomic._settle",
+            "polars_microagg.publishing.atomic.settle",
             lambda folder: (_ for _ in ()).throw(OSError(5, "")),
         )
     else:

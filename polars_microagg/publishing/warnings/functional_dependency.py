@@ -29,23 +29,9 @@ ITEMS = 4
 def revealing(
     original: pl.DataFrame, names: Sequence[str], released: pl.DataFrame, kept: Sequence[str]
 ) -> list[str]:
-    """Warn of kept columns that follow a masked one, by value or by rank.
+    """Warn of kept columns that follow a masked one, by value or by rank, on the records with both.
 
-    Parameters
-    ----------
-    original : polars.DataFrame
-        The table before, with the columns that are masked.
-    names : sequence of str
-        The columns that are masked.
-    released : polars.DataFrame
-        The release, with the columns that are kept.
-    kept : sequence of str
-        Those columns; text and categories are read as numbers or dates, structs and lists in parts.
-
-    Returns
-    -------
-    list of str
-        One sentence for each pair, on the records that have both values.
+    Text and categories are read as numbers or dates, structs and lists in parts.
 
     Examples
     --------

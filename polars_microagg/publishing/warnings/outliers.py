@@ -24,22 +24,8 @@ def exposed(
 ) -> list[str]:
     """Count the groups whose centre is, or nearly tells, the value of one record.
 
-    Parameters
-    ----------
-    original, masked : polars.DataFrame
-        The table before and after, in the same order; cells that are empty afterwards are not
-        released and count nowhere.
-    blocks : sequence of sequence of str
-        Columns that are masked together.
-    strata : sequence of str
-        Columns that keep records apart.
-    center : {"mean", "median"}
-        What replaces the values of a group.
-
-    Returns
-    -------
-    list of str
-        Sentences that name columns and counts and no value.
+    Both tables are in the same order; cells that are empty afterwards are not released and count
+    nowhere.
 
     Examples
     --------

@@ -1,0 +1,52 @@
+"""Kept columns that tell the stratum of a record whose masked cells and strata were emptied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from polars_microagg.frames.selection import by_name
+from polars_microagg.wording import Sentence, Setting, listed
+
+__all__ = ["emptied_strata", "with_values"]
+
+
+def with_values(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
+    """Return which rows have a value in some of these columns."""
+    return frame.select(
+        pl.any_horizontal(by_name(name).is_not_null() for name in names).alias("0")
+    ).to_series()
+
+
+def emptied_strata(
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    names: Sequence[str],
+    strata: Sequence[str],
+    kept: Sequence[str],
+) -> list[str]:
+    """Warn of kept columns that tell the stratum of an emptied record, as a city has one region."""
+    keys = [name for name in strata if name in original.columns]
+    gone = ~with_values(masked, [*names, *strata])
+    if not keys or not gone.any():
+        return []
+    stratum = original.select(pl.struct(by_name(name) for name in keys).alias("0")).to_series()
+    found = list[str]()
+    for name in kept:
+        column = original.get_column(name).alias("1")
+        of = pl.DataFrame([column, stratum, gone.alias("2")]).drop_nulls("1")
+        # A value that one record has tells nobody where it is from; nearly unique ones are warned of.
+        told = of.filter(pl.len().over("1") > 1, pl.col("0").n_unique().over("1") == 1)["2"].sum()
+        if told:
+            found.append(
+                Sentence(
+                    "The kept column {name} may tell the stratum of {told} emptied record(s): its value "
+                    "there goes with one stratum of {keys} only. Drop it, or use {drop}.",
+                    name=repr(name),
+                    told=told,
+                    keys=listed(keys),
+                    drop=Setting("small_strata", "drop"),
+                )
+            )
+    return found
