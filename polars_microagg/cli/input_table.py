@@ -24,23 +24,6 @@ def add_separator(parser: Parser, of: str = "IN") -> None:
 def source_of(text: str, separator: str | None) -> Location:
     r"""Find the raw table, and check what is to separate its cells.
 
-    Parameters
-    ----------
-    text : str
-        The place as typed.
-    separator : str or None
-        A character, or the word tab or space; None if nothing was said.
-
-    Returns
-    -------
-    Place
-        Not opened yet.
-
-    Raises
-    ------
-    InvalidParameterError
-        It is no separator, or the table is none of CSV.
-
     Examples
     --------
     >>> source_of("people.csv", "tab").separator

@@ -78,14 +78,14 @@ def add(parser: Parser) -> None:
     part.add_argument("--json", action="store_true", help="the manifest on standard output")
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Do it, or say what would be done."""
-    result = protect(given)
-    problems = result["problems"] if given.dry_run else []
-    if given.json and given.dry_run:
+    result = protect(arguments)
+    problems = result["problems"] if arguments.dry_run else []
+    if arguments.json and arguments.dry_run:
         said = [{"error": type(error).__name__, "says": str(error)} for error in problems]
         show_json({**result, "problems": said})
-    elif given.json:
+    elif arguments.json:
         _manifest(result)
     return code_of(type(problems[0])) if problems else 0
 
@@ -100,50 +100,50 @@ def _manifest(manifest: Mapping[str, Any]) -> None:
         raise OutputError.after_publishing(manifest["output"]["name"], why) from None
 
 
-def protect(given: Namespace) -> Mapping[str, Any]:
+def protect(arguments: Namespace) -> Mapping[str, Any]:
     """Do it; the manifest, or of a dry run what would be done."""
-    asked = settings(given) | {"config": given.config}
+    options = settings(arguments) | {"config": arguments.config}
     for name, place in (("input", "IN"), ("output", "-o OUT")):
-        if not asked.get(name) and not (name == "output" and given.dry_run):
+        if not options.get(name) and not (name == "output" and arguments.dry_run):
             raise usage.needed("protect", place)
-    source = source_of(asked["input"], asked.get("separator"))
-    target = Location.to(asked.get("output", "-"))
-    if given.json and target.piped and not given.dry_run:
+    source = source_of(options["input"], options.get("separator"))
+    target = Location.to(options.get("output", "-"))
+    if arguments.json and target.piped and not arguments.dry_run:
         raise usage.both_to_standard_output()
-    _apart(source, target, asked)
-    request = _request(asked)
+    _apart(source, target, options)
+    request = _request(options)
     if not target.piped:
         checked(target.path)
-    if asked.get("report"):
-        writable(Path(asked["report"]))
-        free(bool(asked.get("overwrite")), Path(asked["report"]))
+    if options.get("report"):
+        writable(Path(options["report"]))
+        free(bool(options.get("overwrite")), Path(options["report"]))
     frame = raw(source)
-    role = roles(asked, frame.columns)
+    role = roles(options, frame.columns)
     frame = typed_columns(source, frame, role.mask)
-    request = request.on(role, names_in("order-by", asked.get("order_by"), frame.columns))
-    if given.dry_run:
-        record, overwrite = _path(asked, "manifest"), bool(asked.get("overwrite"))
+    request = request.on(role, names_in("order-by", options.get("order_by"), frame.columns))
+    if arguments.dry_run:
+        record, overwrite = _path(options, "manifest"), bool(options.get("overwrite"))
         result = preview(request, frame, role, target, record, overwrite)
-        if not given.json:
-            _show(result, sys.stderr if asked.get("output") == "-" else None)
+        if not arguments.json:
+            _show(result, sys.stderr if options.get("output") == "-" else None)
         return result
-    return publish(request, frame, role, source, target, asked)
+    return publish(request, frame, role, source, target, options)
 
 
-def _request(asked: Mapping[str, Any]) -> ReleaseRequest:
+def _request(options: Mapping[str, Any]) -> ReleaseRequest:
     """Check all that can be checked before the table is read."""
-    key = hash_key(asked.get("hash_key_file"))
-    if asked.get("k") is None:
+    key = hash_key(options.get("hash_key_file"))
+    if options.get("k") is None:
         raise InvalidParameterError.missing_k("protect")
-    method = asked.get("method", "mdav")
-    options = {n: v for n, v in asked.items() if n in COMMON or n in own_options()}
-    _refuse_foreign(method, options)
-    require = asked.get("require", ())
-    return ReleaseRequest.of(None, asked["k"], method, options, require=require, hash_key=key)
+    method = options.get("method", "mdav")
+    own = {n: v for n, v in options.items() if n in COMMON or n in own_options()}
+    _refuse_foreign(method, own)
+    require = options.get("require", ())
+    return ReleaseRequest.of(None, options["k"], method, own, require=require, hash_key=key)
 
 
-def _path(asked: Mapping[str, Any], name: str) -> Path | None:
-    return Path(asked[name]) if asked.get(name) else None
+def _path(options: Mapping[str, Any], name: str) -> Path | None:
+    return Path(options[name]) if options.get(name) else None
 
 
 def _refuse_foreign(method: str, options: Iterable[str]) -> None:
@@ -154,15 +154,17 @@ def _refuse_foreign(method: str, options: Iterable[str]) -> None:
         raise usage.foreign_option(method, name, list(own_options()[name].found))
 
 
-def _apart(source: Location, target: Location, asked: dict[str, Any]) -> None:
+def _apart(source: Location, target: Location, options: dict[str, Any]) -> None:
     """Refuse a call in which one file would take the place of another."""
     files = {"IN": source, "OUT": target}
     named = {"--manifest": "manifest", "--report": "report", "--hash-key-file": "hash_key_file"}
-    files |= {flag: Location(Path(asked[key]), "") for flag, key in named.items() if asked.get(key)}
+    files |= {
+        flag: Location(Path(options[key]), "") for flag, key in named.items() if options.get(key)
+    }
     if target.record is not None:
         files.setdefault("--manifest", Location(target.record, ""))
-    if asked.get("config"):
-        files["--config"] = Location(Path(asked["config"]), "")
+    if options.get("config"):
+        files["--config"] = Location(Path(options["config"]), "")
     apart(files)
 
 
@@ -180,10 +182,10 @@ def publish(
     role: ColumnRoles,
     source: Location,
     target: Location,
-    asked: dict[str, Any],
+    options: dict[str, Any],
 ) -> Manifest:
     """Release a table, with a bar, a report and a last line."""
-    bar, report = Bar(_weights(frame, role.strata)), _path(asked, "report")
+    bar, report = Bar(_weights(frame, role.strata)), _path(options, "report")
     with ExitStack() as stack:
         stack.callback(bar.clear)
         finish: list[Callable[[], None]] = []
@@ -200,12 +202,12 @@ def publish(
             frame,
             target,
             source=source,
-            record=_path(asked, "manifest"),
-            overwrite=bool(asked.get("overwrite")),
+            record=_path(options, "manifest"),
+            overwrite=bool(options.get("overwrite")),
             hooks=Hooks(bar.stage, ready),
         )
         try:
-            _finish(manifest, target, finish, warnings, asked)
+            _finish(manifest, target, finish, warnings, options)
         except BaseException as error:
             error.add_note(f"{target}{PUBLISHED}")
             raise
@@ -217,7 +219,7 @@ def _finish(
     target: Location,
     finish: Iterable[Callable[[], None]],
     warnings: Iterable[str],
-    asked: dict[str, Any],
+    options: dict[str, Any],
 ) -> None:
     """Put the report in place and say what was published, which is so whatever fails here."""
     try:
@@ -228,9 +230,9 @@ def _finish(
         raise OutputError.after_publishing(target, why) from None
     for sentence in warnings:
         tell(f"Warning: {COMMAND_LINE.write(sentence)}")
-    if asked.get("report") and not draws():
+    if options.get("report") and not draws():
         tell(WITHOUT)
-    tell(_last_line(manifest, target, _path(asked, "manifest") or target.record))
+    tell(_last_line(manifest, target, _path(options, "manifest") or target.record))
 
 
 def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:

@@ -41,23 +41,6 @@ def settings(given: Namespace) -> dict[str, Any]:
     """Bring options and the configuration together; an option wins over its key.
 
     Requirements add up: none of the configuration is dropped because another was typed.
-
-    Parameters
-    ----------
-    given : Namespace
-        Options as typed; those that were not are None.
-
-    Returns
-    -------
-    dict
-        Settings by the names they have in Python.
-
-    Raises
-    ------
-    InvalidParameterError
-        A key is unknown or of another type.
-    InvalidDataError
-        The configuration cannot be read.
     """
     found = {} if given.config is None else _read(Path(given.config))
     typed_ = {name: value for name, value in vars(given).items() if value is not None}
@@ -143,18 +126,7 @@ def hash_key(path: str | None) -> bytes | None:
 
 
 def apart(files: Mapping[str, Location]) -> None:
-    """Refuse a call in which one file would take the place of another.
-
-    Parameters
-    ----------
-    files : mapping of str to Place
-        What is read and written, by the words of the command line.
-
-    Raises
-    ------
-    InvalidParameterError
-        Two of them are the same.
-    """
+    """Refuse a call in which one file would take the place of another."""
     for one, other in combinations(files, 2):
         if _same(files[one], files[other]):
             raise usage.same_file(files[one], one, other)

@@ -19,9 +19,9 @@ from polars_microagg.publishing.manifest.model import Judgement
 __all__ = ["judged", "measured_on_demand", "possible", "release_requirements"]
 
 
-def release_requirements(given: object) -> list[Requirement]:
+def release_requirements(require: object) -> list[Requirement]:
     """Read what is required of a release: a metric, a count, or a share of rows."""
-    return read(given, (*COUNTS, *SHARES, *registry.assessed(), *registry.on_demand()))
+    return read(require, (*COUNTS, *SHARES, *registry.assessed(), *registry.on_demand()))
 
 
 def measured_on_demand(
@@ -42,18 +42,6 @@ def measured_on_demand(
 
 def possible(required: Iterable[Requirement], k: int | None) -> None:
     """Refuse requirements that no release can meet.
-
-    Parameters
-    ----------
-    required : iterable of Requirement
-        What is required.
-    k : int or None
-        Smallest group size that is asked for; None for a table that is masked already.
-
-    Raises
-    ------
-    InvalidParameterError
-        Two bounds on a measure leave nothing between them, or more than k is required.
 
     Examples
     --------
@@ -76,7 +64,7 @@ def possible(required: Iterable[Requirement], k: int | None) -> None:
 
 
 def _both(one: Requirement, other: Requirement) -> bool:
-    """Whether some number meets two bounds on it."""
+    """Return whether some number meets two bounds on it."""
     low, high = max(_low(one), _low(other)), min(_high(one), _high(other))
     return low < high or (low == high and one.met(low) and other.met(low))
 
@@ -91,54 +79,36 @@ def _high(bound: Requirement) -> float:
 
 def judged(
     required: Iterable[Requirement],
-    found: Mapping[str, Any],
+    measured: Mapping[str, Any],
     *,
-    told: Mapping[str, Any] | None = None,
-    refuse: bool = True,
+    published: Mapping[str, Any] | None = None,
 ) -> list[Judgement]:
-    """Hold requirements against what was measured.
+    """Judge requirements by what was measured, and refuse those that are not met.
 
-    Parameters
-    ----------
-    required : iterable of Requirement
-        What is required.
-    found : mapping
-        Values by name.
-    told : mapping, optional
-        As much of these values as is said of them; all by default.
-    refuse : bool, default True
-        Whether to raise if one is not met.
-
-    Returns
-    -------
-    list of dict
-        The requirement as text, the value found as far as it is told, and whether it is met.
-
-    Raises
-    ------
-    RequirementError
-        One is not met, or its measure could not be taken.
+    `published` is as much of the values in `measured` as may leave; all of it by default.
     """
     required = list(required)
-    told = found if told is None else told
+    published = measured if published is None else published
     results: list[Judgement] = [
-        {"requirement": str(r), "found": told.get(r.name), "met": r.met(found.get(r.name))}
+        {"requirement": str(r), "found": published.get(r.name), "met": r.met(measured.get(r.name))}
         for r in required
     ]
     unmet = [
-        f"{r} ({_words(r.name, found, told)})" for r in required if not r.met(found.get(r.name))
+        f"{r} ({_words(r.name, measured, published)})"
+        for r in required
+        if not r.met(measured.get(r.name))
     ]
-    if unmet and refuse:
+    if unmet:
         raise RequirementError.unmet(unmet)
     return results
 
 
-def _words(name: str, found: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+def _words(name: str, measured: Mapping[str, Any], published: Mapping[str, Any]) -> str:
     """Write what was found, which an error may tell no better than a manifest."""
-    if found.get(name) is None:
+    if measured.get(name) is None:
         return "found no value"
     if name in registry.on_demand():
         return "what was found is not published; assess gives it"
-    if name not in told:
+    if name not in published:
         return "what was found is not published of so few records; assess gives it"
-    return f"found {'' if told[name] == found[name] else 'about '}{told[name]:.6g}"
+    return f"found {'' if published[name] == measured[name] else 'about '}{published[name]:.6g}"

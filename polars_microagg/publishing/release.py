@@ -199,7 +199,7 @@ class _Findings:
             {"all": rows_in * len(names), "compared": compared if digits else None},
             measures,
             digits,
-            judged(request.require, {**exact, **counts}, told={**measures, **rounded(counts)}),
+            judged(request.require, {**exact, **counts}, published={**measures, **rounded(counts)}),
             warnings,
             # What only the original shows is told of a small table to its owner, and nobody else.
             warnings if digits else _warnings(request, columns, None, restored),

@@ -92,7 +92,7 @@ def alike(before: pl.Series, after: pl.Series) -> bool:
 def _instants(text: pl.Series, dtype: pl.DataType) -> pl.Series:
     zone: str | None = getattr(dtype, "time_zone", None)
     form = "%Y-%m-%dT%H:%M:%S%.f" + ("%z" if zone else "")
-    found = text.str.replace(" ", "T", literal=True).str.to_datetime(
+    instants = text.str.replace(" ", "T", literal=True).str.to_datetime(
         form, time_unit=getattr(dtype, "time_unit", "us")
     )
-    return found.dt.convert_time_zone(zone) if zone else found
+    return instants.dt.convert_time_zone(zone) if zone else instants

@@ -24,18 +24,7 @@ BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def refuse_encoding(file: IO[bytes]) -> None:
-    """Refuse a file that is not UTF-8, and leave it at its beginning.
-
-    Parameters
-    ----------
-    file : binary file
-        Open.
-
-    Raises
-    ------
-    InvalidDataError
-        Names the line where it ceases to be UTF-8.
-    """
+    """Refuse a file that is not UTF-8, and leave it at its beginning."""
     file.seek(0)
     decoder, lines = codecs.getincrementaldecoder("utf-8")(), 1
     while piece := file.read(PIECE):
@@ -52,22 +41,7 @@ def refuse_encoding(file: IO[bytes]) -> None:
 
 
 def ragged(file: IO[bytes], width: int, separator: str) -> InvalidDataError:
-    """Say which line is the first that has not as many cells as the header.
-
-    Parameters
-    ----------
-    file : binary file
-        Open, and UTF-8.
-    width : int
-        Cells of the header.
-    separator : str
-        What is between two cells.
-
-    Returns
-    -------
-    InvalidDataError
-        To be raised.
-    """
+    """Name the first line that has not as many cells as the header; the error is to be raised."""
     line, cells = "some line", "other"
     with suppress(csv.Error), _records(file, separator) as reader:
         lengths = np.fromiter(map(len, reader), dtype=np.int64)
@@ -80,22 +54,6 @@ def ragged(file: IO[bytes], width: int, separator: str) -> InvalidDataError:
 
 def line_of(file: IO[bytes], record: int, separator: str, *, blank: bool = False) -> int:
     r"""Find the line on which a record begins.
-
-    Parameters
-    ----------
-    file : binary file
-        Open, and UTF-8.
-    record : int
-        Its number; that of the header is 0.
-    separator : str
-        What is between two cells.
-    blank : bool, default False
-        Whether empty lines count as records.
-
-    Returns
-    -------
-    int
-        The number of the line, from 1 on.
 
     Examples
     --------

@@ -31,23 +31,7 @@ SLASHED = r"^\s*[0-9]{1,4}[/.][0-9]{1,2}[/.][0-9]{1,4}\b"
 
 
 def refuse_doubtful(path: Path, frame: pl.DataFrame, separator: str = "") -> None:
-    """Refuse a CSV file in which rows may be hidden in a cell, or a record in the header.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    frame : polars.DataFrame
-        What `read_csv` made of it.
-    separator : str, optional
-        What is between two cells, if that was said.
-
-    Raises
-    ------
-    InvalidDataError
-        It has no records, one column that looks like several, a quote that is not closed, a cell
-        that reads like whole lines of the table, or numbers for names.
-    """
+    """Refuse a CSV file in which rows may be hidden in a cell, or a record in the header."""
     if frame.width == 1 and not separator:
         _refuse_separator(path, frame.columns[0])
     if not frame.height:
@@ -84,24 +68,7 @@ def _refuse_separator(path: Path, name: str) -> None:
 
 
 def refuse_text(path: Path, frame: pl.DataFrame, names: Iterable[str], separator: str) -> None:
-    """Refuse columns of a CSV file that are to be masked, and that could not be read as a type.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    frame : polars.DataFrame
-        The table, with numbers, dates and times read from its text.
-    names : iterable of str
-        The columns that are to be masked.
-    separator : str
-        What is between two cells.
-
-    Raises
-    ------
-    InvalidDataError
-        Names the column, and the line of the first cell that does not fit.
-    """
+    """Refuse columns of a CSV file that are to be masked, and that could not be read as a type."""
     for name in names:
         column = frame.get_column(name).alias("text")
         if column.dtype == pl.String and column.null_count() < len(column):

@@ -67,25 +67,6 @@ def _why(error: BaseException, way: str) -> str:
 def unreadable(what: object, error: BaseException, *, view: bool = False) -> MicroaggError:
     """Say why a table of a DuckDB file cannot be read.
 
-    Parameters
-    ----------
-    what : object
-        The place.
-    error : exception
-        Of DuckDB, or of the way from there to Polars.
-    view : bool, default False
-        Whether it is a view.
-
-    Returns
-    -------
-    MicroaggError
-        To be raised; `NotPublishedError` if another try may do.
-
-    Raises
-    ------
-    MemoryError
-        There was not enough of it.
-
     Examples
     --------
     >>> class ConversionException(Exception): ...

@@ -78,24 +78,7 @@ def failed() -> tuple[type[BaseException], ...]:
 def connected(path: Path, *, write: bool) -> Any:
     """Open a file of DuckDB, and wait while another process or another release has it.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    write : bool
-        Whether to write. Then nothing else in this process shares the connection.
-
-    Returns
-    -------
-    duckdb.DuckDBPyConnection
-        A connection.
-
-    Raises
-    ------
-    duckdb.Error
-        The file cannot be opened, or others had it all the time.
-    FileNotFoundError
-        Others took it away all the time.
+    To write, the connection is shared with nothing else in this process.
     """
     import duckdb
 
@@ -135,7 +118,7 @@ class _Turn:
 
 
 def _ours(path: Path, turn: _Turn) -> bool:
-    """Whether another call of this library has the file open, or is about to."""
+    """Return whether another call of this library has the file open, or is about to."""
     try:
         return any(each == path.resolve() and by is not turn for by, each in OPEN.items())
     except RuntimeError:  # another thread adds one while we look
@@ -149,12 +132,12 @@ def quoted(name: str) -> str:
 
 def kind(con: Any, schema: str, table: str) -> str | None:
     """Kind of a table or view of that name, which DuckDB compares without case; None if none is."""
-    found = con.execute(
+    kinds = con.execute(
         "SELECT table_type FROM information_schema.tables "
         "WHERE lower(table_schema) = lower(?) AND lower(table_name) = lower(?)",
         [schema, table],
     ).fetchall()
-    return str(found[0][0]) if found else None
+    return str(kinds[0][0]) if kinds else None
 
 
 def located(con: Any, table: str) -> str:
@@ -172,10 +155,10 @@ def _split(con: Any, table: str) -> tuple[str, str]:
         return "main", table
     dots = [at for at, letter in enumerate(table) if letter == "."]
     pairs = [(table[:at], table[at + 1 :]) for at in dots if table[at + 1 :]]
-    there = [pair for pair in pairs if kind(con, *pair)]
+    existing = [pair for pair in pairs if kind(con, *pair)]
     made = [pair for pair in pairs if _has_schema(con, pair[0])]
-    told = pairs if SCHEMA.fullmatch(table) else []
-    return next(iter((*there, *made, *told)), ("main", table))
+    meant = pairs if SCHEMA.fullmatch(table) else []
+    return next(iter((*existing, *made, *meant)), ("main", table))
 
 
 def _has_schema(con: Any, schema: str) -> bool:
@@ -238,45 +221,27 @@ def _refuse_lossy(con: Any, place: str, what: str) -> None:
 
 
 def read_table(path: Path, table: str) -> pl.DataFrame:
-    """Read a table of a DuckDB file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    table : str
-        Name of a table or view of its schema main, or ``schema.table``.
-
-    Returns
-    -------
-    polars.DataFrame
-        All rows.
-
-    Raises
-    ------
-    InvalidDataError
-        The file or the table cannot be read.
-    """
+    """Read a table of a DuckDB file, or one of another schema, written ``schema.table``."""
     what = f"{path}::{table}"
     try:
         refuse_special(path)
-        there = path.is_file()
+        exists = path.is_file()
     except (OSError, ValueError) as error:
         if isinstance(error, MicroaggError):
             raise
         raise InvalidDataError.unreadable(what, said(error)) from None
-    if not there:
+    if not exists:
         raise InvalidDataError.unreadable(what, "there is no such file. Check the name.")
     fails: tuple[type[BaseException], ...] = (*failed(), OSError)
     view = False
     try:
         _refuse_content(path, what)
         with connected(path, write=False) as con:
-            found = kind(con, *_split(con, table))
-            if found is None:
+            table_type = kind(con, *_split(con, table))
+            if table_type is None:
                 why = "the file has no such table. List its tables with SHOW ALL TABLES in DuckDB."
                 raise InvalidDataError.unreadable(what, why)
-            view, place = found == "VIEW", located(con, table)
+            view, place = table_type == "VIEW", located(con, table)
             _refuse_lossy(con, place, what)
             try:
                 return rows(con, place)

@@ -193,33 +193,15 @@ class TableSwap(Swap):
 
 def refuse_view(con: Any, path: Path, table: str) -> bool:
     """Refuse a target that is a view; whether there is a table of that name."""
-    found = kind(con, *parts(con, path, table))
-    if found == "VIEW":
+    what = kind(con, *parts(con, path, table))
+    if what == "VIEW":
         why = "it is a view, and a release is a table. Name a table, or drop the view first."
         raise OutputError.of(f"{path}::{table}", why)
-    return found is not None
+    return what is not None
 
 
 def foreseen(path: Path, table: str) -> bool:
-    """Refuse what a table would be refused for, and write nothing.
-
-    Parameters
-    ----------
-    path : Path
-        The file; it is read where it is there.
-    table : str
-        Name of the table.
-
-    Returns
-    -------
-    bool
-        Whether a table would be replaced.
-
-    Raises
-    ------
-    OutputError
-        The file is none of DuckDB or has no such schema, or the target is a view.
-    """
+    """Refuse what a table would be refused for; whether one would be replaced. Write nothing."""
     import duckdb
 
     what = f"{path}::{table}"
@@ -236,13 +218,7 @@ def foreseen(path: Path, table: str) -> bool:
 
 
 def through(frame: pl.DataFrame) -> pl.DataFrame:
-    """Write a table to a DuckDB in memory and read it again.
-
-    Raises
-    ------
-    InvalidDataError
-        It does not go in, or not come back.
-    """
+    """Write a table to a DuckDB in memory and read it again."""
     import duckdb
 
     fails = failed()
@@ -258,12 +234,12 @@ def through(frame: pl.DataFrame) -> pl.DataFrame:
 def _views(con: Any) -> list[tuple[str, str]]:
     """Schema and name of every view."""
     query = "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
-    found: list[tuple[str, str]] = con.execute(query).fetchall()
-    return found
+    views: list[tuple[str, str]] = con.execute(query).fetchall()
+    return views
 
 
 def _works(con: Any, view: tuple[str, str]) -> bool:
-    """Whether a view finds what it reads; it is not run."""
+    """Return whether a view finds what it reads; it is not run."""
     import duckdb
 
     try:

@@ -96,13 +96,7 @@ def _signature(entry: Format) -> tuple[bytes, str, str]:
 
 
 def refuse_special(path: Path) -> None:
-    """Refuse to read a pipe or a device, which cannot be read twice.
-
-    Raises
-    ------
-    InvalidDataError
-        It is one.
-    """
+    """Refuse to read a pipe or a device, which cannot be read twice."""
     if is_special(path):
         why = (
             "it is a pipe or a device, and a table is read more than once. Write it to a file first, "

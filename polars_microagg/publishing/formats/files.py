@@ -72,10 +72,10 @@ class Location:
             return cls(Path("-"), STREAM)
         with_tables = [entry for entry in formats().values() if entry.tables]
         for entry in with_tables:
-            if found := _table(entry, text):
+            if match := _table(entry, text):
                 # DuckDB's own schema need not be named, and one table has one name.
-                table = re.sub(r"^main\.(?=[^.]+$)", "", found["table"])
-                return cls(Path(found["file"]), entry.name, table)
+                table = re.sub(r"^main\.(?=[^.]+$)", "", match["table"])
+                return cls(Path(match["file"]), entry.name, table)
         path = Path(text)
         form = format_of(ending_of(path))
         if form is None:
@@ -106,7 +106,7 @@ class Location:
 
     @property
     def piped(self) -> bool:
-        """Whether this is standard input or output."""
+        """Return whether this is standard input or output."""
         return str(self.path) == "-"
 
     @property
@@ -152,10 +152,10 @@ class Location:
         if self.table or self.piped:
             return {"of": "rows", "hmac_sha256": hmac.digest(key, serialised(rows), "sha256").hex()}
         with self.path.open("rb") as file:
-            found = hmac.new(key, digestmod="sha256")
+            digest = hmac.new(key, digestmod="sha256")
             while piece := file.read(1 << 20):
-                found.update(piece)
-        return {"of": "file", "hmac_sha256": found.hexdigest()}
+                digest.update(piece)
+        return {"of": "file", "hmac_sha256": digest.hexdigest()}
 
 
 def _table(entry: Format, text: str) -> re.Match[str] | None:

@@ -20,16 +20,6 @@ def visible(frame: pl.DataFrame) -> pl.DataFrame:
     stores neither, so columns go through it, in memory. Nested ones go twice: the first time their
     dictionary of texts still has those of rows that are gone.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        A table that may have been filtered, sliced or nulled.
-
-    Returns
-    -------
-    polars.DataFrame
-        The same values, names and types.
-
     Examples
     --------
     >>> given = pl.DataFrame({"cause": ["an illness to be left out", "an accident at work"]})
@@ -37,29 +27,31 @@ def visible(frame: pl.DataFrame) -> pl.DataFrame:
     True
     """
     columns = [column.alias(str(i)) for i, column in enumerate(frame.get_columns())]
-    found = dict[str, pl.Series]()
+    rebuilt = dict[str, pl.Series]()
     for batch in batches(columns, frame.height):
-        found |= _again(batch)
+        rebuilt |= _again(batch)
     for batch in batches([c for c in columns if c.dtype.is_nested()], frame.height):
-        found |= _again([found[column.name] for column in batch])
+        rebuilt |= _again([rebuilt[column.name] for column in batch])
     # By a dict: in a list, a column of the name "" would be named anew.
-    return pl.DataFrame({n: found[c.name] for n, c in zip(frame.columns, columns, strict=True)})
+    return pl.DataFrame({n: rebuilt[c.name] for n, c in zip(frame.columns, columns, strict=True)})
 
 
 def _again(columns: Sequence[pl.Series]) -> dict[str, pl.Series]:
     """Build columns again, by their names; if they cannot all be at once, each alone."""
-    found = _through_parquet(columns)
-    if found is None and len(columns) > 1:
+    rebuilt = _through_parquet(columns)
+    if rebuilt is None and len(columns) > 1:
         return {name: new for one in columns for name, new in _again([one]).items()}
-    again = dict.fromkeys(c.name for c in columns) if found is None else found.to_dict()
-    return {c.name: _of_its_type(c, again[c.name]) for c in columns}
+    rebuilt_by_name = (
+        dict.fromkeys(c.name for c in columns) if rebuilt is None else rebuilt.to_dict()
+    )
+    return {c.name: _of_its_type(c, rebuilt_by_name[c.name]) for c in columns}
 
 
-def _of_its_type(column: pl.Series, found: pl.Series | None) -> pl.Series:
-    if found is None or found.dtype != column.dtype:
+def _of_its_type(column: pl.Series, rebuilt: pl.Series | None) -> pl.Series:
+    if rebuilt is None or rebuilt.dtype != column.dtype:
         counted = _counted(column.dtype)
-        found = pl.Series(column.cast(counted).to_list(), dtype=counted).cast(column.dtype)
-    return found.alias(column.name)
+        rebuilt = pl.Series(column.cast(counted).to_list(), dtype=counted).cast(column.dtype)
+    return rebuilt.alias(column.name)
 
 
 def _counted(dtype: pl.DataType) -> pl.DataType:

@@ -28,16 +28,6 @@ def deliver(content: bytes) -> None:
 
     A pipe takes some 64 kB from us before anybody reads them, so it is also waited until the
     reader has them, or has closed its end with some of them in it.
-
-    Parameters
-    ----------
-    content : bytes
-        The release.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written, or its reader went away.
     """
     try:
         sys.stdout.buffer.write(content)
@@ -83,10 +73,10 @@ def _taken() -> bool:
 
 def _unread(descriptor: int) -> int:
     """Bytes in a pipe; 0 where the system does not tell."""
-    found = array.array("i", [0])
+    unread = array.array("i", [0])
     try:
         system, terminal = map(importlib.import_module, ("fcntl", "termios"))
-        system.ioctl(descriptor, terminal.FIONREAD, found)
+        system.ioctl(descriptor, terminal.FIONREAD, unread)
     except (ImportError, OSError):
         return 0
-    return found[0]
+    return unread[0]

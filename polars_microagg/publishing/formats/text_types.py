@@ -51,18 +51,6 @@ FIRST = 64
 def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     """Read numbers, dates and times from columns of text.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        A table.
-    names : iterable of str
-        Columns that are wanted as numbers; those that are not text stay as they are.
-
-    Returns
-    -------
-    polars.DataFrame
-        Each column in the first type that reads every value of it; text if there is none.
-
     Examples
     --------
     >>> typed(pl.DataFrame({"age": ["31", "47"], "born": ["1993-05-01", None]}), ["age", "born"]).dtypes
@@ -81,12 +69,12 @@ def _read(texts: pl.DataFrame) -> dict[str, pl.Series]:
     filled = texts.select(pl.all().count() > 0).row(0)
     left = texts.select(itertools.compress(texts.columns, filled))
     left = left.select(pl.all().str.strip_chars())
-    found: dict[str, pl.Series] = {}
+    typed: dict[str, pl.Series] = {}
     for read in READ.values():
         likely = left.select(list(_fitting(left.head(FIRST), read)))
-        found |= _fitting(likely, read)
-        left = left.select(name for name in left.columns if name not in found)
-    return found
+        typed |= _fitting(likely, read)
+        left = left.select(name for name in left.columns if name not in typed)
+    return typed
 
 
 def _fitting(

@@ -47,27 +47,6 @@ def check(
 ) -> list[Finding]:
     """Check a release against its manifest.
 
-    Parameters
-    ----------
-    place : Place, str or path
-        The release.
-    record : Path, optional
-        Its manifest; the one beside it by default.
-    original : Place, str or path, optional
-        The table before: all measures are then taken and all warnings given again.
-    hash_key : bytes, optional
-        The key of the seal of the manifest and of the hash of the original.
-
-    Returns
-    -------
-    list of Finding
-        Every check, in order; the release is sound if all hold, as far as they were made.
-
-    Raises
-    ------
-    InvalidDataError
-        The release, the manifest or the original cannot be read.
-
     Examples
     --------
     >>> import tempfile, polars_microagg as mg
@@ -83,25 +62,25 @@ def check(
     record = record or place.record
     if record is None:
         raise files.no_manifest()
-    told = read_manifest(record)
+    manifest = read_manifest(record)
     before = None if original is None else original.read()
-    release = Recheck(told, place, place.read(), before, original, hash_key)
+    recheck = Recheck(manifest, place, place.read(), before, original, hash_key)
     steps: dict[str, Callable[[], Outcome]] = {
-        "form": lambda: consistency.form(told),
-        "configuration": lambda: consistency.configuration(told),
-        "hash": release.hash,
-        "name": release.name,
-        "shape": release.shape,
-        "types": release.types,
-        "roles": release.roles,
-        "k": release.k,
-        "requirements": release.requirements,
-        "measures": release.measures,
-        "warnings": release.warnings,
-        "attack": lambda: consistency.attacks(told),
-        "times": lambda: consistency.times(told),
-        "input": release.input,
-        "seal": release.sealed,
+        "form": lambda: consistency.form(manifest),
+        "configuration": lambda: consistency.configuration(manifest),
+        "hash": recheck.hash,
+        "name": recheck.name,
+        "shape": recheck.shape,
+        "types": recheck.types,
+        "roles": recheck.roles,
+        "k": recheck.k,
+        "requirements": recheck.requirements,
+        "measures": recheck.measures,
+        "warnings": recheck.warnings,
+        "attack": lambda: consistency.attacks(manifest),
+        "times": lambda: consistency.times(manifest),
+        "input": recheck.input,
+        "seal": recheck.sealed,
     }
     return [_found(what, step) for what, step in steps.items()]
 

@@ -31,7 +31,7 @@ STEP = 0.0005
 
 
 def same_version(manifest: Manifest) -> bool:
-    """Whether this version of the library wrote the manifest, so that its words are known."""
+    """Return whether this version of the library wrote the manifest, so that its words are known."""
     return bool(manifest["tool"]["polars_microagg"] == __version__)
 
 

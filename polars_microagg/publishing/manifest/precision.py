@@ -68,24 +68,9 @@ def digits_of(records: int) -> int:
 def coarse(name: str, value: float, digits: int) -> float:
     """Round a measure to some digits of its whole; none is closer to nothing than the others.
 
-    Parameters
-    ----------
-    name : str
-        Name of the measure, which tells its whole.
-    value : float
-        The measure.
-    digits : int
-        At least 1: two digits of 100 per cent are whole per cents.
-
-    Returns
-    -------
-    float
-        Rounded. Above its whole it has that many significant digits, up to a thousand wholes.
-
-    Notes
-    -----
-    Significant digits of small numbers would tell more the smaller they are, and of a measure of
-    0 everything.
+    Two digits of 100 per cent are whole per cents; above its whole a measure has that many
+    significant digits, up to a thousand wholes. Significant digits of small numbers would tell more
+    the smaller they are, and of a measure of 0 everything.
 
     Examples
     --------
@@ -138,24 +123,12 @@ def names_told(measures: Iterable[str], digits: int) -> list[str]:
     """
     if digits > LADDER[-1][1]:
         return [name for name in measures if name not in TWICE]
-    told = {*OF_RELEASE, *(FIRST if digits else ())}
-    return [name for name in measures if name in told]
+    names = {*OF_RELEASE, *(FIRST if digits else ())}
+    return [name for name in measures if name in names]
 
 
 def published(measures: Mapping[str, Any], digits: int) -> dict[str, Any]:
     """Leave out the measures that are not published, and round the others.
-
-    Parameters
-    ----------
-    measures : mapping
-        As they were measured.
-    digits : int
-        What `digits_of` gives for the records.
-
-    Returns
-    -------
-    dict
-        What may leave.
 
     Examples
     --------
@@ -164,32 +137,23 @@ def published(measures: Mapping[str, Any], digits: int) -> dict[str, Any]:
     >>> published({"loss": 12.34, "il1": 0.1234, "k_min": 5}, digits_of(240))
     {'loss': 12.0, 'k_min': 5}
     """
-    told = {name: measures[name] for name in names_told(measures, digits)}
-    for name, value in told.items():
+    rounded = {name: measures[name] for name in names_told(measures, digits)}
+    for name, value in rounded.items():
         if name in OF_RELEASE:
-            told[name] = float(f"{value:.4g}") if isinstance(value, float) else value
+            rounded[name] = float(f"{value:.4g}") if isinstance(value, float) else value
         elif value is not None:
             # A count of cells or records of the original is rounded like any other measure of it.
-            told[name] = coarse(name, value, digits)
-    return told
+            rounded[name] = coarse(name, value, digits)
+    return rounded
 
 
 def drawable(values: int, columns: int, numbers: int) -> bool:
     """Return whether the charts of a report tell little beside the values that they are made of.
-
-    Parameters
-    ----------
-    values : int
-        Values of the original.
-    columns : int
-        Columns with a histogram.
-    numbers : int
-        Other numbers, each counted with a digit more for its size, its sign or its absence.
 
     Examples
     --------
     >>> drawable(720, 3, 20), drawable(3_000, 3, 20)
     (False, True)
     """
-    told = columns * BINS_BITS + numbers * (CHARTS + 1) * math.log2(10)
-    return told <= SHARE * values
+    bits = columns * BINS_BITS + numbers * (CHARTS + 1) * math.log2(10)
+    return bits <= SHARE * values

@@ -186,19 +186,19 @@ class Recheck:
         whole = recorded_classes(self.frame, [self.manifest["roles"]["mask"]], config["strata"])
         share = self._rows["suppressed"]
         counts = {"k": whole[0]["smallest"], "rows": self.frame.height, "suppressed": share}
-        asked, measures = release_requirements(config["require"]), self.manifest["measures"]
+        required, measures = release_requirements(config["require"]), self.manifest["measures"]
         exact = counts
         if self.before is not None and measures:
             before, after = self._tables
-            on_demand = measured_on_demand(asked, before, after, self.manifest["roles"]["mask"])
+            on_demand = measured_on_demand(required, before, after, self.manifest["roles"]["mask"])
             exact = {**self._measured, **on_demand, **counts}
         said, digits = {**measures, **rounded(counts)}, self.manifest["digits"]
-        judged = [each for each in asked if each.name in exact or each.name in said]
+        judged = [each for each in required if each.name in exact or each.name in said]
         holds = (
             verdict["released"] is True
             and verdict["k_holds"] is True
             and verdict["requirements"]
-            == [{"requirement": str(r), "found": said.get(r.name), "met": True} for r in asked]
+            == [{"requirement": str(r), "found": said.get(r.name), "met": True} for r in required]
             and all(
                 may_meet(each, exact[each.name])
                 if each.name in exact
@@ -209,8 +209,8 @@ class Recheck:
         says = f"The verdict and its {len(judged)} requirement(s) "
         if not holds:
             return False, says + "do not hold."
-        if len(judged) < len(asked):
-            return None, f"{says}hold; {len(asked) - len(judged)} more need the original."
+        if len(judged) < len(required):
+            return None, f"{says}hold; {len(required) - len(judged)} more need the original."
         return True, says + "hold."
 
     def measures(self) -> Outcome:

@@ -180,32 +180,32 @@ def _finite(value: Any) -> Any:
 def read_manifest(path: Path) -> Manifest:
     """Read a manifest, and refuse a file that is none of this version."""
     try:
-        found = json.loads(path.read_bytes(), object_pairs_hook=_once, parse_constant=_no_number)
+        manifest = json.loads(path.read_bytes(), object_pairs_hook=_once, parse_constant=_no_number)
     except FileNotFoundError:
         why = "there is no such manifest. Name it, or protect the table again, which writes one."
         raise InvalidDataError.unreadable(path, why) from None
     except (OSError, ValueError, RecursionError):
         why = "it is no JSON file, or names a key twice. Protect the table again, which writes one."
         raise InvalidDataError.unreadable(path, why) from None
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         why = f"it is JSON and no {SCHEMA}. Name the manifest that protect wrote."
         raise InvalidDataError.unreadable(path, why)
-    version = found.get("schema_version")
+    version = manifest.get("schema_version")
     if version != VERSION or type(version) is not int:
         why = f"its schema version is not {VERSION}. Use the version of the library that wrote it."
         raise InvalidDataError.unreadable(path, why)
-    if key := first_misfit(found):
+    if key := first_misfit(manifest):
         why = f"its key {key!r} is missing or of the wrong type. Protect the table again."
         raise InvalidDataError.unreadable(path, why)
-    return cast(Manifest, found)
+    return cast(Manifest, manifest)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse a key that is there twice: another reader might take the other value."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    read = dict(pairs)
+    if len(read) < len(pairs):
         raise ValueError
-    return found
+    return read
 
 
 def _no_number(_: str) -> None:

@@ -31,7 +31,7 @@ def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def agree(told: Any, found: Any, step: float) -> bool:
+def agree(published: Any, again: Any, step: float) -> bool:
     """Return whether two measures, both rounded, are one within one in the last digit.
 
     Examples
@@ -39,24 +39,15 @@ def agree(told: Any, found: Any, step: float) -> bool:
     >>> agree(12.0, 13.0, 1.0), agree(12.0, 14.0, 1.0), agree(None, math.nan, 1.0)
     (True, False, True)
     """
-    if told is None or found is None:
-        return all(value is None or not math.isfinite(value) for value in (told, found))
-    if isinstance(told, int) and isinstance(found, int):
-        return told == found
-    return bool(told == found or abs(told - found) <= 1.01 * step + NOTHING)
+    if published is None or again is None:
+        return all(value is None or not math.isfinite(value) for value in (published, again))
+    if isinstance(published, int) and isinstance(again, int):
+        return published == again
+    return bool(published == again or abs(published - again) <= 1.01 * step + NOTHING)
 
 
 def may_meet(required: Requirement, value: Any, step: float = 0.0) -> bool:
     """Return whether a number met a bound before it was rounded.
-
-    Parameters
-    ----------
-    required : Requirement
-        The bound.
-    value : number or None
-        As it was published or found again.
-    step : float
-        One in its last digit; 0 if it was not rounded.
 
     Examples
     --------

@@ -118,22 +118,22 @@ def _schema(hint: Any) -> dict[str, Any]:
         for one in made:
             merged |= {key: value for key, value in one.items() if key != "type"}
         return merged
-    found: dict[str, Any] = {"type": JSON_NAMES[_type_of(hint)]}
+    schema: dict[str, Any] = {"type": JSON_NAMES[_type_of(hint)]}
     if hasattr(hint, "__metadata__"):
-        found["pattern"] = f"^({hint.__metadata__[0]})$"
+        schema["pattern"] = f"^({hint.__metadata__[0]})$"
     if get_origin(hint) is Literal:
         return {"const": get_args(hint)[0]}
     if get_origin(hint) is list:
-        return found | {"items": _schema(get_args(hint)[0])}
+        return schema | {"items": _schema(get_args(hint)[0])}
     if get_origin(hint) is dict:
         inner = _schema(get_args(hint)[1])
-        return found | ({"additionalProperties": inner} if inner else {})
+        return schema | ({"additionalProperties": inner} if inner else {})
     if is_typeddict(hint):
         known = get_type_hints(hint, include_extras=True)
-        return found | {
+        return schema | {
             "description": hint.__doc__,
             "properties": {key: _schema(inner) for key, inner in known.items()},
             "required": list(known),
             "additionalProperties": False,
         }
-    return found
+    return schema

@@ -88,11 +88,11 @@ def of_table(
     released = original
     if nulls == "pattern":
         released = original.filter(with_values(original, names))
-    found = [*revealing(original, names, original, kept), *nearly_unique(original, kept)]
-    found += rare_strata(released, strata, k, refused=small_strata == "raise")
-    found += masked_apart(blocks, k)
+    warnings = [*revealing(original, names, original, kept), *nearly_unique(original, kept)]
+    warnings += rare_strata(released, strata, k, refused=small_strata == "raise")
+    warnings += masked_apart(blocks, k)
     if center != "mean":
-        found.append(
+        warnings.append(
             Sentence(
                 "The {center} of a group of an odd number of records is the value of one of them, and "
                 "is released as it was. Use {mean}.",
@@ -100,4 +100,4 @@ def of_table(
                 mean=Setting("center", "mean"),
             )
         )
-    return found if original.height else []
+    return warnings if original.height else []

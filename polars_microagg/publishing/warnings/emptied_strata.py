@@ -32,21 +32,23 @@ def emptied_strata(
     if not keys or not gone.any():
         return []
     stratum = original.select(pl.struct(by_name(name) for name in keys).alias("0")).to_series()
-    found = list[str]()
+    warnings = list[str]()
     for name in kept:
         column = original.get_column(name).alias("1")
         of = pl.DataFrame([column, stratum, gone.alias("2")]).drop_nulls("1")
         # A value that one record has tells nobody where it is from; nearly unique ones are warned of.
-        told = of.filter(pl.len().over("1") > 1, pl.col("0").n_unique().over("1") == 1)["2"].sum()
-        if told:
-            found.append(
+        records = of.filter(pl.len().over("1") > 1, pl.col("0").n_unique().over("1") == 1)[
+            "2"
+        ].sum()
+        if records:
+            warnings.append(
                 Sentence(
-                    "The kept column {name} may tell the stratum of {told} emptied record(s): its value "
+                    "The kept column {name} may tell the stratum of {records} emptied record(s): its value "
                     "there goes with one stratum of {keys} only. Drop it, or use {drop}.",
                     name=repr(name),
-                    told=told,
+                    records=records,
                     keys=listed(keys),
                     drop=Setting("small_strata", "drop"),
                 )
             )
-    return found
+    return warnings

@@ -50,11 +50,11 @@ def revealing(
         pieces.append(_strongest(x, y))
     strongest = np.hstack(pieces)
     close = np.argwhere(strongest > REVEALS).tolist()
-    found = dict.fromkeys((read[j], masked[i]) for i, j in close)
+    pairs = dict.fromkeys((read[j], masked[i]) for i, j in close)
     return [
         f"The kept column {one!r} reveals the masked column {other!r}: their correlation "
         f"is above {REVEALS}, so the original values can be worked out. Mask or drop it."
-        for one, other in found
+        for one, other in pairs
     ]
 
 
@@ -94,17 +94,17 @@ def _numbers(table: pl.DataFrame) -> Matrix:
 def _strongest(x: Matrix, y: Matrix) -> Matrix:
     """The larger of both correlations of each pair, on the records that have both values."""
     whole = [np.asarray(~np.isnan(side).any(axis=0)) for side in (x, y)]
-    found = np.zeros((x.shape[1], y.shape[1]))
+    strongest = np.zeros((x.shape[1], y.shape[1]))
     if all(side.any() for side in whole):
         one, other = x[:, whole[0]], y[:, whole[1]]
         linear = _standardised(one).T @ _standardised(other)
         ranked = _standardised(_ranks(one)).T @ _standardised(_ranks(other))
-        found[np.ix_(*whole)] = np.maximum(np.abs(linear), np.abs(ranked))
+        strongest[np.ix_(*whole)] = np.maximum(np.abs(linear), np.abs(ranked))
     for i in range(x.shape[1]):
         missing = ~(whole[0][i] & whole[1])
         if missing.any():
-            found[i, missing] = _strongest_beside(x[:, i], y[:, missing])
-    return found
+            strongest[i, missing] = _strongest_beside(x[:, i], y[:, missing])
+    return strongest
 
 
 def _strongest_beside(x: Vector, y: Matrix) -> Vector:

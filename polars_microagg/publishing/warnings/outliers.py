@@ -33,15 +33,15 @@ def exposed(
     >>> exposed(before, before.with_columns(age=31), [["age"]], [], "median")[0].partition(":")[0]
     "In 1 of 1 groups the centre of 'age' is the value of one record"
     """
-    found = []
+    warnings = []
     for block in blocks:
         groups = _groups(original, masked, block, strata)
         for i, name in enumerate(block):
             if can_mask(original.schema[name]):
                 released = groups.filter(pl.col(f"k{i}").is_not_null())
                 numeric = original.schema[name].is_numeric()
-                found += _sentences(released, i, name, center, numeric)
-    return found
+                warnings += _sentences(released, i, name, center, numeric)
+    return warnings
 
 
 def _groups(
@@ -72,15 +72,15 @@ def _sentences(groups: pl.DataFrame, i: int, name: str, center: str, numeric: bo
     one = groups.filter(pl.col(f"values{i}") == 1).height
     same = groups.filter(several, pl.col(f"same{i}") == 1).height
     over = groups.filter(several, pl.col(f"largest{i}").fill_nan(0) > DOMINATES).height
-    found = []
+    warnings = []
     if center == "mean" and numeric and over:
-        found.append(
+        warnings.append(
             f"In {over} of {groups.height} groups one record makes more than {DOMINATES:.0%} of the "
             f"total of {name!r}, so k times the mean nearly tells its value. Cap the extremes before "
             "masking, or ask for a larger k."
         )
     if center != "mean" and same:
-        found.append(
+        warnings.append(
             Sentence(
                 "In {same} of {all} groups the centre of {name} is the value of one record: {center} "
                 "releases values as they were. Use {mean}.",
@@ -92,7 +92,7 @@ def _sentences(groups: pl.DataFrame, i: int, name: str, center: str, numeric: bo
             )
         )
     if one:
-        found.append(
+        warnings.append(
             Sentence(
                 "In {one} of {all} groups only one record has a value of {name}, and it is the centre "
                 "that all of them are given. Drop the column, or keep nulls with {pattern}.",
@@ -102,4 +102,4 @@ def _sentences(groups: pl.DataFrame, i: int, name: str, center: str, numeric: bo
                 pattern=Setting("nulls", "pattern"),
             )
         )
-    return found
+    return warnings

@@ -20,9 +20,9 @@ def rare_strata(
         return []
     sizes = classes(released, strata)["size"].to_numpy()
     below, alone = int((sizes < k).sum()), int(((sizes >= k) & (sizes < 2 * k)).sum())
-    found = list[str]()
+    warnings = list[str]()
     if below and refused:
-        found.append(
+        warnings.append(
             Sentence(
                 "{below} of {total} strata of {strata} have fewer than k={k} records (the smallest has "
                 "{smallest}). Merge strata, empty them with {empty}, or leave them out with {drop}.",
@@ -36,9 +36,9 @@ def rare_strata(
             )
         )
     if alone:
-        found.append(
+        warnings.append(
             f"{alone} of {len(sizes)} strata of {listed(strata)} are rare, with fewer than "
             f"2k={2 * k} records: each is one group, whose centre is the centre of the whole "
             "stratum. Merge strata if such centres are known elsewhere."
         )
-    return found
+    return warnings
