@@ -75,7 +75,6 @@ def _stub(
     *,
     options: bool = False,
     bound: bool = False,
-    brief: bool = False,
 ) -> str:
     """Write the stub of a function whose docstring is written by hand."""
     spec = Spec(function.__name__, tuple(arguments), returns, "", (), bound)
@@ -84,8 +83,7 @@ def _stub(
         head = head.replace("\n) ->", "\n    **options: Any,\n) ->")
     if bound and not spec.arguments:
         head = f"def {spec.name}(self) -> {returns}:\n"
-    doc = inspect.getdoc(function) or ""
-    doc = doc.partition("\n")[0] if brief else f"{doc}\n"
+    doc = (inspect.getdoc(function) or "").partition("\n")[0]
     return head + textwrap.indent(f'"""{doc}"""', "    ") + "\n"
 
 
@@ -133,11 +131,11 @@ def namespace_stub() -> str:
 
     def on_frame(name: str, arguments: Iterable[Argument], returns: str, options: bool) -> str:
         function = getattr(MicroaggFrame, name)
-        return _stub(function, arguments, returns, options=options, bound=True, brief=True)
+        return _stub(function, arguments, returns, options=options, bound=True)
 
     def on_expression(name: str, arguments: Iterable[Argument], options: bool) -> str:
         function = getattr(MicroaggExpr, name)
-        return _stub(function, arguments, "pl.Expr", options=options, bound=True, brief=True)
+        return _stub(function, arguments, "pl.Expr", options=options, bound=True)
 
     frame = [
         on_frame("mask", (columns, K, METHOD, *ON_FRAMES), "F", True),
@@ -153,14 +151,14 @@ def namespace_stub() -> str:
         ),
         on_frame("compare", (columns, *COMPARED), "pl.DataFrame", True),
         PLOT,
-        *(signatures.frame_spec(entry, bound=True).stub(brief=True) for entry in entries),
+        *(signatures.frame_spec(entry, bound=True).stub() for entry in entries),
     ]
     expression = [
         on_expression("mask", (K, METHOD, *SHARED), True),
         on_expression("groups", (K, METHOD, *SHARED), True),
         on_expression("k_prime", (), False),
         on_expression("k_min", (), False),
-        *(signatures.expression_spec(entry).stub(brief=True) for entry in entries),
+        *(signatures.expression_spec(entry).stub() for entry in entries),
     ]
     head = HEAD.format(
         title="Types of the namespaces.",

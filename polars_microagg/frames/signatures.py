@@ -172,13 +172,12 @@ class Spec:
         written = [f"{title}\n{'-' * len(title)}\n{text.strip()}\n" for title, text in sections]
         return "\n".join([f"{self.summary}\n", *written])
 
-    def stub(self, *, brief: bool = False) -> str:
-        """Definition for a .pyi file, with the whole docstring or its first line."""
+    def stub(self) -> str:
+        """Write the definition for a .pyi file; of the docstring, its first line."""
         plain = [a.typed() for a in self.arguments if not a.keyword]
         keyword = [a.typed() for a in self.arguments if a.keyword]
         listed = [*(["self"] if self.bound else []), *plain, *(["*", *keyword] if keyword else [])]
-        doc = self.summary if brief else self.docstring()
-        text = textwrap.indent(f'"""{doc}"""', "    ")
+        text = textwrap.indent(f'"""{self.summary}"""', "    ")
         head = f"def {self.name}(\n" + "".join(f"    {item},\n" for item in listed)
         return f"{head}) -> {self.returns}:\n{text}\n"
 
