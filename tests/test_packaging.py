@@ -31,8 +31,10 @@ from polars_microagg.duckdb.macros import sql_text
 
 assert Path(mg.__file__).is_relative_to(sys.argv[1]), mg.__file__
 package = resources.files("polars_microagg")
-for name in ("py.typed", "functions.pyi", "namespace.pyi", "report/style.css"):
+for name in ("py.typed", "functions.pyi", "namespace.pyi", "report/templates/style.css"):
     assert package.joinpath(name).is_file(), name
+templates = list(package.joinpath("report/templates").rglob("*.html"))
+assert len(templates) == int(sys.argv[2]), templates
 assert "k_min(x)" in sql_text()["metrics"]
 assert resources.files("polars_microagg.sql").joinpath("metrics.sql").is_file()
 people = pl.DataFrame({"age": [23, 25, 47, 51]})
@@ -102,7 +104,8 @@ def masks(python, home, *what):
     """Install into the environment and mask there, far from this repository."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
     run(*pip, "install", "--quiet", "--no-deps", *what)
-    return run(python, "-I", "-c", USE, home, cwd=python.parent) == "[24, 24, 49, 49]\n"
+    templates = len(list((ROOT / "polars_microagg" / "report").rglob("*.html")))
+    return run(python, "-I", "-c", USE, home, templates, cwd=python.parent) == "[24, 24, 49, 49]\n"
 
 
 def test_wheel(built, python):

@@ -75,6 +75,7 @@ SUBJECTS = {
         usage.no_manifest(),
         usage.no_original(),
         usage.not_by_commas('a,"b'),
+        usage.not_installed("A report", "jinja2", "Install it."),
         usage.not_of_csv("a.parquet"),
         usage.one_too_many("microagg", "b.csv"),
         usage.only_with_an_original(),

@@ -11,11 +11,12 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.cli import protect
-from polars_microagg.cli.output import sent, show, table
+from polars_microagg.cli.output import sent, show, table, tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.errors import OutputError
 from polars_microagg.publishing.atomic import checked, free, put
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.report.environment import MISSING, installed
 
 __all__ = ["EXAMPLES", "add", "patients", "run"]
 
@@ -65,7 +66,10 @@ def run(given: Namespace) -> int:
     put(before, buffer.getvalue())
     arguments = [str(before), "-o", str(after), "--columns", "age,income,weight", "--k", "5"]
     arguments += ["--strata", "region", "--drop", "patient", "--require", "dld<=15"]
-    arguments += ["--report", str(page)]
+    if installed():
+        arguments += ["--report", str(page)]
+    else:
+        tell(MISSING)
     shown = " ".join(f"'{word}'" if set(word) & set("<> ") else word for word in arguments)
     show(f"$ microagg protect {shown}\n")
     parser = Parser(prog="microagg protect")

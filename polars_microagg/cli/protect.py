@@ -19,7 +19,7 @@ from polars_microagg.cli.options import add_choices, add_roles, names_in, own_op
 from polars_microagg.cli.output import sent, show, show_json, tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.progress_bar import Bar
-from polars_microagg.cli.report_page import WITHOUT, draws, page
+from polars_microagg.cli.report_page import page, require_templates, tell_without_charts
 from polars_microagg.cli.settings import apart, hash_key, roles, settings
 from polars_microagg.core.options import COMMON
 from polars_microagg.core.registry import methods
@@ -115,6 +115,7 @@ def protect(arguments: Namespace) -> Mapping[str, Any]:
     if not target.piped:
         checked(target.path)
     if options.get("report"):
+        require_templates()
         writable(Path(options["report"]))
         free(bool(options.get("overwrite")), Path(options["report"]))
     frame = raw(source)
@@ -230,8 +231,8 @@ def _finish(
         raise OutputError.after_publishing(target, why) from None
     for sentence in warnings:
         tell(f"Warning: {COMMAND_LINE.write(sentence)}")
-    if options.get("report") and not draws():
-        tell(WITHOUT)
+    if options.get("report"):
+        tell_without_charts()
     tell(_last_line(manifest, target, _path(options, "manifest") or target.record))
 
 

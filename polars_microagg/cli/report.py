@@ -13,7 +13,7 @@ from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.output import tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.report_page import WITHOUT, draws, page
+from polars_microagg.cli.report_page import page, require_templates, tell_without_charts
 from polars_microagg.cli.settings import apart, table_of
 from polars_microagg.errors import InvalidParameterError, originals, usage
 from polars_microagg.publishing.atomic import free, put
@@ -75,6 +75,7 @@ def run(given: Namespace) -> int:
     place = Location.of(given.input)
     if not given.original:
         raise usage.no_original()
+    require_templates()
     record = Path(given.manifest) if given.manifest else place.record
     if record is None:
         raise usage.no_manifest()
@@ -100,10 +101,9 @@ def run(given: Namespace) -> int:
         told["k"]["asked"],
         strata,
         told,
-        _map(before, told, number(given.seconds)) if draws() else None,
+        _map(before, told, number(given.seconds)),
     )
     put(path, html)
-    if not draws():
-        tell(WITHOUT)
+    tell_without_charts()
     tell(f"Wrote {path}.")
     return 0

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 
 import polars as pl
 
 from polars_microagg.charts.style import INSTALL
-from polars_microagg.cli.plain_page import plain_page
+from polars_microagg.cli.output import tell
+from polars_microagg.errors import usage
 from polars_microagg.publishing.manifest.compare_original import aligned
 from polars_microagg.publishing.manifest.model import Manifest
+from polars_microagg.report import report_html
+from polars_microagg.report.environment import installed
+from polars_microagg.report.svg import drawable
 
-__all__ = ["WITHOUT", "draws", "page"]
+__all__ = ["page", "require_templates", "tell_without_charts"]
 
 WITHOUT = f"The report has no charts, as what draws them is not installed. {INSTALL}"
 
-DRAWERS = ("altair", "vl_convert", "polars_microagg.report")
+
+def require_templates() -> None:
+    """Refuse to begin where no page can be written."""
+    if not installed():
+        raise usage.not_installed("A report", "jinja2", INSTALL)
 
 
-def draws() -> bool:
-    """Tell whether charts can be drawn."""
-    return all(importlib.util.find_spec(name) for name in DRAWERS)
+def tell_without_charts() -> None:
+    """Say so where charts cannot be drawn."""
+    if not drawable():
+        tell(WITHOUT)
 
 
 def page(
@@ -33,33 +41,8 @@ def page(
     manifest: Manifest,
     compared: pl.DataFrame | None = None,
 ) -> bytes:
-    """Write the report of a release.
-
-    Parameters
-    ----------
-    original, masked : polars.DataFrame
-        The table before and after.
-    blocks : sequence of sequence of str
-        Columns that were masked together.
-    k : int
-        Smallest group size.
-    strata : sequence of str
-        Columns that keep records apart.
-    manifest : dict
-        The manifest.
-    compared : polars.DataFrame, optional
-        Methods side by side, for the map.
-
-    Returns
-    -------
-    bytes
-        One HTML file.
-    """
-    if not draws():
-        return plain_page(manifest).encode()
+    """Write the page of a release, for which `compared` holds methods side by side."""
     columns = [list(block) for block in blocks]
-    from polars_microagg.report import report_html
-
     html = report_html(
         aligned(manifest, original),
         masked,

@@ -21,6 +21,7 @@ __all__ = [
     "no_manifest",
     "no_original",
     "not_by_commas",
+    "not_installed",
     "not_of_csv",
     "one_too_many",
     "only_with_an_original",
@@ -204,6 +205,13 @@ def no_manifest() -> InvalidParameterError:
     """Ask for the manifest of a stream."""
     return InvalidParameterError.of_fields(
         "A stream has no manifest beside it. {way}", way="Name it with --manifest."
+    )
+
+
+def not_installed(what: str, package: str, way: str) -> InvalidParameterError:
+    """Name the package without which something cannot be done, and the command that installs it."""
+    return InvalidParameterError.of_fields(
+        "{what} needs {need}, which is not installed. {way}", what=what, need=package, way=way
     )
 
 

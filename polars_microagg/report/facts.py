@@ -33,7 +33,7 @@ from polars_microagg.publishing.manifest.precision import (
     drawable,
     published,
 )
-from polars_microagg.report.markup import unlike
+from polars_microagg.report.text import unlike
 
 __all__ = ["Block", "Facts"]
 

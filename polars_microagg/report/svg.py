@@ -2,55 +2,46 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
-from polars_microagg.charts.style import INSTALL
-from polars_microagg.report.markup import escaped
+from polars_microagg.charts.style import printable
 
-__all__ = ["beside", "figure", "svg"]
-
-MISSING = f"Reports need vl-convert-python, which is not installed. {INSTALL}"
-
+__all__ = ["drawable", "svg"]
 
 TAG = re.compile(r"<[^<>]*>")
 LONG = re.compile(r"-?\d+\.\d{3,}")
 """A position in a drawing that is written closer than anybody can see."""
 
 
-def _short(found: re.Match[str]) -> str:
-    return f"{float(found[0]):.2f}"
+def drawable() -> bool:
+    """Return whether what draws charts is installed."""
+    return all(find_spec(name) for name in ("altair", "vl_convert"))
 
 
-def svg(chart: Any, words: str) -> str:
-    """Draw a chart as an SVG element for a page.
+def _short(position: re.Match[str]) -> str:
+    return f"{float(position[0]):.2f}"
 
-    Parameters
-    ----------
-    chart : altair chart
-        The chart.
-    words : str
-        What it shows, as plain text.
 
-    Returns
-    -------
-    str
-        The element, which grows no wider than it was drawn.
+def svg(words: str, chart: Callable[..., Any], *values: Any, **options: Any) -> str:
+    """Draw a chart as an SVG element no wider than it was drawn, or nothing where nothing draws.
 
-    Examples
-    --------
-    >>> from polars_microagg.charts.altair_charts import loss
+    >>> from polars_microagg.charts.altair_charts import loss_chart
     >>> import polars as pl
-    >>> drawn = svg(loss(pl.DataFrame({"column": ["a<b"], "loss": [3.2]})), 'Loss of "a<b"')
+    >>> losses = pl.DataFrame({"column": ["a<b"], "loss": [3.2]})
+    >>> drawn = svg('Loss of "a<b"', loss_chart, losses)
     >>> drawn[:58], "a&lt;b</text>" in drawn
     ('<svg class="chart" role="img" aria-label="Loss of &quot;a&', True)
     """
-    try:
-        import vl_convert
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(MISSING, name="vl_convert") from None
-    spec = chart.to_dict(validate=False)
+    if not drawable():
+        return ""
+    import vl_convert
+
+    spec = chart(*values, **options).to_dict(validate=False)
     spec["config"] |= {"aria": False, "background": "transparent"}
     # With no base allowed, nothing is fetched whatever the chart asks for.
     drawn = vl_convert.vegalite_to_svg(json.dumps(spec), allowed_base_urls=[])
@@ -59,34 +50,6 @@ def svg(chart: Any, words: str) -> str:
     wide, high = box.groups() if box else ("400", "300")
     body = TAG.sub(lambda tag: LONG.sub(_short, tag[0]), body)
     return (
-        f'<svg class="chart" role="img" aria-label="{escaped(words, 2000)}" '
+        f'<svg class="chart" role="img" aria-label="{html.escape(printable(words, 2000))}" '
         f'viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">{body}'
-    )
-
-
-def figure(drawn: str, caption: str, numbers: str = "", title: str = "") -> str:
-    """Put a drawing, its caption and its numbers together; all of it is HTML already.
-
-    Examples
-    --------
-    >>> figure("<svg></svg>", "What it is.")
-    '<figure><svg></svg><figcaption>What it is.</figcaption></figure>'
-    """
-    head = f"<h3>{title}</h3>" if title else ""
-    more = f"<details><summary>The numbers</summary>{numbers}</details>" if numbers else ""
-    return f"<figure>{head}{drawn}<figcaption>{caption}</figcaption>{more}</figure>"
-
-
-def beside(drawn: str, caption: str, numbers: str) -> str:
-    """Put the words of a large drawing beside it where there is room; all is HTML already.
-
-    Examples
-    --------
-    >>> beside("<svg></svg>", "What it is.", "")[:29]
-    '<figure class="beside"><div><'
-    """
-    more = f"<details><summary>The numbers</summary>{numbers}</details>" if numbers else ""
-    return (
-        f'<figure class="beside"><div>{drawn}</div><figcaption>{caption}</figcaption>'
-        f"{more}</figure>"
     )

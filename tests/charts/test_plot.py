@@ -127,7 +127,7 @@ def test_what_does_not_fit_is_named(call, error, message):
     ("missing", "call"),
     [
         ("altair", "people.microagg.plot.class_sizes('age', k=2)"),
-        ("vl_convert", "report_html(people, people, 'age', k=2)"),
+        ("jinja2", "report_html(people, people, 'age', k=2)"),
     ],
 )
 def test_a_missing_package_is_named_with_the_command(missing, call):

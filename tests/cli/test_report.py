@@ -5,9 +5,7 @@ import re
 import polars as pl
 import pytest
 
-from polars_microagg.cli.report_page import draws
-
-from .conftest import ROLES, SECRET
+from .conftest import ROLES, SECRET, sound, state
 
 
 def test_the_demo_shows_and_writes_a_release(tmp_path, microagg):
@@ -48,8 +46,7 @@ def test_a_report_goes_with_the_release_or_with_nothing(source, tmp_path, microa
         "report", tmp_path / "out.parquet", "--original", source, "-o", html, "--overwrite"
     )
     assert again.code == 0, again.err
-    if draws():
-        assert "What is not shown" in html.read_text()  # a map would tell too much of 60 records
+    assert "What is not shown" in html.read_text()  # a map would tell too much of 60 records
     pl.read_parquet(tmp_path / "out.parquet").with_columns(age=1).write_parquet(
         tmp_path / "out.parquet"
     )
@@ -60,41 +57,65 @@ def test_a_report_goes_with_the_release_or_with_nothing(source, tmp_path, microa
     assert "not what its manifest says" in done.err
 
 
-def test_without_what_draws_the_page_is_plain_and_says_so(source, tmp_path, microagg, monkeypatch):
-    monkeypatch.setattr("polars_microagg.cli.report_page.DRAWERS", ("no_such_module",))
+def absent(monkeypatch, *packages):
+    """Let packages seem not to be installed."""
+    for module in ("environment", "svg"):
+        monkeypatch.setattr(
+            f"polars_microagg.report.{module}.find_spec",
+            lambda name: None if name in packages else object(),
+        )
+
+
+@pytest.mark.parametrize("package", ["altair", "vl_convert"])
+def test_without_what_draws_the_page_has_no_charts_and_says_so(
+    package, source, tmp_path, microagg, monkeypatch
+):
+    absent(monkeypatch, package)
     html = tmp_path / "r.html"
-    done = microagg(
-        "protect",
-        source,
-        "-o",
-        tmp_path / "o.parquet",
-        *ROLES,
-        "--report",
-        html,
-        "--require",
-        "dld<=90",
-    )
+    out = tmp_path / "o.parquet"
+    done = microagg("protect", source, "-o", out, *ROLES, "--report", html, "--require", "dld<=90")
     assert done.code == 0
+    assert "has no charts" in done.err
     assert "pip install '.[report]'" in done.err
     page = html.read_text()
     for words in (
+        "There are no charts",
         "What this does not protect against",
         "dld&lt;=90",
-        "Mean size of the classes",
+        "measures.k_prime",  # of the manifest, as the page of a charted release has it
         "Content-Security-Policy",
     ):
         assert words in page
-    from polars_microagg.cli.plain_page import plain_page
+    again = microagg("report", out, "--original", source, "-o", html, "--overwrite")
+    assert again.code == 0
+    assert "has no charts" in again.err
 
-    hostile = plain_page(
-        {
-            "roles": {"mask": ["<img src=x onerror=alert(1)>", "\u202e"]},
-            "warnings": ["</li><script>"],
-        }
-    )
-    assert "<img" not in hostile
-    assert "<script" not in hostile
-    assert "\u202e" not in hostile
+
+def test_without_templates_a_report_is_refused_before_anything_is_done(
+    source, tmp_path, microagg, monkeypatch
+):
+    out, html = tmp_path / "o.parquet", tmp_path / "r.html"
+    assert microagg("protect", source, "-o", out, *ROLES).code == 0
+    absent(monkeypatch, "jinja2")
+    before = state(tmp_path)
+    sentence = "A report needs jinja2, which is not installed. .* pip install '.\\[report\\]'"
+    other = tmp_path / "p.parquet"
+    for arguments in (
+        ("protect", source, "-o", other, *ROLES, "--report", html),
+        ("protect", source, "-o", other, *ROLES, "--report", html, "--dry-run"),
+        ("report", out, "--original", source, "-o", html),
+    ):
+        sound(microagg(*arguments), 2, sentence, tmp_path, before)
+
+
+def test_without_templates_the_demo_has_no_report(tmp_path, microagg, monkeypatch):
+    absent(monkeypatch, "jinja2")
+    done = microagg("demo", tmp_path / "demo")
+    assert done.code == 0, done.err
+    assert "Reports need jinja2" in done.err
+    assert "report.html" not in done.out
+    assert (tmp_path / "demo" / "patients_masked.csv").exists()
+    assert not (tmp_path / "demo" / "report.html").exists()
 
 
 def test_a_report_that_fails_at_the_end_does_not_deny_the_release(
