@@ -11,7 +11,7 @@ from polars_microagg.cli.options import own_options
 from polars_microagg.cli.output import show
 from polars_microagg.cli.parser import Parser, example, options_of
 from polars_microagg.core.options import CHOICES
-from polars_microagg.core.registry import methods
+from polars_microagg.core.registry import methods, metrics
 
 __all__ = ["EXAMPLES", "SHELLS", "add", "run", "script"]
 
@@ -25,7 +25,7 @@ EXAMPLES = example(
 FILES = ("output", "config", "manifest", "report", "hash_key_file", "original")
 """Options whose value is a file; that of any other is offered only if its words are known."""
 
-SEVERAL = ("methods",)
+SEVERAL = ("methods", "metrics")
 """Options whose words go with commas between them."""
 
 CASES = """\
@@ -34,7 +34,7 @@ CASES = """\
         {files}) kind=files ;;
         {others}) kind=none ;;
     esac
-    if [ -z "$kind$given" ]; then
+    if [ -z "$kind$offered" ]; then
         case "$command $current" in
 {options}
 {positionals}
@@ -46,12 +46,12 @@ CASES = """\
 BASH = """\
 _microagg() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
-    local command=${{COMP_WORDS[1]}} given= kind= several= word
+    local command=${{COMP_WORDS[1]}} offered= kind= several= word
     COMPREPLY=()
     if [ "$current" = "=" ]; then current=; fi
     if [ "$before" = "=" ]; then before=${{COMP_WORDS[COMP_CWORD-2]}}; fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        given="{commands}"
+        offered="{commands}"
     else
 {cases}
     fi
@@ -62,7 +62,7 @@ _microagg() {{
     fi
     case "$several$current" in 1*,*) several="${{current%,*}}," ;; *) several= ;; esac
     while IFS= read -r word; do COMPREPLY+=("$word"); done < <(
-        compgen -P "$several" -W "$given" -- "${{current#"$several"}}"
+        compgen -P "$several" -W "$offered" -- "${{current#"$several"}}"
     )
 }}
 complete -F _microagg microagg
@@ -71,13 +71,13 @@ complete -F _microagg microagg
 ZSH = """\
 #compdef microagg
 _microagg() {{
-    local current=$words[CURRENT] before=$words[CURRENT-1] command=$words[2] given= kind= several=
+    local current=$words[CURRENT] before=$words[CURRENT-1] command=$words[2] offered= kind= several=
     if [[ $current == --*=* ]]; then
         before=${{current%%=*}} current=${{current#*=}}
         compset -P '*='
     fi
     if (( CURRENT == 2 )); then
-        given="{commands}"
+        offered="{commands}"
     else
 {cases}
     fi
@@ -86,7 +86,7 @@ _microagg() {{
         return
     fi
     if [ -n "$several" ]; then compset -P '*,'; fi
-    compadd -- ${{=given}}
+    compadd -- ${{=offered}}
 }}
 (( $+functions[compdef] )) || {{ autoload -U compinit && compinit }}
 compdef _microagg microagg
@@ -99,38 +99,27 @@ def add(parser: Parser) -> None:
 
 
 def _words() -> dict[str, list[str]]:
-    """Words that can follow an option, by its name in Python."""
-    found = {name: list(words) for name, words in CHOICES.items()}
+    """Return the words that can follow an option, by its name in Python."""
+    words = {name: list(choices) for name, choices in CHOICES.items()}
     for name, flag in own_options().items():
         choices = [str(c) for option in flag.found.values() for c in option.choices]
-        found[name] = list(dict.fromkeys(choices))
-    return found | {"method": list(methods()), "methods": list(methods())}
+        words[name] = list(dict.fromkeys(choices))
+    by_name = {"method": methods(), "methods": methods(), "metrics": metrics()}
+    return words | {name: list(entries) for name, entries in by_name.items()}
 
 
 def _valued(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Options that take a value."""
+    """Return the options that take a value."""
     return [a for a in parser._actions if a.option_strings and a.nargs != 0]
 
 
 def _positional(command: str) -> list[str]:
+    """Return the words that a command takes without an option."""
     return {"methods": list(methods()), "completion": list(SHELLS)}.get(command, [])
 
 
 def script(shell: str, commands: dict[str, argparse.ArgumentParser]) -> str:
-    """Write the script of a shell.
-
-    Parameters
-    ----------
-    shell : {"bash", "zsh", "fish"}
-        Which.
-    commands : dict
-        The parser of each command.
-
-    Returns
-    -------
-    str
-        To be read by the shell.
-    """
+    """Write the script that a shell reads, from the parser of each command."""
     if shell == "fish":
         return _fish(commands)
     cases = textwrap.indent(_cases(commands), "    ").rstrip("\n")
@@ -138,32 +127,32 @@ def script(shell: str, commands: dict[str, argparse.ArgumentParser]) -> str:
 
 
 def _cases(commands: dict[str, argparse.ArgumentParser]) -> str:
-    """What is offered, in words that bash and zsh both understand."""
-    spelt: dict[str, set[str]] = {}
+    """Write what is offered, in words that bash and zsh both understand."""
+    spellings: dict[str, set[str]] = {}
     for parser in commands.values():
         for action in _valued(parser):
-            spelt.setdefault(action.dest, set()).update(action.option_strings)
+            spellings.setdefault(action.dest, set()).update(action.option_strings)
     words = _words()
-    known = {name: words[name] for name in spelt if words.get(name)}
-    others = [name for name in spelt if name not in known and name not in FILES]
+    known = {name: words[name] for name in spellings if words.get(name)}
+    others = [name for name in spellings if name not in known and name not in FILES]
 
     def typed(names: Iterable[str]) -> str:
-        return "|".join(sorted(option for name in names for option in spelt[name]))
+        return "|".join(sorted(option for name in names for option in spellings[name]))
 
     return CASES.format(
         values="\n".join(
-            f'        {typed([name])}) given="{" ".join(offered)}"'
+            f'        {typed([name])}) offered="{" ".join(offered)}"'
             + (" several=1 ;;" if name in SEVERAL else " ;;")
             for name, offered in known.items()
         ),
-        files=typed(name for name in FILES if name in spelt),
+        files=typed(name for name in FILES if name in spellings),
         others=typed(others),
         options="\n".join(
-            f'            "{name} -"*) given="{" ".join(sorted(options_of(parser)))}" ;;'
+            f'            "{name} -"*) offered="{" ".join(sorted(options_of(parser)))}" ;;'
             for name, parser in commands.items()
         ),
         positionals="\n".join(
-            f'            "{name} "*) given="{" ".join(_positional(name))}" ;;'
+            f'            "{name} "*) offered="{" ".join(_positional(name))}" ;;'
             for name in commands
             if _positional(name)
         ),
@@ -171,29 +160,30 @@ def _cases(commands: dict[str, argparse.ArgumentParser]) -> str:
 
 
 def _fish(commands: dict[str, argparse.ArgumentParser]) -> str:
+    """Write a line of fish for each option of a command."""
     lines = [f'complete -c microagg -n __fish_use_subcommand -f -a "{" ".join(commands)}"']
     words = _words()
     for command, parser in commands.items():
-        seen = f'complete -c microagg -n "__fish_seen_subcommand_from {command}"'
+        after = f'complete -c microagg -n "__fish_seen_subcommand_from {command}"'
         if offered := _positional(command):
-            lines.append(f'{seen} -f -a "{" ".join(offered)}"')
+            lines.append(f'{after} -f -a "{" ".join(offered)}"')
         valued = _valued(parser)
         for action in parser._actions:
             kinds = [
                 f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
                 for name in action.option_strings
             ]
-            given = ""
+            value = ""
             if action in valued:
-                listed = " ".join(words.get(action.dest, []))
-                listed = f"(__fish_append , {listed})" if action.dest in SEVERAL else listed
-                given = " -r -F" if action.dest in FILES else f' -x -a "{listed}"'
+                joined = " ".join(words.get(action.dest, []))
+                joined = f"(__fish_append , {joined})" if action.dest in SEVERAL else joined
+                value = " -r -F" if action.dest in FILES else f' -x -a "{joined}"'
             if kinds:
-                lines.append(f"{seen} {' '.join(kinds)}{given}")
+                lines.append(f"{after} {' '.join(kinds)}{value}")
     return "\n".join(lines) + "\n"
 
 
-def run(given: Namespace, commands: dict[str, argparse.ArgumentParser]) -> int:
-    """Write it."""
-    show(script(given.shell, commands).rstrip("\n"))
+def run(arguments: Namespace, commands: dict[str, argparse.ArgumentParser]) -> int:
+    """Show the script."""
+    show(script(arguments.shell, commands).rstrip("\n"))
     return 0

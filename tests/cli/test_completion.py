@@ -11,7 +11,7 @@ import pytest
 
 from polars_microagg.cli.completion import SHELLS, script
 from polars_microagg.cli.main import COMMANDS, parsers
-from polars_microagg.core.registry import methods
+from polars_microagg.core.registry import methods, metrics
 
 CASES = [
     ("microagg pro", "protect"),
@@ -25,6 +25,8 @@ CASES = [
     ("microagg protect in.csv --seed pat", "pat"),
     ("microagg protect in.csv --columns pat", "pat"),
     ("microagg compare in.csv --methods mdav,zsc", "mdav,zscores"),
+    ("microagg risk out.csv --metrics drisk,interv", "drisk,interval_disclosure"),
+    ("microagg risk out.csv --metrics il1_z", "il1_zero_cells"),
     ("microagg compare in.csv --small-strata nu", "null"),
     ("microagg methods vmd", "vmdav"),
     ("microagg completion fi", "fish"),
@@ -169,6 +171,7 @@ def test_all_there_is_is_offered(shell, folder):
 
     assert sorted(listed("")) == sorted(COMMANDS)
     assert sorted(listed("protect", "in", "--method", "")) == sorted(methods())
+    assert sorted(listed("risk", "out", "--metrics", "")) == sorted(metrics())
     assert sorted(listed("protect", "in", "--nulls", "")) == ["impute", "pattern", "raise"]
     assert {"patients.csv", "with space.csv"} <= set(listed("protect", ""))
     for name, parser in parsers().items():
