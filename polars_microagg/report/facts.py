@@ -90,26 +90,7 @@ class Facts:
     def of(
         cls, original: Any, masked: Any, columns: Any, k: int, strata: Any, dropped: int = 0
     ) -> Facts:
-        """Measure a release.
-
-        Parameters
-        ----------
-        original, masked : polars.DataFrame or polars.LazyFrame
-            The table before and after, in the same order.
-        columns : str, selector, list, or list of lists
-            Columns that were masked; each block of a list of lists was masked on its own.
-        k : int
-            Smallest group size promised.
-        strata : str or list of str or None
-            Columns that were kept as strata.
-        dropped : int
-            Rows that were left out of both tables.
-
-        Returns
-        -------
-        Facts
-            Counts and measures.
-        """
+        """Measure a release, of which so many rows were left out of both tables."""
         k = group_size(k)
         before = collected(as_frame(original), "original")
         after = collected(as_frame(masked), "masked")
@@ -123,8 +104,8 @@ class Facts:
             refuse(name, before.schema[name])
             refuse(name, after.schema[name])
         shown = unlike(dict.fromkeys([*names, *after.columns]))
-        every = {**registry.assessed(), **registry.on_demand()}
-        reported = [name for name, entry in every.items() if entry.reported]
+        metrics = {**registry.assessed(), **registry.on_demand()}
+        reported = [name for name, metric in metrics.items() if metric.reported]
         measures = assess(before, after, names, metrics=[*reported, "cells"]).row(0, named=True)
         cells, records = measures.pop("cells"), fewest_records(names, before, after)
         digits = digits_of(records)
@@ -156,7 +137,7 @@ class Facts:
         )
 
     def compared(self, table: pl.DataFrame | None) -> pl.DataFrame | None:
-        """What `compare` measured, rounded; None if it tells too much of so few values."""
+        """Round what `compare` measured; None if it tells too much of so few values."""
         if table is None or not self.losses.height:
             return None
         numbers = len(table) * sum(dtype.is_float() for dtype in table.dtypes)
@@ -164,17 +145,17 @@ class Facts:
 
     @property
     def suppressed(self) -> float:
-        """Per cent of the records that were emptied or dropped."""
+        """Return the per cent of the records that were emptied or dropped."""
         return 100.0 * (self.emptied + self.dropped) / max(self.rows + self.dropped, 1)
 
     @property
     def smallest(self) -> int | None:
-        """Size of the smallest group of any block."""
+        """Return the size of the smallest group of any block."""
         return min((b.smallest for b in self.blocks if b.smallest is not None), default=None)
 
     @property
     def holds(self) -> bool:
-        """Whether no group is smaller than k."""
+        """Return whether no group is smaller than k."""
         return not any(block.small_groups for block in self.blocks)
 
     def named(self, names: Sequence[str]) -> list[str]:
@@ -183,7 +164,7 @@ class Facts:
 
 
 def _shift(before: pl.DataFrame, after: pl.DataFrame, names: list[str]) -> float:
-    """How far the mean of a column moved at most, in standard deviations."""
+    """Measure how far the mean of a column moved at most, in standard deviations."""
     x, y = (moments(table) for table in present(*matrices(before, after, names)))
     moved = np.abs(y.means - x.means) / np.sqrt(np.where(x.variances > 0, x.variances, 1.0))
     return coarse("shift", float(moved.max(initial=0.0)), CHARTS)
@@ -199,6 +180,7 @@ def _rounded(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _correlations(before: pl.DataFrame, after: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Compare correlations by rounded numbers alone, so that the change tells no more than they do."""
     pairs = _rounded(correlation_table(before, after, names))
     return pairs.with_columns(change=(pl.col("after") - pl.col("before")).round(CHARTS) + 0.0)
 

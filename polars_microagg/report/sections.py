@@ -13,7 +13,7 @@ from polars_microagg.charts.style import printable
 from polars_microagg.core import registry
 from polars_microagg.core.requirements import measure_of
 from polars_microagg.errors import MicroaggError
-from polars_microagg.report.facts import Facts
+from polars_microagg.report.facts import Block, Facts
 from polars_microagg.report.svg import svg
 from polars_microagg.report.text import number, percent
 from polars_microagg.report.verdict import Requirement
@@ -31,7 +31,7 @@ def charts(
     return {
         "choices": _choices(facts, compared, required),
         "distributions": [_distribution(facts, name) for name in facts.histograms],
-        "groups": [_sizes(facts, number) for number in range(len(facts.blocks[:4]))],
+        "groups": [_sizes(facts, block) for block in facts.blocks[:4]],
         "losses": _losses(facts),
         "correlations": _correlations(facts.correlations),
         "intruders": _intruders(facts),
@@ -99,9 +99,8 @@ def _distribution(facts: Facts, name: str) -> dict[str, Any]:
     }
 
 
-def _sizes(facts: Facts, position: int) -> dict[str, Any]:
+def _sizes(facts: Facts, block: Block) -> dict[str, Any]:
     """Show how many records are alike in a block of columns."""
-    block = facts.blocks[position]
     words = (
         f"Records by the size of their group, from {number(block.smallest)} upwards; "
         f"k = {facts.k} is marked."
