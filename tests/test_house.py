@@ -5,6 +5,7 @@ import importlib
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,14 @@ def test_import_loads_none_of_the_heavy_libraries():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout.split() == []
+
+
+def test_the_wheel_carries_every_room():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = {path.parent for path in MODULES if path.name == "__init__.py"}
+    names = {".".join(path.relative_to(ROOT).parts) for path in packages}
+    listed = settings["tool"]["setuptools"]["packages"]
+    assert sorted(names | {"polars_microagg.sql"}) == listed
 
 
 def exported(tree):
