@@ -51,7 +51,9 @@ class MaskCall:
         """Check everything that can be checked without the table."""
         plan = Plan.make(spec["method"], spec["k"], **_options(spec))
         blocks, strata = blocks_of(spec["columns"]), names_of("strata", spec["strata"])
-        if spec["groups"] and (plan.groups_cells or len(blocks) > 1):
+        # A method that takes one column at a time makes a grouping of each.
+        several = len(blocks) > 1 or (plan.method.columnwise and len(blocks[0]) > 1)
+        if spec["groups"] and (plan.groups_cells or several):
             what = "groups of records for more than one block of columns"
             instead = "Ask for the groups of one block, or of one column, at a time."
             raise InvalidParameterError.cannot(plan.method.name, what, instead)

@@ -82,6 +82,7 @@ BAD = {
     "fixed_size('people', 'age', 5, sort := 'nope')": "sort := 'nope' is not known; it must be one of",
     "groups('people', [['age'], ['income']], 5)": "groups of records for more than one block",
     "groups('people', 'age', 5, method := 'mic1d')": "cannot honour",
+    "groups('people', ['age', 'income'], 5, method := 'univariate')": "for more than one block",
     "verify('people', 'agee', 5)": "columns names 'agee', which is not a column of the table.",
     "verify('people', 'age', 1)": f"k := 1 {K}",
     "verify('people', [['age'], ['id']], 2)": "This macro cannot honour several blocks of columns",
