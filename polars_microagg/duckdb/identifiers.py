@@ -151,8 +151,10 @@ def refuse_twins(names: Sequence[str]) -> None:
     """Refuse a table in which a name is that of two columns, and so means neither."""
     seen: dict[str, str] = {}
     for name in names:
-        if (first := seen.setdefault(name.translate(LOWER), name)) is not name:
-            raise InvalidParameterError.duplicate_columns(first, name)
+        # Not by identity: Python has one object for equal names of a single letter.
+        if (low := name.translate(LOWER)) in seen:
+            raise InvalidParameterError.duplicate_columns(seen[low], name)
+        seen[low] = name
 
 
 def refuse_ours(names: Sequence[str]) -> None:

@@ -271,6 +271,9 @@ def test_a_source_in_which_a_name_means_two_columns_is_refused(con):
     for masked in ("age", "pay", ["age", "pay"]):
         with pytest.raises(mg.InvalidParameterError, match="two columns of the name 'age', and"):
             mgd.mask(con, joined, masked, 3)
+    for query in ("SELECT id AS i, age AS i, pay FROM a", "SELECT i, i FROM range(9) t(i)"):
+        with pytest.raises(mg.InvalidParameterError, match="two columns of the name 'i', and"):
+            mgd.mask(con, con.sql(query), "i", 3)
     twins = con.sql('SELECT id, age, age AS "AGE" FROM a')
     for masked in ("age", "AGE", "id"):
         with pytest.raises(mg.InvalidParameterError, match=r"'age' \('AGE' is the same name in Du"):
