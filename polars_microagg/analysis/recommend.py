@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_microagg.core.options import group_size
 from polars_microagg.core.registry import metrics
-from polars_microagg.core.requirements import Requirement, read
+from polars_microagg.core.requirements import Requirement, read_requirements
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.errors.release import none_measured
 
@@ -91,7 +91,7 @@ def _meets(row: dict[str, Any], needs: list[Requirement]) -> bool:
 
 def _needs(require: object, compared: pl.DataFrame) -> list[Requirement]:
     measures = [name for name, dtype in compared.schema.items() if dtype.is_numeric()]
-    if not (needs := read(require, measures)):
+    if not (needs := read_requirements(require, measures)):
         need = 'a text such as "dld<=10", or a list with one'
         raise InvalidParameterError.kind("require", require, need)
     return needs

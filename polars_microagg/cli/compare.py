@@ -18,7 +18,7 @@ from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import roles, settings
 from polars_microagg.core.options import COMMON, group_size
 from polars_microagg.core.registry import methods, metrics
-from polars_microagg.core.requirements import measure_of, read
+from polars_microagg.core.requirements import measure_of, read_requirements
 from polars_microagg.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -77,7 +77,7 @@ def run(given: Namespace) -> int:
     if asked.get("order_by"):
         options["order_by"] = names_in("order-by", asked["order_by"], frame.columns)
     required = _required(given.require or [], asked.get("require", []))
-    bounded = {each.name for each in read(required, [*TYPES, *metrics()])}
+    bounded = {each.name for each in read_requirements(required, [*TYPES, *metrics()])}
     found = comparison(
         typed_columns(place, frame, role.mask),
         role.blocks if len(role.blocks) > 1 else role.mask,

@@ -12,7 +12,10 @@ __all__ = ["MetricInputs", "evaluate", "inputs"]
 
 
 class MetricInputs(Protocol):
-    """What metrics take of a release. Each is read only if a metric needs it, so it may be lazy."""
+    """The inputs of metrics from a release.
+
+    Each is read only if a metric needs it, so it may be lazy.
+    """
 
     @property
     def original(self) -> Matrix:
@@ -24,7 +27,7 @@ class MetricInputs(Protocol):
 
     @property
     def known(self) -> tuple[Matrix, Matrix] | None:
-        """Columns that an intruder knows, before and after; None if one has no distances."""
+        """Columns that an intruder knows, before and after; None if they have no distances."""
 
     @property
     def subsets(self) -> Sequence[tuple[int, ...]]:
@@ -36,7 +39,7 @@ class MetricInputs(Protocol):
 
 
 def inputs(entry: Metric, options: Mapping[str, Any] | None = None) -> set[str]:
-    """Inputs of a metric that are no metrics, also of the metrics that it is made of."""
+    """Return the inputs of a metric and of all it is made of that are not metrics."""
     needed: set[str] = set()
     for name in entry.needed(options or {}):
         needed |= inputs(metrics()[name]) if name in metrics() else {name}
@@ -49,10 +52,10 @@ def evaluate(
     computed: dict[str, Any],
     options: Mapping[str, Any] | None = None,
 ) -> float | int | None:
-    """Compute a metric, and first the metrics that it is made of, which have their default options.
+    """Compute a metric after the metrics that it is made of, which have their default options.
 
     `computed` holds the values of metrics with their default options, and grows: a metric that
-    several others are made of is computed once. None is a metric that these tables do not define.
+    several others are made of is computed once. Return None if these tables do not define it.
     """
     if not options and entry.name in computed:
         return cast("float | int | None", computed[entry.name])

@@ -18,16 +18,14 @@ __all__ = ["Groups", "Model", "broken_by", "model", "models", "models_of"]
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """What models are told of groups of records: how many records each has."""
+    """Groups of records, as models see them: how many records each has."""
 
     sizes: Labels
 
     @classmethod
     def of(cls, labels: Labels) -> Groups:
-        """Count the records of each group that has some; those of label -1 are one group.
+        """Count the records of each group that is not empty; those of label -1 are one group.
 
-        Examples
-        --------
         >>> Groups.of(np.array([0, 1, -1, 1])).sizes
         array([1, 1, 2])
         """
@@ -46,7 +44,7 @@ class Model(Protocol):
         """Return which groups do not satisfy the model."""
 
     def broken(self, method: str, groups: Groups) -> BrokenPromiseError:
-        """Say that some groups of a method do not satisfy the model."""
+        """Return the error that says that some groups of a method do not satisfy the model."""
 
 
 Registered = TypeVar("Registered", bound=type)
@@ -61,27 +59,25 @@ def model(class_: Registered) -> Registered:
 
 
 def models() -> Mapping[str, Any]:
-    """All registered models by name, in alphabetical order."""
+    """Return all registered models by name, in alphabetical order."""
     discover("models")
     return dict(sorted(_MODELS.items()))
 
 
 def models_of(parameters: Mapping[str, Any]) -> tuple[Model, ...]:
-    """The models that a call asks for: those whose parameters it has.
+    """Return the models that a call requires: those whose parameters it has.
 
-    Examples
-    --------
     >>> models_of({"k": 5})
     (K(k=5),)
     """
-    asked = []
+    required = []
     for class_ in models().values():
         values = {field.name: parameters.get(field.name) for field in fields(class_)}
         if None not in values.values():
-            asked.append(class_(**values))
-    return tuple(asked)
+            required.append(class_(**values))
+    return tuple(required)
 
 
-def broken_by(asked: Sequence[Model], groups: Groups) -> Model | None:
+def broken_by(required: Sequence[Model], groups: Groups) -> Model | None:
     """Return the first model that some group does not satisfy, or None."""
-    return next((one for one in asked if one.failing(groups).any()), None)
+    return next((one for one in required if one.failing(groups).any()), None)

@@ -64,8 +64,6 @@ def group_size(k: object) -> int:
 def repeated(names: Iterable[str]) -> list[str]:
     """Find the names that are listed more than once.
 
-    Examples
-    --------
     >>> repeated(["sex", "age", "sex"])
     ['sex']
     """
@@ -96,7 +94,7 @@ def check_option(option: Option, value: object, key: str | None = None) -> None:
         value, bool
     )
     whole = number and (option.kind is float or isinstance(value, int | np.integer))
-    # Infinity is a number and nan is none; a whole number may be too large to be a float.
+    # Infinity is allowed and nan is not; a whole number may be too large to be a float.
     held = whole and (abs(value) <= LARGEST if isinstance(value, int) else not np.isnan(value))  # type: ignore[call-overload]
     inside = held and (option.range is None or value in option.range)  # type: ignore[operator]
     if not inside:

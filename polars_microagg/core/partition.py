@@ -1,4 +1,4 @@
-"""The nouns: groups of records or values, strata, masked columns, and the array types."""
+"""Groups of records or values, strata, masked columns, and the array types."""
 
 from __future__ import annotations
 
@@ -44,20 +44,8 @@ class Partition:
 
     @classmethod
     def from_labels(cls, labels: npt.NDArray[np.integer]) -> Self:
-        """Number the groups of any non-negative labels by their first record.
+        """Number the groups of any non-negative labels by their first record; gaps are allowed.
 
-        Parameters
-        ----------
-        labels : array of shape (n,)
-            Non-negative integers, gaps allowed.
-
-        Returns
-        -------
-        Partition
-            The same groups, labelled 0, 1, ... in order of first appearance.
-
-        Examples
-        --------
         >>> Partition.from_labels(np.array([7, 2, 7, 2, 2])).labels
         array([0, 1, 0, 1, 1])
         """
@@ -84,9 +72,9 @@ class Partition:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ValueMasking:
-    """What a method returns that groups values instead of records.
+    """The masked matrix of a method that groups values instead of records.
 
-    `values` is the masked matrix. There is no promise that k records are alike.
+    It does not promise that k records are alike.
     """
 
     values: Matrix
@@ -103,8 +91,6 @@ class Strata:
     def whole(cls, n: int) -> Self:
         """Make one stratum of all rows.
 
-        Examples
-        --------
         >>> Strata.whole(3).sizes
         array([3])
         """
@@ -117,10 +103,8 @@ class Strata:
         return firsts
 
     def numbers(self, n: int) -> Labels:
-        """Number of the stratum of each of n rows; -1 where a row is in none.
+        """Return the number of the stratum of each of n rows; -1 where a row is in none.
 
-        Examples
-        --------
         >>> Strata(np.array([0, 2, 1]), np.array([2, 1])).numbers(4)
         array([ 0,  1,  0, -1])
         """
@@ -135,8 +119,6 @@ class Strata:
     def only(self, chosen: npt.NDArray[np.bool_]) -> Self:
         """Keep some of the strata.
 
-        Examples
-        --------
         >>> Strata(np.array([0, 2, 1]), np.array([2, 1])).only(np.array([False, True])).order
         array([1])
         """
@@ -147,8 +129,6 @@ class Strata:
     def without(self, rows: npt.NDArray[np.bool_]) -> Self:
         """Leave some rows out, and strata of which nothing is left.
 
-        Examples
-        --------
         >>> strata = Strata(np.array([0, 2, 1]), np.array([2, 1]))
         >>> strata.without(np.array([False, True, True])).rows()
         [array([0])]
@@ -163,8 +143,6 @@ class Strata:
     def by_pattern(self, x: Matrix) -> Self:
         """Split each stratum by which values are absent.
 
-        Examples
-        --------
         >>> Strata.whole(3).by_pattern(np.array([[np.nan], [1.0], [np.nan]])).rows()
         [array([1]), array([0, 2])]
         """
@@ -188,8 +166,6 @@ class Members:
     def of(cls, rows: Labels, labels: Labels, groups: int) -> Self:
         """List rows by their groups, of which some may be empty.
 
-        Examples
-        --------
         >>> members = Members.of(np.array([3, 5, 6]), np.array([2, 0, 2]), 3)
         >>> members.order, members.sizes
         (array([5, 3, 6]), array([1, 0, 2]))

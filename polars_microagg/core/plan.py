@@ -1,4 +1,4 @@
-"""Plan: what one call does, checked when the call is typed; the only judge of parameters."""
+"""The checked plan of one call; the only place where parameters are checked."""
 
 from __future__ import annotations
 
@@ -45,8 +45,6 @@ LOCKSTEP = 256
 class Plan:
     """A method with its k and options, bound to columns once their names are known.
 
-    Examples
-    --------
     >>> Plan.make("mdav", 5, center="median").center
     'median'
     """
@@ -66,26 +64,9 @@ class Plan:
 
     @classmethod
     def make(cls, method: object, k: object, /, **options: object) -> Self:
-        """Check a call and freeze it.
+        """Check a call and freeze it: a method by name, k, options of all methods and its own.
 
-        Parameters
-        ----------
-        method : str
-            Name of a registered method.
-        k : int
-            Smallest group size, at least 2.
-        **options : object
-            Common options and those of the method.
-
-        Returns
-        -------
-        Plan
-            The checked plan, not yet bound to columns.
-
-        Raises
-        ------
-        InvalidParameterError
-            A parameter is unknown or outside its range.
+        The plan is not yet bound to columns.
         """
         known = registry.methods()
         if not isinstance(method, str) or method not in known:
@@ -108,26 +89,24 @@ class Plan:
 
     @property
     def groups_cells(self) -> bool:
-        """Whether the method mixes values of several columns and makes no groups of records."""
+        """Whether the method groups values of several columns and makes no groups of records."""
         return self.method.unit == "value" and not self.method.columnwise
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """What every group must satisfy."""
+        """Models of privacy that every group must satisfy."""
         return models_of({"k": self.k})
 
     def keep_promise(self, groups: Groups) -> None:
-        """Hold groups of records, or classes of emitted ones, against what the call promises.
+        """Refuse groups of records, or classes of emitted ones, that break what the call promises.
 
-        Raises
-        ------
-        BrokenPromiseError
-            A group does not satisfy a model of privacy; nothing may be released.
+        It raises BrokenPromiseError, and nothing is released.
         """
         if model := broken_by(self.models, groups):
             raise model.broken(self.method.name, groups)
 
     def _refuse_what_would_be_ignored(self) -> None:
+        """Refuse options that have no effect with this method, since a user would rely on them."""
         if not isinstance(self.refine, bool):
             raise InvalidParameterError.switch("refine", self.refine)
         if self.refine and self.method.unit == "value":
@@ -147,22 +126,9 @@ class Plan:
         raise InvalidParameterError.cannot(self.method.name, what, way)
 
     def bind(self, blocks: Sequence[Sequence[str]]) -> Self:
-        """Name the columns that are masked together.
+        """Return the same plan for these blocks of columns, each masked on its own.
 
-        Parameters
-        ----------
-        blocks : sequence of sequence of str
-            Blocks of columns, each masked on its own.
-
-        Returns
-        -------
-        Plan
-            The same plan for these columns.
-
-        Raises
-        ------
-        InvalidParameterError
-            An option names a column that is not among those masked.
+        An option that names a column must name one of each block.
         """
         for name, value in self.options.items():
             option = self.method.options[name]
@@ -175,12 +141,12 @@ class Plan:
         return replace(self, blocks=tuple(tuple(block) for block in blocks))
 
     def slices(self) -> Iterator[slice]:
-        """Columns of each block."""
+        """Return the slice of columns of each block."""
         ends = np.cumsum([0, *map(len, self.blocks)]).tolist()
         return map(slice, ends[:-1], ends[1:])
 
     def patterns(self, x: Matrix, strata: Strata) -> Strata:
-        """Strata whose records are grouped together, of one null pattern if nulls stay."""
+        """Return strata of records that may be grouped: of one null pattern if nulls stay."""
         if self.nulls != "pattern" or not np.isnan(x).any() or not len(strata.sizes):
             return strata
         return strata.by_pattern(x)
@@ -188,29 +154,11 @@ class Plan:
     def mask(
         self, x: Matrix, factors: Vector, strata: Strata, whole: Sequence[bool] = ()
     ) -> Iterator[Masked]:
-        """Group the records and find the centres, block by block.
+        """Group the records and find the centres, one block after the other.
 
-        Parameters
-        ----------
-        x : array of shape (n, p)
-            The columns of all blocks, in order: finite values in original units, NaN where
-            absent.
-        factors : array of shape (p,)
-            Size of one unit of each column.
-        strata : Strata
-            Rows that may be grouped together, without those that are suppressed.
-        whole : sequence of bool, optional
-            Columns that are emitted in whole steps.
-
-        Yields
-        ------
-        Masked
-            The masked values of one block.
-
-        Raises
-        ------
-        BrokenPromiseError
-            The method made a group smaller than k; nothing is released.
+        `x` (n, p) has the columns of all blocks in order: finite values in original units, NaN
+        where null. `factors` (p,) are the sizes of one unit of each column, `whole` says which
+        columns are emitted in whole steps. `strata` are without suppressed rows.
         """
         for block, columns in zip(self.blocks, self.slices(), strict=True):
             if self.groups_cells:
@@ -227,7 +175,7 @@ class Plan:
     def _labels(
         self, block: tuple[str, ...], x: Matrix, factors: Vector, strata: Strata
     ) -> tuple[Labels, int]:
-        """Number the groups of all strata; -1 where a record is in none."""
+        """Number the groups of all strata, -1 where a record is in none, and count them."""
         labels = np.full(len(x), -1, dtype=np.intp)
         strata = self.patterns(x, strata)
         if not len(strata.sizes):
@@ -240,6 +188,8 @@ class Plan:
             grouped[plain.order] = groups + np.repeat(np.arange(bare.sum()), plain.sizes)
             return grouped, groups + int(bare.sum())
         self._refuse_too_many(int(strata.sizes.max()))
+        # Rows stratum by stratum from now on. One stratum of all rows is in that order already, and
+        # is not copied: `Strata.whole` and stable sorting list it in ascending order.
         part = x if len(strata.sizes) == 1 and len(strata.order) == len(x) else x[strata.order]
         ready, zero = part, self.method.absolute
         if self.method.scaled:
@@ -247,14 +197,20 @@ class Plan:
         # Records of one null pattern are grouped by the columns that they have.
         firsts = np.cumsum(strata.sizes) - strata.sizes
         present = ~np.isnan(ready[firsts]) if self.nulls == "pattern" else None
+        # A method takes complete matrices. Under "impute" nulls are filled, under "pattern" their
+        # columns are left out by `_grouped`; filling is for methods that need all columns by name.
+        # Each stratum is completed from its own records, so that no stratum depends on another.
         if np.isnan(ready).any():
             parts = np.split(ready, np.cumsum(strata.sizes)[:-1])
             ready = np.concatenate([completed(part) for part in parts])
         with progress(self.report):
             grouped, groups = self._grouped(ready, strata.sizes, self._arguments(block), present)
+        # Checked before the refinement, which keeps what holds but repairs nothing; the batch
+        # counts again on the values that are emitted.
         self.keep_promise(Groups(np.bincount(grouped, minlength=groups)))
         if self.refine:
             grouped, groups = refined(ready, grouped, strata.sizes, self.k)
+        # Back from the order of the strata to the order of the rows.
         labels[strata.order] = grouped
         return labels, groups
 
@@ -268,6 +224,8 @@ class Plan:
         """Run the method on each stratum; the groups of later ones get later numbers."""
         starts = np.cumsum(sizes) - sizes
         grouped, groups = np.empty(len(x), dtype=np.intp), 0
+        # Many small strata cost more in calls than in arithmetic, so a method that can takes them
+        # side by side. Its groups are the same, only their numbers differ.
         small = sizes <= (LOCKSTEP if self.method.lockstep else 0)
         if self.method.lockstep and small.sum() > 1:
             rows = np.repeat(small, sizes)
@@ -277,6 +235,8 @@ class Plan:
         by_name = any(option.axis for option in self.method.options.values())
         for i, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
             part = x[start : start + size]
+            # An absent column is equal in all records of a pattern and only costs time. A method
+            # with an option that names a column needs all of them at their positions.
             if present is not None and not present[i].all() and not by_name:
                 part = np.asfortranarray(part[:, present[i]])
             partition = self.method.function(part, **arguments)
@@ -287,6 +247,7 @@ class Plan:
         return grouped, groups
 
     def _arguments(self, block: tuple[str, ...]) -> dict[str, Any]:
+        """Return the options of the method, names of columns as positions in the block."""
         arguments: dict[str, Any] = {"k": self.k}
         for name, value in self.options.items():
             option = self.method.options[name]
@@ -324,5 +285,5 @@ class Plan:
 
 
 def _without_values(x: Matrix) -> npt.NDArray[np.bool_]:
-    """Whether each record has no value at all."""
+    """Return which records have no value at all."""
     return np.asarray(np.isnan(x).all(axis=1))

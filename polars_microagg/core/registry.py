@@ -117,7 +117,7 @@ class Metric:
         return self.returns.startswith("int")
 
     def needed(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Inputs that count with these options."""
+        """Return the inputs that count with these options."""
         if self.needs is None:
             return self.inputs
         defaults = {name: option.default for name, option in self.options.items()}
@@ -265,7 +265,7 @@ def metric(
 
 
 def _written(annotation: object) -> str:
-    """Text of an annotation, which is a text already where annotations are postponed."""
+    """Return the text of an annotation, which is text already where annotations are postponed."""
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
@@ -278,13 +278,13 @@ def discover(room: str) -> None:
 
 
 def methods() -> Mapping[str, Method]:
-    """All registered methods by name, in alphabetical order."""
+    """Return all registered methods by name, in alphabetical order."""
     discover("methods")
     return dict(sorted(_METHODS.items()))
 
 
 def metrics() -> Mapping[str, Metric]:
-    """All registered metrics by name, in alphabetical order."""
+    """Return all registered metrics by name, in alphabetical order."""
     discover("metrics")
     names = tuple(sorted(_METRICS))
     _refuse_unknown_inputs(names)
@@ -293,7 +293,10 @@ def metrics() -> Mapping[str, Metric]:
 
 @cache
 def _refuse_unknown_inputs(names: tuple[str, ...]) -> None:
-    """Refuse a metric with an input that is not offered; others may be registered after it."""
+    """Refuse a metric with an unknown input.
+
+    Metrics may be registered after one that names them.
+    """
     offered = get_args(MetricInput)
     for name in names:
         for taken in _METRICS[name].inputs:
@@ -303,11 +306,11 @@ def _refuse_unknown_inputs(names: tuple[str, ...]) -> None:
 
 
 def assessed() -> Mapping[str, Metric]:
-    """Metrics that `assess` gives by default, in the order of its columns."""
+    """Return the metrics that `assess` gives by default, in the order of its columns."""
     places = {n: e.assessed for n, e in metrics().items() if e.assessed is not None}
     return {name: _METRICS[name] for name in sorted(places, key=places.__getitem__)}
 
 
 def on_demand() -> Mapping[str, Metric]:
-    """Metrics that are computed only where they are named, in alphabetical order."""
+    """Return the metrics that are computed only where they are named, in alphabetical order."""
     return {name: entry for name, entry in metrics().items() if entry.assessed is None}

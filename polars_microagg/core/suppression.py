@@ -1,4 +1,4 @@
-"""Records whose stratum is too small to be masked in: which ones, and whether they may be emptied."""
+"""Records of strata that are too small to be masked, and whether they may be emptied."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ __all__ = ["suppressed"]
 
 
 def suppressed(plan: Plan, x: Matrix, strata: Strata) -> npt.NDArray[np.bool_]:
-    """Which records are emptied or dropped, as `small_strata` says: their stratum has fewer than k.
+    """Return which records are emptied or dropped, since their stratum has fewer than k.
 
-    With ``nulls="pattern"`` records with nulls in the same columns are a stratum of their own. Raises
-    TooFewRecordsError if `small_strata` refuses them, or if they are too few to be alike when emptied.
+    With ``nulls="pattern"`` records with nulls in the same columns are a stratum of their own.
+    TooFewRecordsError is raised if `small_strata` is "raise", or if the emptied records are fewer than
+    k.
 
-    Examples
-    --------
     >>> plan = Plan.make("mdav", 2, small_strata="drop").bind([["age"]])
     >>> one_alone = Strata(np.array([0, 1, 2]), np.array([2, 1]))
     >>> suppressed(plan, np.array([[31.0], [34.0], [47.0]]), one_alone)
@@ -44,7 +43,7 @@ def suppressed(plan: Plan, x: Matrix, strata: Strata) -> npt.NDArray[np.bool_]:
 
 
 def _counts(plan: Plan, x: Matrix, strata: Strata) -> Labels:
-    """What k counts in each stratum: records, or values if those are grouped."""
+    """Count what k counts in each stratum: records, or values if those are grouped."""
     if not plan.groups_cells:
         return strata.sizes
     values = np.count_nonzero(~np.isnan(x[strata.firsts]), axis=1)

@@ -34,8 +34,8 @@ Axis = NewType("Axis", int)
 class Range:
     """Bounds of a numeric option, as in ``Annotated[float, Range(0)]``.
 
-    Where an option only buys a better result with time, `quick` is a value that takes next to
-    none; every promise holds there too.
+    `quick` is a value that takes next to no time, of an option that gives better results with more
+    time. Every promise holds there too.
     """
 
     low: float
@@ -47,7 +47,7 @@ class Range:
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
-        """Say the bounds in words."""
+        """Write the bounds in words."""
         return (
             f"at least {self.low:g}"
             if self.high == float("inf")
@@ -56,7 +56,7 @@ class Range:
 
 
 def docstring(function: Callable[..., Any]) -> str:
-    """Docstring of a function, from its source where ``python -OO`` removed it."""
+    """Return the docstring of a function, from its source where ``python -OO`` removed it."""
     if function.__doc__ is not None:
         return inspect.getdoc(function) or ""
     with suppress(OSError, SyntaxError):  # there may be no source
@@ -103,7 +103,7 @@ class Option:
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:
-    """Keyword options of a function; `k` and `seed` are common to all methods."""
+    """Return the keyword options of a function; `k` and `seed` are common to all methods."""
     hints = get_type_hints(function, include_extras=True)
     return {
         p.name: Option.read(p.name, p.default, hints[p.name])

@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_microagg.analysis.assess import assess
 from polars_microagg.core import registry
-from polars_microagg.core.requirements import COUNTS, SHARES, Requirement, read
+from polars_microagg.core.requirements import COUNTS, SHARES, Requirement, read_requirements
 from polars_microagg.errors import RequirementError
 from polars_microagg.errors.release import contradictory, more_than_k
 from polars_microagg.publishing.manifest.model import Judgement
@@ -21,7 +21,9 @@ __all__ = ["judged", "measured_on_demand", "possible", "release_requirements"]
 
 def release_requirements(require: object) -> list[Requirement]:
     """Read what is required of a release: a metric, a count, or a share of rows."""
-    return read(require, (*COUNTS, *SHARES, *registry.assessed(), *registry.on_demand()))
+    return read_requirements(
+        require, (*COUNTS, *SHARES, *registry.assessed(), *registry.on_demand())
+    )
 
 
 def measured_on_demand(

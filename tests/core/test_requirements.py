@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.core.requirements import read
+from polars_microagg.core.requirements import read_requirements
 from polars_microagg.publishing.judgement import release_requirements
 
 KNOWN = ["k", "k_min", "rows", "dld", "sse"]
@@ -31,9 +31,9 @@ PEOPLE = pl.DataFrame({"age": [23, 25, 47, 51]})
     ],
 )
 def test_it_is_written_so_that_it_is_read_alike_again(text, written, bound):
-    (found,) = read(text, KNOWN)
+    (found,) = read_requirements(text, KNOWN)
     assert (str(found), found.bound) == (written, bound)
-    assert read([written], KNOWN) == [found]
+    assert read_requirements([written], KNOWN) == [found]
 
 
 UNREADABLE = [
