@@ -104,7 +104,7 @@ def mask(
     named = {"strata": table_.keys, "order_by": table_.order}
     request = MaskRequest.of(method, [list(block) for block in blocks], k, {**options, **named})
     frame = table_.frame()
-    kernel = request.kernel(frame.schema)
-    released = kernel.mask(frame.select(request.inputs(kernel)))
-    result = type(frame)(dict(zip(kernel.names, released.columns, strict=True)))
+    masker = request.masker(frame.schema)
+    released = masker.mask(frame.select(request.inputs(masker)))
+    result = type(frame)(dict(zip(masker.names, released.columns, strict=True)))
     return table_.released(result, released.suppressed, plan)

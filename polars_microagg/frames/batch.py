@@ -1,4 +1,4 @@
-"""One batch of records: out of polars, through the plan, back into polars, the promise kept."""
+"""One batch of records: out of polars, through the plan, back into polars, its promise checked."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["BatchMasker", "Released"]
 
 @dataclass(frozen=True)
 class Released:
-    """Masked columns in order, and the rows that are suppressed; None if there is none."""
+    """Masked columns in order, and which rows are suppressed; None if no row is."""
 
     columns: list[pl.Series]
     suppressed: pl.Series | None = None
 
     def flags(self, rows: int) -> pl.Series:
-        """Whether each of so many rows is suppressed."""
+        """Return which rows are suppressed, as one boolean for each of so many rows."""
         if self.suppressed is not None:
             return self.suppressed
         return pl.repeat(False, rows, dtype=pl.Boolean, eager=True)
@@ -33,10 +33,10 @@ class Released:
 
 @dataclass(frozen=True)
 class BatchMasker:
-    """What is called once, with all records of a batch.
+    """The function that masks all records of a batch in one call.
 
-    The columns of the batch are, in this order, those masked (the plan has their names),
-    `strata` columns that keep records apart, and `order` columns that order them.
+    The columns of the batch are, in this order, those masked (the plan has their names), `strata`
+    columns that keep records apart, and `order` columns that order them.
     """
 
     plan: Plan
@@ -49,43 +49,30 @@ class BatchMasker:
         return [name for block in self.plan.blocks for name in block]
 
     def output(self, dtype: pl.DataType) -> pl.DataType:
-        """Type of a masked column of this type."""
+        """Return the type in which a column of this type is emitted."""
         return pl.Float64() if self.plan.dtype == "float" else dtype
 
     def mask(self, batch: pl.DataFrame) -> Released:
-        """Mask a batch.
+        """Mask a batch; the result has all of its rows, also those that are to be dropped.
 
-        Parameters
-        ----------
-        batch : polars.DataFrame
-            All records.
-
-        Returns
-        -------
-        Released
-            The masked columns, all of their rows: also those that are to be dropped.
-
-        Raises
-        ------
-        MissingValuesError
-            Nulls against the policy, NaN or infinities.
-        TooFewRecordsError
-            A stratum has fewer than k records, or all that are to be emptied are fewer than k.
-        BrokenPromiseError
-            A class of emitted records is smaller than k; nothing is released.
+        Raises MissingValuesError for nulls against the policy, NaN and infinities,
+        TooFewRecordsError for strata of fewer than k records that may not be emptied, and
+        BrokenPromiseError for a class of emitted records that is too small.
         """
         columns = batch.get_columns()[: len(self.names)]
         if not batch.height:
             return Released([column.cast(self.output(column.dtype)) for column in columns])
         batch, back = self._ordered(batch)
         columns = batch.get_columns()[: len(self.names)]
-        hidden, strata, found = self._masked(columns, self._strata(batch))
+        hidden, strata, blocks = self._masked(columns, self._strata(batch))
         released: list[pl.Series] = []
-        for masked in found:
-            here = columns[len(released) : len(released) + len(masked.columns)]
+        for masked in blocks:
+            originals = columns[len(released) : len(released) + len(masked.columns)]
             block = [
-                emit(column, masked, j, self.output(column.dtype)) for j, column in enumerate(here)
+                emit(column, masked, j, self.output(column.dtype))
+                for j, column in enumerate(originals)
             ]
+            # Each block as soon as it is emitted: a later one cannot make up for it.
             self.keep_promise(block, masked.labels, strata)
             released += block
         suppressed = pl.Series(hidden) if hidden.any() else None
@@ -101,17 +88,9 @@ class BatchMasker:
         return pl.Series(suppressed(self.plan, self._matrix(columns, strata), strata))
 
     def groups(self, batch: pl.DataFrame) -> pl.Series:
-        """Number the groups of a batch by their first record; null where it has none.
+        """Number the groups of a batch by their first record, as UInt32 unique over strata.
 
-        Parameters
-        ----------
-        batch : polars.DataFrame
-            All records.
-
-        Returns
-        -------
-        polars.Series
-            UInt32, unique over strata.
+        Null for none.
         """
         if not batch.height:
             return pl.Series(dtype=pl.UInt32)
@@ -126,7 +105,7 @@ class BatchMasker:
         return numbered if grouped.all() else numbered.set(pl.Series(~grouped), None)
 
     def _ordered(self, batch: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series | None]:
-        """Put the records in the order asked for; the second result undoes it."""
+        """Put the records in the order of the `order` columns; the second result undoes it."""
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.
         named = [column.alias(str(i)) for i, column in enumerate(batch.get_columns())]
         batch = pl.DataFrame(named)
@@ -138,6 +117,7 @@ class BatchMasker:
         return batch[order], order.arg_sort()
 
     def _strata(self, batch: pl.DataFrame) -> Strata:
+        """List the rows by their values in the strata columns, first seen first."""
         if not self.strata:
             return Strata.whole(batch.height)
         keys = batch[:, len(self.names) : len(self.names) + self.strata]
@@ -151,7 +131,7 @@ class BatchMasker:
     def _masked(
         self, columns: list[pl.Series], strata: Strata
     ) -> tuple[npt.NDArray[np.bool_], Strata, list[Masked]]:
-        """Which rows are suppressed, the strata of the others, and their masked values."""
+        """Return the suppressed rows, the strata of the others, and masked values of each block."""
         x = self._matrix(columns, strata)
         factors = np.array([unit(column.dtype) for column in columns])
         whole = [not self.output(column.dtype).is_float() for column in columns]
@@ -160,6 +140,7 @@ class BatchMasker:
         return hidden, strata, list(self.plan.mask(x, factors, strata, whole))
 
     def _matrix(self, columns: list[pl.Series], strata: Strata) -> Matrix:
+        """Turn the columns into one (n, p) matrix, NaN for null."""
         x = np.empty((len(columns[0]), len(columns)), order="F")
         for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
             require(column, name, self.plan.nulls)
@@ -167,33 +148,39 @@ class BatchMasker:
         return x
 
     def keep_promise(self, block: list[pl.Series], labels: Labels, strata: Strata) -> None:
-        """Hold the classes of equal emitted records, in each stratum, against the plan.
+        """Refuse classes of equal emitted records of a stratum that break the promise of the plan.
 
-        Records that are emptied are released: they are a class of a stratum of their own.
+        Emptied records are released, too: they are a class in a stratum of their own.
         """
+        # Cells of one record may be in groups of different records, so no class of records is
+        # promised.
         if self.plan.groups_cells:
             return
+        # A value is what a reader sees, after rounding to its type, and a class is all that is
+        # equal in the block and in the stratum. Numbers as names, since a name may be a pattern.
         emitted = [column.alias(str(j)) for j, column in enumerate(block)]
         if len(strata.order) < len(labels) or len(strata.sizes) > 1:
             numbers = strata.numbers(len(labels)).astype(np.int32)
             emitted.append(pl.Series("stratum", numbers))
         records = pl.DataFrame(emitted)
+        # Dropped records are not released and must not make a class look larger.
         if self.plan.small_strata == "drop" and len(strata.order) < len(labels):
             released = labels >= 0
             records, labels = records.filter(pl.Series(released)), labels[released]
         if not records.height:
             return
+        # Equal records of several groups are one class, and a union of groups that satisfy a model
+        # satisfies it. So if every group does and is uniform, every class does. To see that takes
+        # less time and memory than to number the classes, which is done only where it fails.
         held = broken_by(self.plan.models, Groups.of(labels)) is None
         if not (held and _alike(records.get_columns(), labels)):
             self.plan.keep_promise(Groups.of(_classes(records)))
 
 
 def _alike(columns: list[pl.Series], labels: Labels) -> bool:
-    """Whether all records of each group have the same values.
+    """Return whether all records of each group have the same values.
 
-    Then every class of equal records is a union of whole groups, and satisfies what they do; it
-    takes less time and memory to see this than to number the classes. Records of no group are one
-    together.
+    Records of no group count as one group.
     """
     groups = labels - labels.min()
     first = np.zeros(int(groups.max()) + 1, dtype=np.uint32)

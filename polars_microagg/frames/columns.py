@@ -25,7 +25,7 @@ def _kind(dtype: pl.DataType) -> Kind:
 
 
 def unit(dtype: pl.DataType) -> float:
-    """Size of one step of the integers behind a type."""
+    """Return the size of one step of the integers that a type is stored in."""
     kind = kind_of(dtype)
     return kind.unit(dtype) if kind else 1.0
 
@@ -39,25 +39,12 @@ def require(column: pl.Series, name: str, nulls: str) -> None:
 
 
 def numbers(column: pl.Series, strata: Strata | None) -> Vector:
-    """Turn a column into float64, NaN where null.
+    """Turn a column into (n,) float64, NaN for null.
 
-    Integers that float64 cannot hold count from the smallest of their stratum, so that
-    nanoseconds since 1970 keep their last digits.
+    Integers, decimals and temporals become whole steps. Integers that float64 cannot hold count
+    from the smallest of their stratum, so that nanoseconds since 1970 keep their last digits; from 0 if
+    `strata` is None.
 
-    Parameters
-    ----------
-    column : polars.Series
-        A column of a type that can be masked.
-    strata : Strata, optional
-        Its strata; None to count from 0 in any case.
-
-    Returns
-    -------
-    array of shape (n,)
-        Original units: whole steps for integers, decimals and temporals.
-
-    Examples
-    --------
     >>> numbers(pl.Series(["1.10", None]).cast(pl.Decimal(5, 2)), Strata.whole(2))
     array([110.,  nan])
     """
@@ -65,20 +52,10 @@ def numbers(column: pl.Series, strata: Strata | None) -> Vector:
 
 
 def values(original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector]:
-    """Turn a column before and after into float64 in the same units, NaN where null.
+    """Turn a column before and after into float64 in the same units, NaN for null.
 
-    Parameters
-    ----------
-    original, masked : polars.Series
-        A column in its own type; `masked` may be Float64 instead.
+    Both count from the same number. `masked` may be Float64.
 
-    Returns
-    -------
-    tuple of array of shape (n,)
-        Both, counted from the same number.
-
-    Examples
-    --------
     >>> values(pl.Series([2**60, 2**60 + 1]), pl.Series([2**60 + 1, 2**60 + 1]))
     (array([0., 1.]), array([1., 1.]))
     """
@@ -86,23 +63,10 @@ def values(original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector]:
 
 
 def emit(column: pl.Series, masked: Masked, j: int, dtype: pl.DataType) -> pl.Series:
-    """Give every record the centre of its group, in the type asked for.
+    """Give every record the centre of its group, in its own type or Float64.
 
-    Parameters
-    ----------
-    column : polars.Series
-        The original column.
-    masked : Masked
-        Centres and labels.
-    j : int
-        Position of the column in `masked`.
-    dtype : polars.DataType
-        Its own type (centres are rounded half to even) or Float64.
-
-    Returns
-    -------
-    polars.Series
-        One value a record; null where the label is -1 or the group has no value.
+    Centres are rounded half to even. `j` is the position of the column in `masked`. Null where the
+    label is -1 or the group has no value.
     """
     chosen, labels = masked.values[j], masked.labels
     if isinstance(chosen, Centres):
@@ -120,7 +84,7 @@ def _index(rows: Labels) -> pl.Series:
 
 
 def refuse(name: str, dtype: pl.DataType) -> None:
-    """Refuse a column whose type has no centroid."""
+    """Refuse a column of a type that cannot be averaged."""
     if not can_mask(dtype):
         raise NotNumericError.of(name, type_name(dtype))
 
@@ -128,8 +92,6 @@ def refuse(name: str, dtype: pl.DataType) -> None:
 def type_name(dtype: pl.DataType) -> str:
     """Name a type without the categories of an Enum, which are values.
 
-    Examples
-    --------
     >>> type_name(pl.List(pl.Enum(["single", "married"]))), type_name(pl.Datetime("ms"))
     ('List(Enum)', "Datetime(time_unit='ms', time_zone=None)")
     """
@@ -145,5 +107,5 @@ def type_name(dtype: pl.DataType) -> str:
         while isinstance(inner, pl.Array):
             inner = inner.inner
         return f"Array({type_name(inner)}, shape={dtype.shape})"  # type: ignore[arg-type]
-    # Whatever else has types inside it does not tell them.
+    # Other nested types do not give the types inside them.
     return str(dtype) if "Enum(" not in str(dtype) else str(dtype.base_type())

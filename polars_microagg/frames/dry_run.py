@@ -1,4 +1,4 @@
-"""What masking a table would be refused for, without the search for groups."""
+"""A dry run of masking: every check, without the search for groups."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ __all__ = ["rehearse"]
 def rehearse(frame: pl.DataFrame, request: MaskRequest) -> None:
     """Take every step of `mask_table` but the search: each stratum is one group.
 
-    It raises what `mask_table` would raise, save what the method finds out on its way.
+    Raises what `mask_table` would raise, except errors that only the method can find.
 
-    Examples
-    --------
     >>> request = MaskRequest.of("mdav", "age", 2, {"nulls": "pattern"})
     >>> rehearse(pl.DataFrame({"age": [31, None, None, 47]}), request)
     >>> rehearse(pl.DataFrame({"age": [31, None, None]}), request)
@@ -36,9 +34,10 @@ def rehearse(frame: pl.DataFrame, request: MaskRequest) -> None:
     def whole(x: Matrix, /, **_: object) -> Partition | ValueMasking:
         return ValueMasking(x) if cells else Partition.from_labels(np.zeros(len(x), dtype=np.intp))
 
+    # One group a stratum has k records wherever any grouping does, so only the data can be refused.
     plain = replace(request.plan.method, function=whole, lockstep=None)
     plan = replace(request.plan, method=plain, refine=False)
-    kernel = replace(request, plan=plan).kernel(frame.schema)
-    gone = kernel.mask(frame.select(request.inputs(kernel))).flags(frame.height)
+    masker = replace(request, plan=plan).masker(frame.schema)
+    gone = masker.mask(frame.select(request.inputs(masker))).flags(frame.height)
     if plan.small_strata == "drop" and gone.all():
         raise TooFewRecordsError.of(0, k)

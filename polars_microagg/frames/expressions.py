@@ -1,4 +1,4 @@
-"""The expression door: a struct of columns, or a column by itself, as one plan node."""
+"""Masking of expressions: a struct of columns, or a column by itself, as one plan node."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ __all__ = ["group_expression", "mask_expression"]
 
 
 def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> Plan:
+    """Check a call of an expression, which has no strata, order or dropped rows of its own."""
     if k is None:
         raise InvalidParameterError.missing_k(str(method))
     for name in ("strata", "order_by"):
@@ -38,7 +39,7 @@ def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> P
     )
 
 
-def _expression_kernel(plan: Plan, dtype: pl.DataType) -> BatchMasker:
+def _expression_masker(plan: Plan, dtype: pl.DataType) -> BatchMasker:
     """Bind a plan to the fields of a struct, or to a plain column."""
     if isinstance(dtype, pl.Struct):
         fields = {field.name: field.dtype for field in dtype.fields}
@@ -59,21 +60,21 @@ def _expression_kernel(plan: Plan, dtype: pl.DataType) -> BatchMasker:
 class _MaskingColumn:
     """The function of a plan node that masks a plain column."""
 
-    kernel: BatchMasker
+    masker: BatchMasker
 
     def __call__(self, batch: pl.Series) -> pl.Series:
-        named = replace(self.kernel.plan, blocks=((batch.name,),))
-        return replace(self.kernel, plan=named).mask(batch.to_frame()).columns[0].alias(batch.name)
+        named = replace(self.masker.plan, blocks=((batch.name,),))
+        return replace(self.masker, plan=named).mask(batch.to_frame()).columns[0].alias(batch.name)
 
 
 @dataclass(frozen=True)
 class _GroupingColumn:
     """The function of a plan node that numbers the groups of a plain column."""
 
-    kernel: BatchMasker
+    masker: BatchMasker
 
     def __call__(self, batch: pl.Series) -> pl.Series:
-        return self.kernel.groups(batch.to_frame()).alias(batch.name)
+        return self.masker.groups(batch.to_frame()).alias(batch.name)
 
 
 def mask_expression(
@@ -83,11 +84,11 @@ def mask_expression(
     plan = _expression_plan(method, k, options)
 
     def build(inputs: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-        kernel = _expression_kernel(plan, dtype)
+        masker = _expression_masker(plan, dtype)
         if not isinstance(dtype, pl.Struct):
-            return node(inputs, _MaskingColumn(kernel), kernel.output(dtype))
-        types = {f.name: kernel.output(f.dtype) for f in dtype.fields}  # type: ignore[arg-type]
-        return node(inputs, MaskNode(kernel), pl.Struct(types))
+            return node(inputs, _MaskingColumn(masker), masker.output(dtype))
+        types = {f.name: masker.output(f.dtype) for f in dtype.fields}  # type: ignore[arg-type]
+        return node(inputs, MaskNode(masker), pl.Struct(types))
 
     return expression.pipe_with_dtype(build)
 
@@ -99,8 +100,8 @@ def group_expression(
     plan = _expression_plan(method, k, options)
 
     def build(inputs: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-        kernel = one_grouping(_expression_kernel(plan, dtype))
+        masker = one_grouping(_expression_masker(plan, dtype))
         column = GroupNode if isinstance(dtype, pl.Struct) else _GroupingColumn
-        return node(inputs, column(kernel), pl.UInt32())
+        return node(inputs, column(masker), pl.UInt32())
 
     return expression.pipe_with_dtype(build)

@@ -1,4 +1,4 @@
-"""The frame door: one call on a DataFrame or LazyFrame becomes one plan node."""
+"""Masking of frames: one call on a DataFrame or LazyFrame becomes one plan node."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
     "mask_table",
     "node",
     "one_grouping",
-    "suppressed",
+    "suppressed_rows",
 ]
 
 
@@ -58,7 +58,7 @@ class MaskRequest:
         plan = Plan.make(method, k, **options)
         return cls(plan, blocks_of(columns), strata, order_by)
 
-    def kernel(self, schema: Schema) -> BatchMasker:
+    def masker(self, schema: Schema) -> BatchMasker:
         """Bind the call to the columns of a table."""
         for what, listed in (("strata", self.strata), ("order_by", self.order_by)):
             for name in listed:
@@ -75,9 +75,9 @@ class MaskRequest:
             refuse(name, schema[name])
         return BatchMasker(self.plan.bind(blocks), len(self.strata), len(self.order_by))
 
-    def inputs(self, kernel: BatchMasker) -> list[pl.Expr]:
-        """Columns of the batch, under names that cannot clash."""
-        names = [*kernel.names, *self.strata, *self.order_by]
+    def inputs(self, masker: BatchMasker) -> list[pl.Expr]:
+        """Return the columns of the batch, under names that cannot clash."""
+        names = [*masker.names, *self.strata, *self.order_by]
         return [by_name(name).alias(str(i)) for i, name in enumerate(names)]
 
 
@@ -88,7 +88,7 @@ SUPPRESSED = "suppressed"
 def _settle(
     frame: F, request: MaskRequest, masked: list[pl.Expr], keys: list[pl.Expr], suppressed: pl.Expr
 ) -> F:
-    """Put masked columns into their frame, and empty or drop the rows that are suppressed."""
+    """Put masked columns into their frame, and empty or drop the suppressed rows."""
     if request.plan.small_strata == "drop":
         return frame.filter(~suppressed).with_columns(*masked, *keys)
     # A key would tell who was in a small stratum. It becomes null where the masked cells do.
@@ -101,28 +101,30 @@ def _settle(
 
 
 def _spare(schema: Schema) -> str:
+    """Return a name that no column has."""
     name = "__microagg__"
     while name in schema:
         name += "_"
     return name
 
 
-def _each_type(kernel: BatchMasker, schema: Schema) -> dict[str, pl.DataType]:
-    return {str(i): kernel.output(schema[name]) for i, name in enumerate(kernel.names)}
+def _each_type(masker: BatchMasker, schema: Schema) -> dict[str, pl.DataType]:
+    """Return the types of the fields that a masking node emits."""
+    return {str(i): masker.output(schema[name]) for i, name in enumerate(masker.names)}
 
 
 @dataclass(frozen=True)
 class MaskNode:
     """The function of a plan node that masks; a class, so that plans can be serialised."""
 
-    kernel: BatchMasker
+    masker: BatchMasker
     suppresses: bool = False
     """Whether one more field says which rows are suppressed."""
 
     def __call__(self, batch: pl.Series) -> pl.Series:
         """Mask the fields of a struct column."""
         fields = batch.struct.unnest()
-        masked = self.kernel.mask(fields)
+        masked = self.masker.mask(fields)
         # By a dict: in a list, a column of the name "" would be named anew.
         named = dict(zip(fields.columns, masked.columns, strict=False))
         if self.suppresses:
@@ -134,17 +136,17 @@ class MaskNode:
 class GroupNode:
     """The function of a plan node that numbers groups."""
 
-    kernel: BatchMasker
+    masker: BatchMasker
 
     def __call__(self, batch: pl.Series) -> pl.Series:
         """Number the groups of a struct column."""
-        return self.kernel.groups(batch.struct.unnest()).alias(batch.name)
+        return self.masker.groups(batch.struct.unnest()).alias(batch.name)
 
 
 def node(
     inputs: pl.Expr, function: Callable[[pl.Series], pl.Series], dtype: pl.DataType
 ) -> pl.Expr:
-    """All records at once: nothing that comes later may be moved below this node."""
+    """Write a plan node that takes all records at once: no later filter may be moved before it."""
     return inputs.map_batches(
         function, return_dtype=dtype, is_elementwise=False, returns_scalar=False
     )
@@ -153,26 +155,7 @@ def node(
 def mask_frame(
     frame: Any, method: object, columns: object, k: object, options: Mapping[str, Any]
 ) -> Any:
-    """Mask columns of a frame.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame or polars.LazyFrame
-        The table.
-    method : str
-        Name of a method.
-    columns : str, selector, list, or list of lists
-        What to mask.
-    k : int
-        Smallest group size.
-    options : mapping
-        Common options and those of the method.
-
-    Returns
-    -------
-    polars.DataFrame or polars.LazyFrame
-        Same columns, same order; the kind that came in.
-    """
+    """Mask columns of a DataFrame or LazyFrame; columns, their order and the kind of frame stay."""
     request = MaskRequest.of(method, columns, k, options)
     frame = as_frame(frame)
     if isinstance(frame, pl.DataFrame):
@@ -180,16 +163,16 @@ def mask_frame(
     runs = PlanRuns()
 
     def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
-        kernel = request.kernel(schema)
-        spare, types = _spare(schema), _each_type(kernel, schema)
+        masker = request.masker(schema)
+        spare, types = _spare(schema), _each_type(masker, schema)
         # Where nothing can be suppressed, strata do not depend on the node.
         suppresses = request.plan.small_strata != "raise"
         if suppresses:
             types[SUPPRESSED] = pl.Boolean()
-        function = SameRecords(MaskNode(kernel, suppresses), runs.planned())
-        made = node(pl.struct(request.inputs(kernel)), function, pl.Struct(types))
+        function = SameRecords(MaskNode(masker, suppresses), runs.planned())
+        made = node(pl.struct(request.inputs(masker)), function, pl.Struct(types))
         field = pl.col(spare).struct.field
-        fields = [field(str(i)).alias(name) for i, name in enumerate(kernel.names)]
+        fields = [field(str(i)).alias(name) for i, name in enumerate(masker.names)]
         keys = released_keys(request.strata, schema)
         lazy = lazy.with_columns(made.alias(spare))
         if suppresses:
@@ -200,12 +183,12 @@ def mask_frame(
 
 
 def mask_table(frame: pl.DataFrame, request: MaskRequest) -> tuple[pl.DataFrame, pl.Series]:
-    """Mask a table; the second result says which of its rows were emptied or dropped."""
-    kernel = request.kernel(frame.schema)
-    released = kernel.mask(frame.select(request.inputs(kernel)))
+    """Mask a table; the second result says which of its rows are emptied or dropped."""
+    masker = request.masker(frame.schema)
+    released = masker.mask(frame.select(request.inputs(masker)))
     flags = released.flags(frame.height)
     columns = [
-        column.alias(name) for name, column in zip(kernel.names, released.columns, strict=True)
+        column.alias(name) for name, column in zip(masker.names, released.columns, strict=True)
     ]
     keys = released_keys(request.strata, frame.schema)
     if released.suppressed is None:
@@ -216,21 +199,21 @@ def mask_table(frame: pl.DataFrame, request: MaskRequest) -> tuple[pl.DataFrame,
     return _settle(frame, request, [], keys, pl.col(spare)).drop(spare), flags
 
 
-def suppressed(frame: pl.DataFrame, request: MaskRequest) -> pl.Series:
+def suppressed_rows(frame: pl.DataFrame, request: MaskRequest) -> pl.Series:
     """Find the rows of a table that masking would empty or drop."""
-    kernel = request.kernel(frame.schema)
-    return kernel.suppressed(frame.select(request.inputs(kernel)))
+    masker = request.masker(frame.schema)
+    return masker.suppressed(frame.select(request.inputs(masker)))
 
 
-def one_grouping(kernel: BatchMasker) -> BatchMasker:
-    """Refuse a kernel that makes several groupings, or none."""
-    plan = kernel.plan
+def one_grouping(masker: BatchMasker) -> BatchMasker:
+    """Refuse a call that makes several groupings of records, or none."""
+    plan = masker.plan
     if plan.groups_cells or len(plan.blocks) > 1:
         what = "groups of records for more than one block of columns"
         raise InvalidParameterError.cannot(
             plan.method.name, what, "Ask for the groups of one block, or of one column, at a time."
         )
-    return kernel
+    return masker
 
 
 def group_frame(
@@ -242,24 +225,24 @@ def group_frame(
         raise InvalidParameterError.kind("name", name, "a column name")
     frame = as_frame(frame)
 
-    def kernel_for(schema: Schema) -> BatchMasker:
+    def masker_for(schema: Schema) -> BatchMasker:
         if name in schema:
             raise InvalidParameterError.taken(name)
-        return one_grouping(request.kernel(schema))
+        return one_grouping(request.masker(schema))
 
     # A record without a group is one that masking would suppress.
     drops = request.plan.small_strata == "drop"
     if isinstance(frame, pl.DataFrame):
-        kernel = kernel_for(frame.schema)
-        numbers = kernel.groups(frame.select(request.inputs(kernel)))
+        masker = masker_for(frame.schema)
+        numbers = masker.groups(frame.select(request.inputs(masker)))
         grouped = frame.with_columns(numbers.alias(name))
         return grouped.filter(numbers.is_not_null()) if drops else grouped
     runs = PlanRuns()
 
     def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
-        kernel = kernel_for(schema)
-        function = SameRecords(GroupNode(kernel), runs.planned())
-        made = node(pl.struct(request.inputs(kernel)), function, pl.UInt32())
+        masker = masker_for(schema)
+        function = SameRecords(GroupNode(masker), runs.planned())
+        made = node(pl.struct(request.inputs(masker)), function, pl.UInt32())
         lazy = lazy.with_columns(made.alias(name))
         return lazy.filter(by_name(name).is_not_null()) if drops else lazy
 

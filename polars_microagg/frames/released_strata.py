@@ -1,4 +1,4 @@
-"""Values as a reader of the release sees them: strata with one zero, and what can be told apart."""
+"""Keys of strata with one zero, and classes of values that a reader cannot tell apart."""
 
 from __future__ import annotations
 
@@ -11,33 +11,21 @@ from polars_microagg.frames.selection import Schema, by_name
 __all__ = ["released_keys", "told_apart"]
 
 SIGNS = "\0signs"
-"""Name of a field beside a column whose name is not known, and which gives its name to both."""
+"""Name of a field beside a column whose own name is not known."""
 
 
 def released_keys(names: Sequence[str], schema: Schema) -> list[pl.Expr]:
-    """Write the keys of strata that hold floats, also inside, with one zero and one NaN.
+    """Write the keys of strata that hold floats with one zero and one NaN.
 
-    Records whose keys are -0.0 and 0.0, or NaN of different bits, are one stratum. A reader who can
-    tell them apart would see classes of fewer records than were counted.
+    Returns one expression for each such column, under its own name; floats may be inside lists and
+    structs.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Columns that keep records apart.
-    schema : mapping of str to polars.DataType
-        Types of the table.
-
-    Returns
-    -------
-    list of polars.Expr
-        One expression for each of them that holds floats, under its own name.
-
-    Examples
-    --------
     >>> frame = pl.DataFrame({"s": [-0.0, 0.0], "t": ["x", "y"]})
     >>> frame.with_columns(released_keys(["s", "t"], frame.schema))["s"].to_list()
     [0.0, 0.0]
     """
+    # Records whose keys are -0.0 and 0.0, or NaN of different bits, are one stratum for Polars. A
+    # reader who can tell them apart would see classes of fewer records than were counted.
     return [
         _each_float(by_name(n), schema[n], _plain).alias(n)
         for n in names
@@ -51,14 +39,14 @@ def told_apart(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     Polars counts -0.0 and 0.0 as one, also inside lists, arrays and structs, and a reader sees two.
     Every NaN is the same one.
 
-    Examples
-    --------
     >>> zeros = pl.Series([0.0, -0.0, 0.0])
     >>> pl.select(told_apart(pl.lit(zeros), zeros.dtype).n_unique()).item()
     2
     """
     if not _holds_floats(dtype):
         return column
+    # A struct is equal if its fields are, so the sign of zero is compared beside the value. The
+    # struct takes the name of its first field.
     return pl.struct(column, _each_float(column, dtype, _minus).alias(SIGNS))
 
 
@@ -73,7 +61,7 @@ def _holds_floats(dtype: pl.DataType) -> bool:
 def _each_float(
     column: pl.Expr, dtype: pl.DataType, write: Callable[[pl.Expr, pl.DataType], pl.Expr]
 ) -> pl.Expr:
-    """Write all floats of a column in another way, however deep they are."""
+    """Rewrite all floats of a column, however deeply nested."""
     if not _holds_floats(dtype):
         return column
     if isinstance(dtype, pl.List):
@@ -93,10 +81,12 @@ def _each_float(
 
 
 def _plain(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Replace -0.0 by 0.0 and every NaN by the same one."""
     zero, nan = pl.lit(0.0, dtype), pl.lit(float("nan"), dtype)
     return pl.when(column == 0).then(zero).when(column.is_nan()).then(nan).otherwise(column)
 
 
 def _minus(column: pl.Expr, _: pl.DataType) -> pl.Expr:
-    """Whether each value is -0.0."""
+    """Return which values are -0.0."""
+    # Only division shows the sign of a zero: 1 / -0.0 is minus infinity.
     return (column == 0) & (1 / column < 0)

@@ -1,4 +1,4 @@
-"""The one place where a table of the user is read, whose errors may hold values of its records."""
+"""The one place where a user's table is read, whose errors may hold values of records."""
 
 from __future__ import annotations
 
@@ -15,33 +15,15 @@ __all__ = ["collected", "quietly", "schema_of"]
 
 T = TypeVar("T")
 MISSING = re.compile(r"[\w ]+ \(os error (\d+)\)(?:: ([^\n]+))?")
-"""How Polars says an error of the system; the path is one of its plan."""
+"""How Polars words an error of the system; the path is one of the plan."""
 
 
 def collected(frame: pl.DataFrame | pl.LazyFrame, what: str = "frame") -> pl.DataFrame:
-    """Run the plan of a LazyFrame.
+    """Run the plan of a LazyFrame; a DataFrame comes back as it is.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame or polars.LazyFrame
-        A DataFrame comes back as it is.
-    what : str, default 'frame'
-        The name of the parameter, for messages.
+    A failed plan raises InvalidDataError without the words of the engine; a file that could not be
+    read, OSError, as another try may succeed. `what` names the parameter in messages.
 
-    Returns
-    -------
-    polars.DataFrame
-        The table.
-
-    Raises
-    ------
-    InvalidDataError
-        The plan failed.
-    OSError
-        A file of the plan could not be read; another try may do.
-
-    Examples
-    --------
     >>> collected(pl.LazyFrame({"age": ["x"]}).cast(pl.Int64))
     Traceback (most recent call last):
         ...
@@ -53,44 +35,37 @@ def collected(frame: pl.DataFrame | pl.LazyFrame, what: str = "frame") -> pl.Dat
 
 
 def schema_of(frame: pl.DataFrame | pl.LazyFrame, what: str = "frame") -> pl.Schema:
-    """Look up the columns of a table; parameters and errors as for `collected`."""
+    """Return the schema of a table; parameters and errors as for `collected`."""
     return quietly(frame.collect_schema, what)
 
 
 def quietly(step: Callable[[], T], what: str, names: Callable[[], Iterable[str]] = list) -> T:
-    """Take a step, and if it fails say so without the words of its error.
+    """Run `step`, which reads a table, and raise what fails without the original message.
 
-    Parameters
-    ----------
-    step : callable
-        Reads a table.
-    what : str
-        The name of the parameter it came by.
-    names : callable, optional
-        Returns names of columns that may be said.
-
-    Returns
-    -------
-    object
-        What `step` returns.
+    `what` is the name of the parameter, `names` returns names of columns that may be said.
     """
     try:
         return step()
+    # Lack of memory is not a matter of the data, and its message has none.
     except MemoryError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:
         failed = _said(error, what, names)
-    # Raised out here, as an error keeps the one that it was raised from, with all its words.
+    # Raised outside of the except clause: inside it Python would keep the original error, with its
+    # message, as the context of this one.
     raise failed
 
 
 def _said(error: BaseException, what: str, names: Callable[[], Iterable[str]]) -> Exception:
+    """Return an error with nothing in it but type, number, path and names of columns."""
     text = str(error)
-    if isinstance(error, MicroaggError):  # one of our nodes in the plan, and where that is
+    if isinstance(error, MicroaggError):  # raised by our node; Polars adds its plan
         where_too = error.sentence != text.partition("\n\n")[0]
         return type(error)(text.partition("\n\n")[0] if where_too else error.sentence)
-    if found := MISSING.match(text):
-        number, path = int(found[1]), found[2]
+    # A file that cannot be read is a matter of the system; its path comes from the plan, not from a
+    # record.
+    if match := MISSING.match(text):
+        number, path = int(match[1]), match[2]
         return OSError(number, os.strerror(number), *([path] if path else []))
     if isinstance(error, OSError) and error.errno:
         return OSError(error.errno, f"{os.strerror(error.errno)}, while {what!r} was read")
@@ -102,10 +77,10 @@ def _said(error: BaseException, what: str, names: Callable[[], Iterable[str]]) -
 
 
 def _where(text: str, names: Callable[[], Iterable[str]]) -> str:
-    """Name the column that an error names; other words after column may be values."""
+    """Name the column that an error names; other words that follow "column" may be values."""
     try:
         known = list(names()) if "column" in text else []
     except (Exception, pl.exceptions.PanicException):
         known = []
-    found = [n for n in known if re.search(rf"column ['\"]?{re.escape(n)}(?!\w)", text)]
-    return f" at column {max(found, key=len)!r}" if found else ""
+    named = [n for n in known if re.search(rf"column ['\"]?{re.escape(n)}(?!\w)", text)]
+    return f" at column {max(named, key=len)!r}" if named else ""

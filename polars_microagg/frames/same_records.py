@@ -1,4 +1,4 @@
-"""One plan used twice: the nodes of one call see the same records in one run of a plan, or fail."""
+"""The nodes of one call see the same records in one run of a plan, or fail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIFFERS = (
     "each of them. Parts of several maskings do not keep k. Collect the masked table once and go on "
     "from it, as in masked.collect().lazy()."
 )
-"""What is wrong with a table that is not the same each time it is read."""
+"""Message on a table that is not the same each time it is read."""
 
 
 @dataclass(eq=False)
@@ -30,7 +30,9 @@ class PlanRun:
     seen: list[bytes] = field(default_factory=list)
 
     def check(self, records: pl.DataFrame) -> None:
-        """Refuse other records, or another order, than the first node of the call has seen."""
+        """Refuse records, or an order, that differ from what the first node of the call saw."""
+        # Polars hashes rows in the order in which they come, and blake2b makes 64 bytes of all of
+        # them, so that a run does not keep the records.
         digest = hashlib.blake2b(records.hash_rows().to_numpy().tobytes()).digest()
         # Nodes may run at the same time: each appends, which is atomic, then looks at the first.
         self.seen.append(digest)
@@ -60,8 +62,9 @@ class SameRecords:
 class PlanRuns:
     """The runs of all plans that hold one call.
 
-    Polars builds each node of a plan again whenever it plans, in the thread that asked, and before
-    any node of that plan runs. So nodes built in one thread with none run in between are of one plan.
+    Polars builds every node of a plan anew whenever it plans, in the thread that collects, and
+    before any node of that plan runs. So nodes built in one thread with none run in between are of
+    one plan.
     """
 
     def __init__(self, token: str | None = None) -> None:
@@ -70,9 +73,10 @@ class PlanRuns:
         _CALLS[self._token] = self
 
     def planned(self) -> PlanRun:
-        """Find the run that this thread plans, or begin one."""
+        """Return the run that this thread is planning, or begin one."""
         thread = threading.get_ident()
         run = self._planned.get(thread)
+        # A run that has seen records is past its planning: the thread plans another one.
         if run is None or run.seen:
             run = self._planned[thread] = PlanRun()
         return run
@@ -82,7 +86,7 @@ class PlanRuns:
 
 
 _CALLS: WeakValueDictionary[str, PlanRuns] = WeakValueDictionary()
-"""All calls by their token: a plan that was serialised holds one call in several copies."""
+"""All calls by their token: a serialised plan holds the same call in several copies."""
 
 
 def _runs(token: str) -> PlanRuns:

@@ -1,4 +1,4 @@
-"""Which table and which of its columns a call means."""
+"""The table and the columns that a call names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Columns: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr | Sequence[str | pl
 """A name, a selector, a list of them, or a list of lists: blocks masked each on its own."""
 Names: TypeAlias = "str | Sequence[str] | None"
 Others: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | None"
-"""A name, a selector, or a list of them: columns that have another role than to be masked."""
+"""A name, a selector, or a list of them: columns that are not masked but have another role."""
 Schema: TypeAlias = "Mapping[str, pl.DataType]"
 
 
@@ -64,12 +64,12 @@ def blocks_of(columns: object) -> list[list[str | pl.Expr]]:
     return blocks
 
 
-def items_of(what: str, given: object) -> list[str | pl.Expr]:
+def items_of(what: str, columns: object) -> list[str | pl.Expr]:
     """Check a parameter that names columns or selects them."""
     need = "a column name, a selector, or a list of them"
-    items = [given] if isinstance(given, str | pl.Expr) else () if given is None else given
+    items = [columns] if isinstance(columns, str | pl.Expr) else () if columns is None else columns
     if not isinstance(items, Sequence) or isinstance(items, bytes):
-        raise InvalidParameterError.kind(what, type(given).__name__, need)
+        raise InvalidParameterError.kind(what, type(columns).__name__, need)
     _refuse_others(what, items, need)
     refuse_repeated([item for item in items if isinstance(item, str)], what)
     return list(items)
@@ -91,7 +91,7 @@ def refuse_repeated(names: Iterable[str], what: str = "columns") -> None:
 
 
 def resolve(item: str | pl.Expr, schema: Schema, what: str = "columns") -> list[str]:
-    """Names behind a name or a selector."""
+    """Return the names that a name or a selector stands for."""
     if isinstance(item, str):
         if item not in schema:
             raise InvalidParameterError.unknown_column(what, item, schema)
@@ -103,7 +103,7 @@ def resolve(item: str | pl.Expr, schema: Schema, what: str = "columns") -> list[
 
 
 def by_name(name: str) -> pl.Expr:
-    """Column of exactly this name, where pl.col would read "^a$" and "*" as patterns."""
+    """Select the column of exactly this name; pl.col would read "^a$" and "*" as patterns."""
     return cs.by_name(name).as_expr()
 
 
@@ -115,7 +115,7 @@ class _Stream:
 
 
 def _labels(frame: Any) -> list[str]:
-    """Names of the columns of a table that is not of polars, if it says them."""
+    """Return the column names of a table that is not of polars, if it has them."""
     return [name for name in getattr(frame, "columns", ()) if isinstance(name, str)]
 
 

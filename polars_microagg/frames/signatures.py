@@ -156,7 +156,7 @@ class Spec:
     bound: bool = False
 
     def signature(self) -> inspect.Signature:
-        """Signature for help and completion."""
+        """Return the signature for help and completion."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
         parameters = [inspect.Parameter("self", kind[0])] if self.bound else []
         parameters += [
@@ -166,7 +166,7 @@ class Spec:
         return inspect.Signature(parameters, return_annotation=self.returns)
 
     def docstring(self) -> str:
-        """Docstring in numpydoc form."""
+        """Return the docstring in numpydoc form."""
         parameters = "\n".join(argument.documented() for argument in self.arguments)
         sections = (("Parameters", parameters), *self.sections)
         written = [f"{title}\n{'-' * len(title)}\n{text.strip()}\n" for title, text in sections]

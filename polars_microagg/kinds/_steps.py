@@ -27,15 +27,15 @@ REALS: dict[Any, Real] = {
 
 
 class Steps:
-    """A kind whose types are floats, or have integers behind them."""
+    """Base of kinds whose types are floats, or are stored as integers."""
 
     def scale(self, dtype: pl.DataType) -> int:
-        """Digits behind the point; none but for decimals."""
+        """Return the digits after the decimal point; 0 except for decimals."""
         del dtype
         return 0
 
     def unit(self, dtype: pl.DataType) -> float:
-        """Size of one step of the integers behind a type."""
+        """Return the size of one step of the integers that a type is stored in."""
         return 10.0 ** -self.scale(dtype)
 
     def refused(self, column: pl.Series) -> int:
@@ -68,6 +68,7 @@ class Steps:
         return before, after
 
     def _counted(self, column: pl.Series, low: int, step: float) -> Vector:
+        """Turn a column into units counted from `low`, by exact differences in 128 bits."""
         if column.dtype.is_float():
             return column.cast(pl.Float64).to_numpy() - low * step
         physical = column.to_physical()
@@ -77,7 +78,7 @@ class Steps:
         return counted
 
     def values(self, column: pl.Series, chosen: Centres | Cells, dtype: pl.DataType) -> pl.Series:
-        """Centre of each group: a float, or whole steps of the type, rounded half to even."""
+        """Return the centre of each group: a float, or whole steps rounded half to even."""
         if column.dtype.is_float() or dtype != column.dtype:
             return self._as_float(column, chosen, dtype)
         physical = column.to_physical()
@@ -93,6 +94,7 @@ class Steps:
     def _as_float(
         self, column: pl.Series, chosen: Centres | Cells, dtype: pl.DataType
     ) -> pl.Series:
+        """Return the centres as floats."""
         real = REALS[dtype]
         if not isinstance(chosen, Centres):
             table = real_cells(chosen, real)
@@ -108,12 +110,13 @@ class Steps:
 
 
 def _bounds(physical: pl.Series) -> tuple[int, int]:
+    """Return the least and the greatest whole step; 0 and 0 for no value."""
     low, high = physical.min(), physical.max()
     return (0, 0) if low is None else (int(low), int(high))  # type: ignore[arg-type]
 
 
 def _whole_steps(column: pl.Series) -> npt.NDArray[Any]:
-    """Whole steps of a type: 64-bit integers, or Python's where those do not reach."""
+    """Return the whole steps of a type: 64-bit integers, or Python's where those overflow."""
     physical = column.to_physical().fill_null(0)
     low, high = _bounds(physical)
     if low >= -(2**63) and high < 2**63:
@@ -123,6 +126,7 @@ def _whole_steps(column: pl.Series) -> npt.NDArray[Any]:
 
 def _from_smallest(column: pl.Series, strata: Strata, span: int) -> pl.Series:
     # A difference of 128-bit integers overflows from 2**127 on; unsigned ones have room for all.
+    """Count each value from the smallest of its stratum."""
     wide = pl.UInt128 if column.dtype == pl.UInt128 else pl.Int128
     if span >= 2**127 and wide == pl.Int128:
         return column

@@ -21,7 +21,7 @@ class Decimal(Steps):
         return isinstance(dtype, pl.Decimal)
 
     def scale(self, dtype: pl.DataType) -> int:
-        """Digits behind the point."""
+        """Return the digits after the decimal point."""
         return dtype.scale if isinstance(dtype, pl.Decimal) else 0
 
     def typed(self, steps: pl.Series, dtype: pl.DataType) -> pl.Series:

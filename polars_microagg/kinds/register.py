@@ -20,23 +20,23 @@ class Kind(Protocol):
         """Return whether columns of a type are of this kind."""
 
     def unit(self, dtype: pl.DataType) -> float:
-        """Size of one unit of the coordinates."""
+        """Return the size of one unit of the coordinates."""
 
     def refused(self, column: pl.Series) -> int:
         """Count the values that have no coordinates and are not null."""
 
     def coordinates(self, column: pl.Series, strata: Strata | None) -> Vector:
-        """Turn a column into float64, NaN where null.
+        """Turn a column into float64, NaN for null.
 
-        Numbers that float64 cannot hold count from the smallest of their stratum; from 0 if no strata
-        are given.
+        Numbers that float64 cannot hold count from the smallest of their stratum; from 0 without
+        strata.
         """
 
     def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector]:
         """Turn a column before and after into float64 in the same units, NaN where null."""
 
     def values(self, column: pl.Series, chosen: Centres | Cells, dtype: pl.DataType) -> pl.Series:
-        """Value of each group in the type asked for: its own, or Float64."""
+        """Return the value of each group in the type asked for: its own, or Float64."""
 
 
 Registered = TypeVar("Registered", bound=type)
@@ -51,7 +51,7 @@ def kind(class_: Registered) -> Registered:
 
 
 def kinds() -> Mapping[str, Kind]:
-    """All registered kinds by name, in alphabetical order."""
+    """Return all registered kinds by name, in alphabetical order."""
     discover("kinds")
     return dict(sorted(_KINDS.items()))
 
@@ -59,8 +59,6 @@ def kinds() -> Mapping[str, Kind]:
 def kind_of(dtype: pl.DataType) -> Kind | None:
     """Return the kind of a type, or None if it cannot be masked.
 
-    Examples
-    --------
     >>> type(kind_of(pl.Date())).__name__, kind_of(pl.String())
     ('Moment', None)
     """

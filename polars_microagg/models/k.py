@@ -31,5 +31,5 @@ class K:
         return np.asarray(groups.sizes < self.k)
 
     def broken(self, method: str, groups: Groups) -> BrokenPromiseError:
-        """Say how many records the smallest group has."""
+        """Return the error that says how many records the smallest group has."""
         return BrokenPromiseError.small_class(method, int(groups.sizes.min()), self.k)

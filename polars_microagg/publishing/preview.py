@@ -18,7 +18,7 @@ from polars_microagg.core.options import COMMON
 from polars_microagg.errors import MicroaggError
 from polars_microagg.frames.columns import refuse, require, type_name
 from polars_microagg.frames.dry_run import rehearse
-from polars_microagg.frames.mask import MaskRequest, mask_table, suppressed
+from polars_microagg.frames.mask import MaskRequest, mask_table, suppressed_rows
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
@@ -80,7 +80,7 @@ def preview(
         ),
     }
     if not problems:
-        result["suppressed"] = int(suppressed(frame, masking).sum())
+        result["suppressed"] = int(suppressed_rows(frame, masking).sum())
         result["estimate"] = estimate(masking, frame, roles, sizes.to_list())
     return result
 
@@ -97,7 +97,7 @@ def _problems(
     released = frame.select(by_name(n) for n in frame.columns if n not in dropped)
 
     def counts() -> dict[str, float]:
-        gone = int(suppressed(frame, masking).sum())
+        gone = int(suppressed_rows(frame, masking).sum())
         rows = frame.height - gone * (masking.plan.small_strata == "drop")
         return {"rows": rows, "suppressed": 100.0 * gone / max(frame.height, 1)}
 

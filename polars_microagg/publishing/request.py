@@ -108,7 +108,7 @@ class ReleaseRequest:
                 raise InvalidParameterError.no_columns()
             refuse_repeated([name for block in blocks for name in block])
             return blocks
-        plan = self.masking.kernel(schema).plan
+        plan = self.masking.masker(schema).plan
         if plan.groups_cells:
             return [[name] for block in plan.blocks for name in block]
         return [list(block) for block in plan.blocks]

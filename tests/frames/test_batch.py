@@ -16,14 +16,14 @@ pytestmark = pytest.mark.whole
 
 def check(columns, labels, k, strata=None, **options):
     """Hold emitted columns against the promise; strata are lists of rows."""
-    kernel = BatchMasker(
+    masker = BatchMasker(
         Plan.make("mdav", k, **options).bind([[str(i) for i in range(len(columns))]])
     )
     here = Strata.whole(len(labels))
     if strata is not None:
         order = np.array([row for rows in strata for row in rows], dtype=np.intp)
         here = Strata(order, np.array([len(rows) for rows in strata], dtype=np.intp))
-    kernel.keep_promise([pl.Series("^a$", c) for c in columns], np.array(labels, np.intp), here)
+    masker.keep_promise([pl.Series("^a$", c) for c in columns], np.array(labels, np.intp), here)
 
 
 def refused(smallest, *given, **options):
@@ -84,7 +84,7 @@ def test_records_that_are_dropped_are_not_counted():
 
 
 def test_records_are_ordered_by_the_last_columns_and_come_back():
-    kernel = BatchMasker(Plan.make("mdav", 2).bind([["a"]]), strata=1, order=2)
+    masker = BatchMasker(Plan.make("mdav", 2).bind([["a"]]), strata=1, order=2)
     given = pl.DataFrame(
         {
             "a": range(6),
@@ -93,41 +93,41 @@ def test_records_are_ordered_by_the_last_columns_and_come_back():
             "p": [2, 1, 0, 0, 1, 2],
         }
     )
-    batch, back = kernel._ordered(given)
+    batch, back = masker._ordered(given)
     # By o, nulls last, then p; among equals the first comes first.
     assert batch.to_series(0).to_list() == [1, 4, 2, 0, 5, 3]
     assert batch[back].rows() == given.rows()
-    batch, _ = BatchMasker(kernel.plan, strata=2, order=1)._ordered(given)
+    batch, _ = BatchMasker(masker.plan, strata=2, order=1)._ordered(given)
     assert batch.to_series(0).to_list() == [2, 3, 1, 4, 0, 5]
-    same, back = BatchMasker(kernel.plan, strata=1)._ordered(given)
+    same, back = BatchMasker(masker.plan, strata=1)._ordered(given)
     assert (same.rows(), back) == (given.rows(), None)
 
 
 def test_strata_are_numbered_by_their_first_record():
-    kernel = BatchMasker(Plan.make("mdav", 2).bind([["a"]]), strata=2)
+    masker = BatchMasker(Plan.make("mdav", 2).bind([["a"]]), strata=2)
     keys = {"s": ["y", "x", "y", None, "x", "y"] * 40, "^a$": [1, 1, 1, 2, 2, 1] * 40}
-    strata = kernel._strata(pl.DataFrame({"a": range(240), **keys}))
+    strata = masker._strata(pl.DataFrame({"a": range(240), **keys}))
     firsts = [rows[0] for rows in strata.rows()]
     assert firsts == [0, 1, 3, 4]
     assert [rows.tolist() for rows in strata.rows()][3] == list(range(4, 240, 6))
-    plain = BatchMasker(kernel.plan)
+    plain = BatchMasker(masker.plan)
     assert (plain.strata, plain.order) == (0, 0)
     assert plain._strata(pl.DataFrame({"a": [1, 2]})).rows()[0].tolist() == [0, 1]
 
 
 def test_equal_records_stay_in_order():
-    kernel = BatchMasker(Plan.make("mdav", 2).bind([["a"]]), order=2)
+    masker = BatchMasker(Plan.make("mdav", 2).bind([["a"]]), order=2)
     n = 20_000
     keys = {"o": [i * 7 % 3 for i in range(n)], "p": [i * 5 % 2 for i in range(n)]}
-    batch, _ = kernel._ordered(pl.DataFrame({"a": range(n), **keys}))
+    batch, _ = masker._ordered(pl.DataFrame({"a": range(n), **keys}))
     rows = sorted(range(n), key=lambda i: (keys["o"][i], keys["p"][i]))
     assert batch.to_series(0).to_list() == rows
 
 
 def test_a_batch_without_records_has_the_types_of_the_others():
-    kernel = BatchMasker(Plan.make("mdav", 2, dtype="float").bind([["a"]]))
+    masker = BatchMasker(Plan.make("mdav", 2, dtype="float").bind([["a"]]))
     empty = pl.DataFrame({"a": []}, schema={"a": pl.Int8})
-    (column,) = kernel.mask(empty).columns
+    (column,) = masker.mask(empty).columns
     assert (column.dtype, len(column)) == (pl.Float64, 0)
-    assert kernel.mask(empty).flags(0).to_list() == []
-    assert kernel.groups(empty).dtype == pl.UInt32
+    assert masker.mask(empty).flags(0).to_list() == []
+    assert masker.groups(empty).dtype == pl.UInt32

@@ -1,4 +1,4 @@
-"""Wrong builds of the node, each with the same kernel: the matrix must find each of them out."""
+"""Wrong builds of the node, each with the same masker: the matrix must find each of them out."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ BELOW = re.compile(r"SELECTION|FILTER|SLICE")
 
 def _bound(frame: pl.LazyFrame, strata: list[str] | None) -> tuple[BatchMasker, list[pl.Expr]]:
     request = MaskRequest.of("mdav", MASKED, K, {"strata": strata})
-    kernel = request.kernel(frame.collect_schema())
-    return kernel, request.inputs(kernel)
+    masker = request.masker(frame.collect_schema())
+    return masker, request.inputs(masker)
 
 
 def _fields(frame: pl.LazyFrame, node: pl.Expr) -> pl.LazyFrame:
@@ -38,19 +38,19 @@ def _fields(frame: pl.LazyFrame, node: pl.Expr) -> pl.LazyFrame:
 
 
 def elementwise(frame: pl.LazyFrame, strata: list[str] | None) -> pl.LazyFrame:
-    kernel, inputs = _bound(frame, strata)
+    masker, inputs = _bound(frame, strata)
     dtype = pl.Struct({"0": pl.Int64, "1": pl.Float64})
     node = pl.struct(inputs).map_batches(
-        MaskNode(kernel), return_dtype=dtype, is_elementwise=True, returns_scalar=False
+        MaskNode(masker), return_dtype=dtype, is_elementwise=True, returns_scalar=False
     )
     return _fields(frame, node)
 
 
 def _whole_frame(frame: pl.LazyFrame, strata: list[str] | None, **flags: bool) -> pl.LazyFrame:
-    kernel, inputs = _bound(frame, strata)
+    masker, inputs = _bound(frame, strata)
 
     def function(batch: pl.DataFrame) -> pl.DataFrame:
-        masked = kernel.mask(batch.select(inputs)).columns
+        masked = masker.mask(batch.select(inputs)).columns
         return batch.with_columns(
             [column.alias(name) for name, column in zip(MASKED, masked, strict=True)]
         )
@@ -69,10 +69,10 @@ def in_pieces(frame: pl.LazyFrame, strata: list[str] | None) -> pl.LazyFrame:
 
 
 def field_of_the_node(frame: pl.LazyFrame, strata: list[str] | None) -> pl.LazyFrame:
-    kernel, inputs = _bound(frame, strata)
+    masker, inputs = _bound(frame, strata)
     dtype = pl.Struct({"0": pl.Int64, "1": pl.Float64})
     node = pl.struct(inputs).map_batches(
-        MaskNode(kernel), return_dtype=dtype, is_elementwise=False, returns_scalar=False
+        MaskNode(masker), return_dtype=dtype, is_elementwise=False, returns_scalar=False
     )
     return frame.with_columns(
         [node.struct.field(str(i)).alias(name) for i, name in enumerate(MASKED)]

@@ -24,7 +24,7 @@ BATCH = coarse().select("a", "b", "region", "id")
 def test_the_function_of_a_node_that_masks_survives_pickle(method: str) -> None:
     options = {"strata": "region", "order_by": "id"}
     function = mask.MaskNode(
-        mask.MaskRequest.of(method, ["a", "b"], 3, options).kernel(BATCH.schema)
+        mask.MaskRequest.of(method, ["a", "b"], 3, options).masker(BATCH.schema)
     )
     again = pickle.loads(pickle.dumps(function))
     assert again == function

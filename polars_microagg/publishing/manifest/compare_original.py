@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_microagg.core.registry import methods
 from polars_microagg.frames.columns import can_mask, type_name, unit
-from polars_microagg.frames.mask import MaskRequest, suppressed
+from polars_microagg.frames.mask import MaskRequest, suppressed_rows
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_types import alike
 from polars_microagg.publishing.formats.text_types import typed
@@ -36,7 +36,7 @@ def aligned(manifest: Manifest, before: pl.DataFrame) -> pl.DataFrame:
     options = {name: value for name, value in config.items() if name not in BESIDE}
     request = MaskRequest.of(config["method"], config["columns"], config["k"], options)
     names = [name for block in config["columns"] for name in block]
-    return before.filter(~suppressed(typed(before, names), request))
+    return before.filter(~suppressed_rows(typed(before, names), request))
 
 
 def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -> list[str]:
