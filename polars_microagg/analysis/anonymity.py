@@ -1,4 +1,4 @@
-"""Measures of one table: methods, verify and anonymity."""
+"""Questions about one table: methods, verify and anonymity."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SIZES = {
     "size_max": pl.col("size").max().cast(pl.Int64),
 }
 PIECE = 1 << 16
-"""Records that are counted in one go."""
+"""Records that are counted at a time."""
 
 HISTOGRAM = pl.List(pl.Struct({"size": pl.Int64, "classes": pl.Int64}))
 
@@ -80,7 +80,7 @@ def methods() -> pl.DataFrame:
 
 
 def selected(frame: pl.DataFrame | pl.LazyFrame, columns: object) -> list[list[str]]:
-    """Names of each block of columns."""
+    """Return the names of each block of columns."""
     schema = schema_of(frame)
     blocks = [[n for item in block for n in resolve(item, schema)] for block in blocks_of(columns)]
     if not all(blocks):
@@ -100,7 +100,10 @@ def keys_of(frame: pl.DataFrame | pl.LazyFrame, what: str, names: object) -> tup
 def classes(
     frame: pl.DataFrame | pl.LazyFrame, names: Sequence[str], strata: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Sizes of the classes of records that a reader cannot tell apart; null is a value."""
+    """Return the sizes of the classes of records that a reader cannot tell apart.
+
+    Null is a value.
+    """
     keys, schema = list(dict.fromkeys([*names, *strata])), schema_of(frame)
     by = [told_apart(by_name(n), schema[n]).alias(str(i)) for i, n in enumerate(keys)]
     numbered = frame.lazy().select(by)
@@ -115,22 +118,10 @@ def emptied(frame: pl.DataFrame, names: Sequence[str], strata: Sequence[str] = (
 
 
 def fewest_records(names: Sequence[str], *tables: pl.DataFrame) -> int:
-    """Count the records that any two of these columns have in common, where they are fewest.
+    """Count the records that one or two of these columns have in common, where they are fewest.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Columns.
-    *tables : polars.DataFrame
-        A record counts for a column with a value of it in each table.
+    A record counts for a column with a value of it in each table.
 
-    Returns
-    -------
-    int
-        The records behind the least of the measures of one column or of two.
-
-    Examples
-    --------
     >>> fewest_records(["a", "b"], pl.DataFrame({"a": [1, None, 3], "b": [4, 5, 6]}))
     2
     """
@@ -144,6 +135,8 @@ def fewest_records(names: Sequence[str], *tables: pl.DataFrame) -> int:
     gaps = [column for column in there if not column.all()]
     if len(gaps) > 1:
         table, both = np.column_stack(gaps), np.zeros((len(gaps), len(gaps)))
+        # The matrix product counts the records of every two columns at once; float32 counts exactly
+        # up to 2^24 in a piece.
         for start in range(0, len(table), PIECE):
             piece = table[start : start + PIECE].astype(np.float32)
             both += piece.T @ piece
@@ -288,6 +281,7 @@ def _counted(
 
 
 def _histogram(sizes: pl.DataFrame) -> pl.DataFrame:
+    """List the sizes of classes and the number of classes of each, as one row."""
     counted = sizes.group_by("size").len("classes").sort("size").cast(pl.Int64)
     return pl.DataFrame([pl.Series("histogram", [counted.to_struct()], dtype=HISTOGRAM)])
 
@@ -295,7 +289,7 @@ def _histogram(sizes: pl.DataFrame) -> pl.DataFrame:
 def _learned(
     frame: pl.DataFrame | pl.LazyFrame, keys: Sequence[str], hidden: Sequence[str]
 ) -> pl.DataFrame:
-    """What is learned of some columns from others, at worst."""
+    """Return l-diversity and t-closeness, of several confidential columns the worst."""
     columns = [by_name(name).alias(f"c{i}") for i, name in enumerate(hidden)]
     schema = schema_of(frame)
     numbered = [told_apart(by_name(n), schema[n]).alias(str(i)) for i, n in enumerate(keys)]

@@ -1,4 +1,4 @@
-"""Measures of a table before and after: assess and the single metrics."""
+"""Comparison of a table before and after masking: assess and the single metrics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def matched(
     key: tuple[str, ...],
     named: tuple[str, ...] | None = None,
 ) -> pl.DataFrame:
-    """Bring the masked rows into the order of the original ones; errors name the key as `named`."""
+    """Put the masked rows into the order of the original ones; errors name the key as `named`."""
     named = key if named is None else named
     if not key:
         if original.height != masked.height:
@@ -63,14 +63,14 @@ def _refuse_types(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, 
             tables[0].join(tables[1], on=by_name(name)).n_unique()
         except pl.exceptions.PolarsError:
             kinds = " and ".join(str(table.schema[name]) for table in tables)
-            found = f"{name!r} is of type {kinds}, which cannot be compared"
-            raise InvalidDataError.key(key, found) from None
+            problem = f"{name!r} is of type {kinds}, which cannot be compared"
+            raise InvalidDataError.key(key, problem) from None
 
 
 def _shared(
     original: pl.DataFrame, masked: pl.DataFrame, columns: object, key: tuple[str, ...]
 ) -> list[str]:
-    """Columns to measure: those named, or all that both tables have and that can be masked."""
+    """Return the columns to measure: those named, or all that can be masked in both tables."""
     if columns is None:
         can = [n for n, d in original.schema.items() if can_mask(d) and n in masked.schema]
         names = [name for name in can if name not in key]
@@ -89,10 +89,8 @@ def _shared(
 def matrices(
     original: pl.DataFrame, masked: pl.DataFrame, names: list[str]
 ) -> tuple[Matrix, Matrix]:
-    """Matrices of both tables in the same units, NaN for null.
+    """Turn both tables into (n, p) matrices in the same units, NaN for null.
 
-    Examples
-    --------
     >>> before, after = matrices(pl.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1.5, 1.5]}), ["a"])
     >>> before.tolist(), after.tolist()
     ([[1.0], [2.0]], [[1.5], [1.5]])
@@ -108,7 +106,10 @@ def matrices(
 
 
 class _Release:
-    """A table before and after, rows matched; what metrics take is computed when one needs it."""
+    """A table before and after, rows matched.
+
+    Inputs of metrics are computed when one needs them.
+    """
 
     def __init__(
         self, original: pl.DataFrame, masked: pl.DataFrame, names: list[str], known: Attack
@@ -122,12 +123,12 @@ class _Release:
 
     @property
     def original(self) -> Matrix:
-        """The matrix before."""
+        """Return the matrix before."""
         return self._matrices[0]
 
     @property
     def masked(self) -> Matrix:
-        """The matrix after."""
+        """Return the matrix after."""
         return self._matrices[1]
 
     def require_distances(self) -> None:
@@ -141,19 +142,19 @@ class _Release:
 
     @property
     def subsets(self) -> list[tuple[int, ...]]:
-        """Sets of positions among the columns that an intruder knows."""
+        """Return sets of positions among the columns that an intruder knows."""
         return self._subsets
 
     @cached_property
     def known(self) -> tuple[Matrix, Matrix]:
-        """Both matrices of what an intruder knows, which has distances."""
+        """Return both matrices of what an intruder knows, which has distances."""
         if self._known == self._names:
             return self._matrices
         return matrices(self._before, self._after, self._known)
 
     @cached_property
     def classes(self) -> list[Labels]:
-        """Sizes of the classes of equal masked records, one array a set of known columns."""
+        """Return the sizes of classes of equal masked records, one array a set of known columns."""
         if len(self.subsets) == 1:
             names = [self._known[i] for i in self.subsets[0]]
             return [classes(self._after, names)["size"].to_numpy()]
@@ -261,7 +262,7 @@ def assess(
 def _parts(
     before: pl.DataFrame, after: pl.DataFrame, by: tuple[str, ...]
 ) -> tuple[pl.DataFrame, list[tuple[pl.DataFrame, pl.DataFrame]]]:
-    """Values of some columns, and the rows of both tables for each."""
+    """Return the values of some columns, and the rows of both tables for each."""
     if not by:
         return before.clear(), [(before, after)]
     numbered = before.select(by_name(n).alias(str(i)) for i, n in enumerate(by))
@@ -272,6 +273,7 @@ def _parts(
 
 
 def _entries(metrics: object) -> list[registry.Metric]:
+    """Look up the metrics named, or those that are assessed by default."""
     known = registry.metrics()
     listed = tuple(registry.assessed()) if metrics is None else names_of("metrics", metrics)
     if not listed:
@@ -290,13 +292,11 @@ def measure(
     shared: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> float | int | None:
-    """One metric as a number.
+    """Compute one metric.
 
     `shared` are `known`, `known_sample`, `key` and `seed`, as for `assess`; `options` those of the
     metric.
 
-    Examples
-    --------
     >>> before, after = pl.DataFrame({"a": [1, 2, 9]}), pl.DataFrame({"a": [1.5, 1.5, 9.0]})
     >>> measure("dld", before, after, None, {}, {"optimistic": True})
     100.0

@@ -1,4 +1,4 @@
-"""Which attributes an intruder is thought to know."""
+"""The attributes that an intruder is thought to know."""
 
 from __future__ import annotations
 
@@ -30,28 +30,10 @@ MOST = 65_536
 def attacker(
     known: Any, sample: int | None, seed: int, columns: list[str], masked: pl.DataFrame
 ) -> Attack:
-    """Read the parameters `known` and `known_sample`.
+    """Read `known` and `known_sample`: columns, and ascending sets of positions among them.
 
-    Parameters
-    ----------
-    known : str, int, list or None
-        As given.
-    sample : int or None
-        How many of the sets to draw at random.
-    seed : int
-        Seed of the draw.
-    columns : list of str
-        Columns that are measured.
-    masked : polars.DataFrame
-        The table whose columns `known` may name.
+    `columns` are those measured; `known` may name others of `masked`.
 
-    Returns
-    -------
-    Attack
-        Columns, and sets of them, each ascending.
-
-    Examples
-    --------
     >>> attacker(1, None, 0, ["a", "b"], pl.DataFrame({"a": [1], "b": [2]}))
     (['a', 'b'], [(0,), (1,)])
     """
@@ -91,7 +73,7 @@ def _nested(known: object) -> bool:
 
 
 def _drawn(lengths: list[int], p: int, sample: int | None, seed: int) -> list[tuple[int, ...]]:
-    """All sets of these sizes, or a sample of them without repetition."""
+    """Return all sets of these sizes, or a sample of them without repetition."""
     counts = [math.comb(p, length) for length in lengths]
     total = sum(counts)
     if sample is None and total > MOST:
@@ -104,9 +86,11 @@ def _drawn(lengths: list[int], p: int, sample: int | None, seed: int) -> list[tu
         rng = np.random.default_rng(seed)
         return [every[i] for i in np.sort(rng.choice(total, sample, replace=False))]
     rng = np.random.default_rng(seed)
-    found: set[tuple[int, ...]] = set()
+    drawn: set[tuple[int, ...]] = set()
+    # Too many to list, so sets are drawn one by one: first the size, in proportion to the number of
+    # sets of that size, then the columns. Sets drawn twice are drawn again.
     shares = np.array(counts, dtype=np.float64) / total
-    while len(found) < min(sample or 0, total):
+    while len(drawn) < min(sample or 0, total):
         length = int(rng.choice(lengths, p=shares))
-        found.add(tuple(sorted(int(i) for i in rng.choice(p, length, replace=False))))
-    return sorted(found)
+        drawn.add(tuple(sorted(int(i) for i in rng.choice(p, length, replace=False))))
+    return sorted(drawn)

@@ -1,4 +1,4 @@
-"""Methods side by side: what each loses and what it risks."""
+"""A comparison of methods: how much each loses and risks."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ TYPES = {
     "pareto": pl.Boolean(),
     "note": pl.String(),
 }
-"""Columns of the table."""
+"""Columns of the table of `compare`."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The table of `compare`, and what the notes in it are made of, by method and k."""
+    """The table of `compare`, and its notes as data, by method and k."""
 
     table: pl.DataFrame
     notes: Mapping[tuple[str, int], MicroaggError | NotBegun]
@@ -100,8 +100,8 @@ def compare(
         dropped, as `small_strata` says; the measures are of the others), seconds (of masking, on
         the clock), pareto (whether no other row has both `loss` and `dr` at most as high and one
         of them lower) and
-        note. Where a method cannot run, for too many records, an option it does not have or want
-        of time, its note says why and all numbers are null; elsewhere the note is null.
+        note. Where a method cannot run, for too many records, an option it does not have or
+        lack of time, its note says why and all numbers are null; elsewhere the note is null.
 
     Raises
     ------
@@ -144,8 +144,8 @@ def comparison(
     frame = collected(as_frame(frame))
     names = [name for block in selected(frame, columns) for name in block]
     listed = _methods(methods)
-    asked = ks if isinstance(ks, Iterable) and not isinstance(ks, str) else [ks]
-    sizes = list(dict.fromkeys(group_size(k) for k in asked))
+    listed_ks = ks if isinstance(ks, Iterable) and not isinstance(ks, str) else [ks]
+    sizes = list(dict.fromkeys(group_size(k) for k in listed_ks))
     if not sizes:
         raise InvalidParameterError.kind("ks", ks, "at least one smallest group size, as in (3, 5)")
     shared = dict(options) | {"strata": strata, "seed": seed}
@@ -156,7 +156,7 @@ def comparison(
         wanted = [*MEASURES, *further]
         return assess(before, after, names, metrics=wanted, **known_by).row(0, named=True)
 
-    # What is wrong with the measures is found before anything is masked.
+    # Errors of the measures are raised before anything is masked.
     measured(frame.clear(), frame.clear())
     types = TYPES | {
         m: pl.Int64() if registry.metrics()[m].whole else pl.Float64() for m in further
@@ -165,7 +165,7 @@ def comparison(
     counts = classes(frame, divided)["size"].to_list() if divided else [frame.height]
     whole = shared | {"strata": None}
     budget = TimeBudget(
-        seconds, frame, counts, lambda some, m: mask_frame(some, m, columns, min(sizes), whole)
+        seconds, frame, counts, lambda sample, m: mask_frame(sample, m, columns, min(sizes), whole)
     )
     cells = [(method, k) for k in sizes for method in listed]
     rows, failed, last = dict[tuple[str, int], dict[str, Any]](), list[MicroaggError](), 0.0
@@ -200,6 +200,7 @@ def comparison(
 
 
 def _methods(methods: object) -> list[str]:
+    """Check the names of methods; by default all that group records."""
     known = registry.methods()
     listed = names_of("methods", methods)
     for name in listed:
@@ -213,7 +214,7 @@ def _methods(methods: object) -> list[str]:
 
 
 def _pareto(rows: Sequence[Mapping[str, Any]]) -> pl.Series:
-    """Tell for each row whether no other is better in loss or risk and worse in neither."""
+    """Return for each row whether no other is better in loss or risk and worse in neither."""
     points = [(row["loss"], row["dr"]) for row in rows]
     there = [point for point in points if None not in point]
     best = [

@@ -1,4 +1,4 @@
-"""What the classes of equal records tell about a confidential column: l-diversity, t-closeness."""
+"""Disclosure of a confidential column by classes of equal records: l-diversity, t-closeness."""
 
 from __future__ import annotations
 
@@ -13,27 +13,11 @@ __all__ = ["distinct_values", "farthest", "ordered_distances", "variational_dist
 
 
 def distinct_values(classes: pl.Series, values: pl.Series) -> int | None:
-    """Least number of distinct values in a class: distinct l-diversity.
+    """Return the least number of distinct values in a class: distinct l-diversity.
 
-    Parameters
-    ----------
-    classes : polars.Series
-        Class of each record.
-    values : polars.Series
-        Confidential values; a null is not counted.
+    A null is not counted: in a class with one disease and a null, the intruder reads that disease
+    and no other. A class without values has 1; no records at all, None.
 
-    Returns
-    -------
-    int or None
-        The l, 1 for a class without values; None for no records.
-
-    Notes
-    -----
-    In a class with one disease and a null, the intruder reads that disease and no other: a null
-    hides nobody. A class of nulls tells one thing of all its records.
-
-    Examples
-    --------
     >>> distinct_values(pl.Series([0, 0, 1, 1]), pl.Series(["u", "v", "u", "u"]))
     1
     """
@@ -44,23 +28,11 @@ def distinct_values(classes: pl.Series, values: pl.Series) -> int | None:
 
 
 def farthest(classes: pl.Series, values: pl.Series) -> float | None:
-    """Greatest distance of the values of a class from those of all records: t-closeness.
+    """Return the greatest distance of a class from all records in its values: t-closeness.
 
-    Parameters
-    ----------
-    classes : polars.Series
-        Class of each record, numbered from 0.
-    values : polars.Series
-        Confidential values: numbers, decimals, dates and times are ordered, all else is not; null
-        is a value like any other here, the first in order.
+    It is the earth mover's distance, from 0 to 1; None without records. Numbers, decimals, dates
+    and times are ordered, other types are not; null is a value, the first in order.
 
-    Returns
-    -------
-    float or None
-        Earth mover's distance, from 0 to 1; None for no records.
-
-    Examples
-    --------
     >>> farthest(pl.Series([0, 0, 1, 1]), pl.Series([1, 2, 2, 3]))
     0.25
     """
@@ -75,38 +47,22 @@ def farthest(classes: pl.Series, values: pl.Series) -> float | None:
 
 
 def _appearance(values: pl.Series) -> pl.Series:
-    """Number of the first row with the same value."""
+    """Number each value by the first row that has it."""
     numbered = values.to_frame("v").with_row_index("row")
     return numbered.select(pl.col("row").min().over("v")).to_series()
 
 
 def _shares(codes: Labels) -> Vector:
+    """Return the share of each value among all records."""
     counts: npt.NDArray[np.float64] = np.bincount(codes) / len(codes)
     return counts
 
 
 def variational_distances(classes: Labels, codes: Labels) -> Vector:
-    """Half the sum of the absolute differences of the shares of each value.
+    """Return half the sum of absolute differences of shares, one distance a class.
 
-    Parameters
-    ----------
-    classes : array of shape (n,)
-        Class of each record, numbered from 0 without gaps.
-    codes : array of shape (n,)
-        Number of its value, from 0 without gaps.
+    `classes` (n,) and `codes` (n,) number the classes and the values, both from 0 without gaps.
 
-    Returns
-    -------
-    array of shape (c,)
-        One distance a class.
-
-    Notes
-    -----
-    N. Li, T. Li and S. Venkatasubramanian (2007), equal distance. The values that a class lacks
-    add up to 1 less the shares of those that it has.
-
-    Examples
-    --------
     >>> variational_distances(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]))
     array([0.25, 0.25])
     """
@@ -114,6 +70,9 @@ def variational_distances(classes: Labels, codes: Labels) -> Vector:
     sizes = np.bincount(classes)
     pairs, counts = np.unique(classes * len(overall) + codes, return_counts=True)
     owner, value = np.divmod(pairs, len(overall))
+    # Equal distance of N. Li, T. Li and S. Venkatasubramanian (2007). Only values that occur in a
+    # class are compared; those that it lacks add their shares, which are 1 less the shares of those
+    # it has.
     share = overall[value]
     there = np.bincount(owner, np.abs(counts / sizes[owner] - share))
     distances: Vector = (there + 1.0 - np.bincount(owner, share)) / 2
@@ -121,29 +80,11 @@ def variational_distances(classes: Labels, codes: Labels) -> Vector:
 
 
 def ordered_distances(classes: Labels, codes: Labels) -> Vector:
-    """Mean absolute difference of the distribution functions, over all values but the last.
+    """Return the mean absolute difference of the distribution functions, one distance a class.
 
-    Parameters
-    ----------
-    classes : array of shape (n,)
-        Class of each record, numbered from 0 without gaps.
-    codes : array of shape (n,)
-        Rank of its value among the m distinct ones, from 0 without gaps.
+    `classes` (n,) numbers the classes, `codes` (n,) are ranks among the m distinct values, both
+    from 0 without gaps. The mean is over all values but the last.
 
-    Returns
-    -------
-    array of shape (c,)
-        One distance a class.
-
-    Notes
-    -----
-    N. Li, T. Li and S. Venkatasubramanian (2007), ordered distance: the i-th and the j-th value
-    are |i - j| / (m - 1) apart. Between two of its values the function of a class is flat and the
-    overall one grows, so sums of the latter and the place where they cross are enough; the time
-    grows with n log n, not with classes times values.
-
-    Examples
-    --------
     >>> ordered_distances(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]))
     array([0.25, 0.25])
     """
@@ -152,6 +93,10 @@ def ordered_distances(classes: Labels, codes: Labels) -> Vector:
     sizes = np.bincount(classes)
     if m < 2:
         return np.zeros(len(sizes))
+    # Ordered distance of N. Li, T. Li and S. Venkatasubramanian (2007): the i-th and the j-th value
+    # are |i - j| / (m - 1) apart. Between two of its values the function of a class is flat and the
+    # overall one grows, so they cross at most once: running sums of the overall function and that
+    # place give the area between them. The time grows with n log n, not with classes times values.
     sums = np.r_[0.0, np.cumsum(overall)]
     order = np.lexsort((codes, classes))
     owner, ranked = classes[order], codes[order]

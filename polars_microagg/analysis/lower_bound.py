@@ -1,4 +1,4 @@
-"""How little any grouping can lose: a proven floor of `loss`."""
+"""A lower bound of `loss` that holds for any grouping."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def lower_bound(frame: Any, columns: Columns, k: int, *, effort: float = 0.0) ->
     if steps:
         name = "mdav" if len(x) <= MANY else "fixed_size"
         labels = registry.methods()[name].function(x, k=k).labels
-        found, _ = refined(x, labels, np.array([len(x)]), k)
-        target = float(squares_within(x, found).sum())
+        improved, _ = refined(x, labels, np.array([len(x)]), k)
+        target = float(squares_within(x, improved).sum())
         floor = max(floor, lagrangian_bound(x, k, target, steps))
     return 100.0 * floor / float(np.square(x).sum())

@@ -1,4 +1,4 @@
-"""One line of the table of compare, and why this one."""
+"""A recommendation: one line of the table of compare, with the reason."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def recommend(
 
 
 def _measured(compared: pl.DataFrame, k: int) -> list[dict[str, Any]]:
-    """Lines with numbers, of k and more."""
+    """Return the lines that were measured, with at least this k."""
     rows = [row for row in compared.to_dicts() if row["loss"] is not None and row["k"] >= k]
     if not rows:
         raise none_measured(compared.height, k)
@@ -98,13 +98,13 @@ def _needs(require: object, compared: pl.DataFrame) -> list[Requirement]:
 
 
 def _found(need: Requirement, row: dict[str, Any]) -> float | None:
-    """What a line has; of k not what was asked for, but what came out."""
+    """Return the value of a line; for k the size that came out, not the one that was required."""
     value: float | None = row[need.name]
     return row.get("k_min", value) if need.name == "k" else value
 
 
 def _short(need: Requirement, row: dict[str, Any]) -> float:
-    """How far a line is from meeting a requirement, as a share of the bound."""
+    """Return how far a line is from meeting a requirement, as a share of the bound."""
     value = _found(need, row)
     if value is None:
         return float("inf")
@@ -112,11 +112,13 @@ def _short(need: Requirement, row: dict[str, Any]) -> float:
 
 
 def _least(row: dict[str, Any]) -> tuple[float, ...]:
+    """Order lines that meet the requirements: least loss, then larger k, then lower risk."""
     risk = row.get("dr")
     return row["loss"], -row["k"], float("inf") if risk is None else risk
 
 
 def _nearest(row: dict[str, Any], needs: list[Requirement]) -> tuple[float, ...]:
+    """Order lines that miss requirements by the sum of what they miss."""
     return sum(_short(need, row) for need in needs), *_least(row)
 
 
@@ -142,14 +144,14 @@ def _line(row: dict[str, Any], needs: list[Requirement]) -> str:
 
 
 def _reason(row: dict[str, Any], needs: list[Requirement], good: int, measured: int) -> str:
-    asked = _asked(needs)
+    required = _asked(needs)
     count = f"{good} of {measured} lines {'meets' if good == 1 else 'meet'} this."
-    return f"Lowest loss with {asked}: {_line(row, needs)}. {count}"
+    return f"Lowest loss with {required}: {_line(row, needs)}. {count}"
 
 
 def _missed(row: dict[str, Any], needs: list[Requirement], rows: list[dict[str, Any]]) -> str:
-    asked = _asked(needs)
+    required = _asked(needs)
     return (
-        f"None of {len(rows)} lines has {asked}. Nearest: {_line(row, needs)}. Compare larger ks "
+        f"None of {len(rows)} lines has {required}. Nearest: {_line(row, needs)}. Compare larger ks "
         "or other columns, or relax what is required; do not release this as if it were met."
     )

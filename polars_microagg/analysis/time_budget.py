@@ -1,4 +1,4 @@
-"""How long a method will take, and whether there is time for it."""
+"""Estimates of the time that methods take, and the time that is left for them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FEW, MORE = 100, 1_000
 """Records on which a method is timed: on few, and if that takes no time, on more."""
 
 FIRST = ("mdav", "lowloss")
-"""What others are measured by, and what loses least: these are not left out for others."""
+"""The reference method, and the one that loses least: never left out in favour of others."""
 
 TRIAL, LONGEST = 0.01, 0.25
-"""Share of the time left, and seconds, for the trial of a method; a longer one is guessed."""
+"""Most of the time left, and most seconds, for the trial of a method; else its time is guessed."""
 
 
 def _weight(method: str) -> float:
-    """How long a trial on few records takes, roughly, next to one that only sorts them."""
+    """Return roughly how long a trial takes, as a multiple of one that only sorts the records."""
     cost = registry.methods()[method].cost
     if "+" in cost:
         return 5000.0
@@ -34,22 +34,14 @@ def _weight(method: str) -> float:
 
 
 class NotBegun(Sentence):
-    """Why there was no time for a method."""
+    """The reason why a method was not begun, for lack of time."""
 
 
 class TimeBudget:
-    """Seconds for several methods, on the clock from now on.
+    """Seconds for several methods, counted from now on.
 
-    Parameters
-    ----------
-    seconds : float, optional
-        How long all may take; without it nothing is timed and nothing refused.
-    frame : polars.DataFrame
-        The table.
-    strata : sequence of int
-        Number of records of each stratum.
-    run : callable
-        Masks some records by a method, given by name.
+    Without `seconds` nothing is timed and nothing refused. `strata` has the number of records of
+    each stratum, and `run` masks some records by a method, given by name.
     """
 
     def __init__(
@@ -65,12 +57,12 @@ class TimeBudget:
         self._unit = 0.0
 
     def order(self, methods: Iterable[str]) -> list[str]:
-        """Put methods in the order of their turns: the two of most use, then the quickest."""
+        """Order methods by turns: the two of most use, then the quickest."""
         listed = sorted(dict.fromkeys(methods), key=lambda method: (_rank(method), _weight(method)))
         return sorted(listed, key=lambda method: (_rank(method), self.expected(method)))
 
     def expected(self, method: str) -> float:
-        """Seconds that a method is expected to take, by its time for few records."""
+        """Return the seconds that a method is expected to take, estimated from few records."""
         if self._seconds is None or not self._frame.height:
             return 0.0
         if method not in self._expected:
@@ -81,29 +73,19 @@ class TimeBudget:
         return self._expected[method]
 
     def took(self, method: str, seconds: float) -> None:
-        """Learn how long a method has taken on all records."""
+        """Keep how long a method took on all records."""
         self._expected[method] = seconds
 
     def enough(self, methods: Sequence[str]) -> int:
-        """Whole seconds in which at least one method can be expected to be done."""
+        """Return whole seconds in which at least one method can be expected to finish."""
         lightest = min(methods, key=_weight)
         quickest = self._expected.get(lightest) or self._timed(lightest, MORE)
         return math.ceil(2 * (time.monotonic() - self._start + quickest))
 
     def refusal(self, method: str, also: float) -> NotBegun | None:
-        """Say why a method is not begun, if it is not.
+        """Return why a method is not begun, or None.
 
-        Parameters
-        ----------
-        method : str
-            Its name.
-        also : float
-            Seconds that are needed after it.
-
-        Returns
-        -------
-        NotBegun or None
-            A sentence.
+        `also` are seconds that are needed after it.
         """
         if self._seconds is None:
             return None
@@ -127,9 +109,9 @@ class TimeBudget:
         return TRIAL * max(self._left(), 0.0)
 
     def _timed(self, method: str, records: int) -> float:
-        """Time it on some records, and on more as long as that takes next to no time."""
+        """Time a method on few records, and on more as long as that takes next to no time."""
         if not self._unit and _weight(method) <= _weight(FIRST[0]):
-            self._once(method, FEW)  # the first call of all loads what later ones find ready
+            self._once(method, FEW)  # the first call of all also loads modules and warms caches
         while True:
             records = min(records, self._frame.height)
             taken = self._once(method, records)
@@ -144,11 +126,12 @@ class TimeBudget:
         sample = self._frame.gather_every(self._frame.height // records).head(records)
         start = time.perf_counter()
         with suppress(InvalidParameterError, InvalidDataError):
-            # The call for all records will say what is wrong.
+            # The call for all records raises it again.
             self._run(sample, method)
         return time.perf_counter() - start
 
     def _scaled(self, taken: float, method: str, records: int) -> float:
+        """Extrapolate from the records timed to all strata, by how the cost of the method grows."""
         cost = registry.methods()[method].cost
         power = 2 if cost.startswith("n^2") and "+" not in cost else 1
         return float(taken * sum((size / records) ** power for size in self._strata))
