@@ -61,6 +61,7 @@ CLASSES = [
     mg.TargetExistsError.of("a.csv"),
     mg.BrokenPromiseError.small_class("mdav", 1, 5),
     mg.BrokenPromiseError.shape("mdav", 4, 5),
+    mg.BrokenPromiseError.unchecked(),
 ]
 SUBJECTS = {
     usage: [

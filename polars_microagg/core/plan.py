@@ -95,7 +95,11 @@ class Plan:
     @property
     def models(self) -> tuple[Model, ...]:
         """Models of privacy that every group must satisfy."""
-        return models_of({"k": self.k})
+        required = models_of({"k": self.k})
+        # Without a model every release would pass.
+        if not required:
+            raise BrokenPromiseError.unchecked()
+        return required
 
     def keep_promise(self, groups: Groups) -> None:
         """Refuse groups of records, or classes of emitted ones, that break what the call promises.

@@ -92,6 +92,15 @@ class BrokenPromiseError(MicroaggError):
         )
 
     @classmethod
+    def unchecked(cls) -> Self:
+        """Say that there is no model to hold a release against."""
+        return cls.of_fields(
+            "No privacy model is registered, so that nothing would be counted. Nothing was "
+            "released. {way}",
+            way=BUG,
+        )
+
+    @classmethod
     def shape(cls, method: str, got: int, need: int) -> Self:
         """Say that a result has the wrong length."""
         return cls.of_fields(

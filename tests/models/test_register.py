@@ -88,3 +88,9 @@ def test_it_is_asked_again_about_what_is_emitted(pairs_only, monkeypatch):
     assert mg.groups(TABLE[:6], "a", 3)["microagg_group"].to_list() == [0, 0, 0, 1, 1, 1]
     with pytest.raises(mg.BrokenPromiseError, match="mdav made a group of 4"):
         mg.mdav(TABLE[:6], "a", 3)
+
+
+def test_nothing_is_released_without_a_model(monkeypatch):
+    monkeypatch.setattr("polars_microagg.core.model._MODELS", {})
+    with pytest.raises(mg.BrokenPromiseError, match="No privacy model is registered"):
+        mg.mdav(pl.DataFrame({"a": [1, 2, 3, 4]}), "a", k=2)
