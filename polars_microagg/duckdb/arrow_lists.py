@@ -1,4 +1,4 @@
-"""Arrow lists, as DuckDB hands them over, to Polars columns and back."""
+"""Arrow lists of DuckDB, turned into Polars columns and back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LANES = {"d": pa.float64(), "i": pa.int64(), "t": pa.string()}
 class ListColumn:
     """A column of DuckDB: its name, its type there, and its values.
 
-    There are no values where the type cannot be masked.
+    None if the type cannot be masked.
     """
 
     name: str
@@ -49,11 +49,11 @@ class ListColumn:
         return self.values
 
     def take(self, rows: pl.Series) -> Self:
-        """Pick records."""
+        """Return the column with these records only, in this order."""
         return self if self.values is None else replace(self, values=self.values.gather(rows))
 
     def repeats(self, other: ListColumn) -> bool:
-        """Whether both have a value in some record, and the same one in all where they have."""
+        """Return whether some record has both values, and all that have both have equal ones."""
         if self.type_ != other.type_ or self.values is None or other.values is None:
             return False
         alike = (self.values == other.values).drop_nulls()
@@ -66,29 +66,31 @@ def one_array(chunks: Any) -> Any:
 
 
 def integers(scalar: Any) -> Labels:
-    """A list of integers as an array; null is an empty list."""
+    """Return a list of integers as an array; null is an empty list."""
     if scalar.values is None:
         return np.zeros(0, dtype=np.int64)
-    found: Labels = scalar.values.to_numpy(zero_copy_only=False)
-    return found
+    values: Labels = scalar.values.to_numpy(zero_copy_only=False)
+    return values
 
 
 def in_order(rows: Labels) -> Labels | None:
-    """Order that brings records back to how they were numbered; None if they are.
+    """Return the order that sorts records by their numbers, or None if they are sorted.
 
-    Lists gathered by several threads do not come in the order of the table.
+    Lists that several threads gather do not come in the order of the table.
     """
     numbered = np.arange(len(rows), dtype=rows.dtype)
     if np.array_equal(rows, numbered):
         return None
     order = np.argsort(rows, kind="stable")
+    # Every number from 0 to n - 1 must be there once: a record that is missing or there twice would
+    # put values beside other records.
     if not np.array_equal(rows[order], numbered):
         raise BrokenPromiseError.shape("list()", len(np.unique(rows)), len(rows))
     return order
 
 
 def columns_of(scalar: Any) -> list[ListColumn]:
-    """A list of structs (name, lists (type, d, i, t)) as columns."""
+    """Read a list of structs (name, lists (type, d, i, t)) as columns."""
     names, lists = (scalar.values.field(field) for field in ("name", "lists"))
     types = lists.field("type").to_pylist()
     columns = []
@@ -100,9 +102,9 @@ def columns_of(scalar: Any) -> list[ListColumn]:
 
 
 def _series(type_: str, values: Any) -> pl.Series:
-    """One list in the type that it is masked in; null is an empty list."""
-    found = list_type(type_)
-    dtype = found.dtype if found else pl.Null()
+    """Return one list in the type that it is masked in; null is an empty list."""
+    type_in_lists = list_type(type_)
+    dtype = type_in_lists.dtype if type_in_lists else pl.Null()
     if values is None:
         return pl.Series(dtype=dtype)
     # What cannot be cast would be shown by the error of the cast.
@@ -110,24 +112,15 @@ def _series(type_: str, values: Any) -> pl.Series:
 
 
 def list_of(values: Any) -> Any:
-    """One list that holds all the values."""
+    """Make one list that holds all the values."""
     return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
 
 
 def masked_lists(types: Mapping[str, str], masked: list[pl.Series]) -> Any:
-    """Masked columns as one list of structs (name, d, i, t).
+    """Write masked columns as one list of structs (name, d, i, t).
 
-    Parameters
-    ----------
-    types : mapping of str to str
-        Names of the columns, and their types in DuckDB.
-    masked : list of polars.Series
-        Their masked values, in that order. They are emptied, so that no value is held twice.
-
-    Returns
-    -------
-    pyarrow.ListArray
-        The lists.
+    `types` are their names and types in DuckDB, in the order of `masked`, which is emptied so that
+    no value is held twice.
     """
     chosen = [
         "d" if column.dtype.is_float() else lane_of(type_)
@@ -151,14 +144,14 @@ def masked_lists(types: Mapping[str, str], masked: list[pl.Series]) -> Any:
 def _taken(
     places: Sequence[int], types: Sequence[str], masked: list[pl.Series]
 ) -> Iterator[tuple[str, pl.Series]]:
-    """Types and values of some columns, which are emptied."""
+    """Yield types and values of columns, which are removed from `masked`."""
     for j in places:
         column, masked[j] = masked[j], masked[j].clear()
         yield types[j], column
 
 
 def _numbers(columns: Iterator[tuple[str, pl.Series]], type_: Any, size: int) -> Any:
-    """Columns of doubles or integers, one after the other."""
+    """Concatenate columns of doubles or integers."""
     values, absent, start = np.empty(size, type_.to_pandas_dtype()), np.zeros(size, np.bool_), 0
     for _, column in columns:
         stop = start + len(column)
@@ -171,7 +164,7 @@ def _numbers(columns: Iterator[tuple[str, pl.Series]], type_: Any, size: int) ->
 
 
 def _texts(columns: Iterator[tuple[str, pl.Series]]) -> Any:
-    """Columns of numbers that are written as text, one after the other."""
+    """Concatenate columns of numbers that are written as text."""
     parts = []
     for type_, column in columns:
         text = _clock(column) if type_ == "TIME_NS" else column.cast(pl.String)
@@ -180,17 +173,15 @@ def _texts(columns: Iterator[tuple[str, pl.Series]]) -> Any:
 
 
 def _doubles(masked: pl.Series) -> pl.Series:
-    """Doubles, each the nearest to its decimal."""
+    """Return the double nearest to each number."""
     if isinstance(masked.dtype, pl.Decimal):
         return masked.to_physical().cast(pl.Float64) / 10.0**masked.dtype.scale
     return masked.cast(pl.Float64)
 
 
 def _clock(steps: pl.Series) -> pl.Series:
-    """Nanoseconds since midnight as text, up to 24:00.
+    """Write nanoseconds since midnight as text, up to 24:00.
 
-    Examples
-    --------
     >>> _clock(pl.Series([3_600_000_000_001, 86_400_000_000_000])).to_list()
     ['01:00:00.000000001', '24:00:00.000000000']
     """

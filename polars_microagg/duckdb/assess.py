@@ -1,4 +1,4 @@
-"""The Arrow path of the measures: what the macros cannot say in one row of fixed columns."""
+"""Measures of DuckDB tables by way of Arrow: any metrics, where macros have fixed columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from polars_microagg.analysis.assess import assess as assess_frames
 from polars_microagg.analysis.compare import compare as compare_frame
 from polars_microagg.duckdb.column_types import lane_of, outline
 from polars_microagg.duckdb.identifiers import OURS, find, refuse_twins, require_match
-from polars_microagg.duckdb.safe_read import connection, in_its_order, ordered, read, relation_of
+from polars_microagg.duckdb.safe_read import (
+    connection,
+    in_its_order,
+    ordered,
+    read_safely,
+    relation_of,
+)
 from polars_microagg.errors import NotNumericError
 from polars_microagg.frames.selection import as_frame
 
@@ -119,8 +125,8 @@ def compare(
 
 
 def _table(con: Any, source: Any, what: str) -> DuckDBPyRelation:
-    """Look a table up in which every name means one column."""
-    relation = read(lambda: relation_of(connection(con), source, what), what)
+    """Look a table up, and refuse it if two columns have the same name."""
+    relation = read_safely(lambda: relation_of(connection(con), source, what), what)
     refuse_twins(relation.columns)
     return relation
 
@@ -132,17 +138,18 @@ def _frame(
     columns: Any,
     options: dict[str, Any],
 ) -> Any:
-    """Read the columns that count: those named, or all that can be measured.
+    """Read the columns that are needed: those named, or all that can be measured.
 
-    As HUGEINT has more digits than decimals of Arrow, it travels as text; polars knows its name.
+    HUGEINT has more digits than decimals of Arrow and is read as text; polars has a type of that
+    name.
     """
-    asked = set(_texts(columns))
-    labels = {text for name in NAMES for text in _texts(options.get(name))} - asked
+    wanted = set(_texts(columns))
+    labels = {text for name in NAMES for text in _texts(options.get(name))} - wanted
     chosen, names, wide = [], [], []
     for i, (name, type_) in enumerate(zip(relation.columns, map(str, relation.types), strict=True)):
-        if name in asked and ALIEN.search(type_):
+        if name in wanted and ALIEN.search(type_):
             raise NotNumericError.of(name, outline(type_))
-        if name in asked or name in labels or (columns is None and lane_of(type_)):
+        if name in wanted or name in labels or (columns is None and lane_of(type_)):
             place, text = f"{OURS}c{i}", name in labels and ALIEN.search(type_)
             if type_ == "HUGEINT" and name not in labels:
                 wide.append(place)
@@ -151,7 +158,7 @@ def _frame(
             names.append(name)
     if not chosen:
         return as_frame(pa.table({}))
-    frame = as_frame(read(lambda: in_its_order(con, relation, chosen), what, names))
+    frame = as_frame(read_safely(lambda: in_its_order(con, relation, chosen), what, names))
     if wide:
         casts = [f"CAST({place} AS HUGEINT) AS {place}" for place in wide]
         frame = frame.sql(f"SELECT * REPLACE ({', '.join(casts)}) FROM self")  # noqa: S608
@@ -159,7 +166,7 @@ def _frame(
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Texts, however deep in lists."""
+    """Yield all texts, however deeply nested in lists."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Sequence):
@@ -175,7 +182,7 @@ def _named(option: str, value: Any, tables: dict[str, DuckDBPyRelation]) -> Any:
 
 
 def _found(what: str, value: Any, table: Sequence[str]) -> Any:
-    """Write names, however deep in lists, as in the table."""
+    """Write names as in the table, however deeply nested in lists."""
     if isinstance(value, str):
         return find(what, [value], table)[0]
     if isinstance(value, Sequence):

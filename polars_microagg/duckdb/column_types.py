@@ -1,4 +1,4 @@
-"""Types of DuckDB: what a list of each carries, and the Polars type that counts in the same steps."""
+"""Types of DuckDB: the list that carries each, and the Polars type that has the same steps."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TYPES = {
 }
 
 ENDLESS = {"DATE": 2**31 - 1} | dict.fromkeys(STAMPS, 2**63 - 1)
-"""How 'infinity' is counted; '-infinity' is its negative."""
+"""The integer that stands for 'infinity'; '-infinity' is its negative."""
 
 NANOSECONDS = {"DATE": 86_400 * 10**9, "TIME": 1_000, "TIME_NS": 1}
 NANOSECONDS |= zip(STAMPS, (1_000, 1_000, 10**9, 10**6, 1), strict=True)
@@ -55,34 +55,28 @@ DOUBLED = 15
 def list_type(type_: str) -> ListType | None:
     """Return how values of a type travel, or None for a type that cannot be masked.
 
-    Examples
-    --------
     >>> list_type("DECIMAL(18,3)"), list_type("VARCHAR")
     (ListType(lane='t', dtype=Decimal(precision=18, scale=3)), None)
     """
-    if found := re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", type_):
-        width, scale = int(found[1]), int(found[2])
+    if decimal := re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", type_):
+        width, scale = int(decimal[1]), int(decimal[2])
         return ListType("d" if width <= DOUBLED else "t", pl.Decimal(width, scale))
     return TYPES.get(type_)
 
 
 def lane_of(type_: str) -> str:
-    """Which list carries values of a type: d(ouble), i(nteger), t(ext), or "" for none.
+    """Return the list that carries a type: d(oubles), i(ntegers), t(ext), or "" for none.
 
-    Examples
-    --------
     >>> [lane_of(t) for t in ("FLOAT", "DATE", "DECIMAL(18,3)", "BOOLEAN")]
     ['d', 'i', 't', '']
     """
-    found = list_type(type_)
-    return found.lane if found else ""
+    carried = list_type(type_)
+    return carried.lane if carried else ""
 
 
 def outline(type_: str) -> str:
-    """Name of a type without what is in it, for messages.
+    """Return the name of a type without its parameters and fields, for messages.
 
-    Examples
-    --------
     >>> [outline(t) for t in ("DECIMAL(9,2)[]", "STRUCT(a BIGINT[])", "BIGINT[3]")]
     ['DECIMAL[]', 'STRUCT', 'BIGINT[3]']
     """

@@ -1,4 +1,4 @@
-"""Names of columns, found in a table as DuckDB finds them."""
+"""Names of columns, compared as DuckDB compares them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = [
     "OURS",
     "ROW",
     "axes",
-    "blocks_of",
     "copies_of",
     "find",
-    "names_of",
+    "listed_blocks",
+    "listed_names",
     "refuse_copy",
     "refuse_ours",
     "refuse_twins",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 OURS = "__mg_"
-"""What the names of the macros' own columns begin with."""
+"""Prefix of the names of the macros' own columns."""
 
 ROW = f"{OURS}row"
 """The number of a record."""
@@ -42,8 +42,6 @@ LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 def same(name: str, other: str) -> bool:
     """Compare two names as DuckDB does: only ASCII letters have no case.
 
-    Examples
-    --------
     >>> same("AGE", "age"), same("Ä", "ä")
     (True, False)
     """
@@ -51,60 +49,28 @@ def same(name: str, other: str) -> bool:
 
 
 def find(what: str, names: Sequence[str], table: Sequence[str]) -> list[str]:
-    """Find columns in a table.
+    """Return the names of columns as they are written in a table.
 
-    Parameters
-    ----------
-    what : str
-        Parameter that names the columns.
-    names : sequence of str
-        Names asked for.
-    table : sequence of str
-        Names of all columns.
+    A name that is unknown or listed twice raises InvalidParameterError; `what` is the parameter
+    that has the names.
 
-    Returns
-    -------
-    list of str
-        Their names in the table.
-
-    Raises
-    ------
-    InvalidParameterError
-        A name is unknown or listed twice.
-
-    Examples
-    --------
     >>> find("columns", ["AGE"], ["Age", "income"])
     ['Age']
     """
-    found = []
+    written = []
     for name in names:
         alike = [name] if name in table else [known for known in table if same(name, known)]
         if len(alike) != 1:
             raise InvalidParameterError.unknown_column(what, name, table)
-        found += alike
-    if twice := repeated(found):
+        written += alike
+    if twice := repeated(written):
         raise InvalidParameterError.duplicate(what, twice)
-    return found
+    return written
 
 
 def axes(plan: Plan, blocks: Sequence[Sequence[str]]) -> Plan:
-    """Write a column that an option of a method names as in the table.
+    """Return the plan with a column that an option names written as in the table.
 
-    Parameters
-    ----------
-    plan : Plan
-        The call.
-    blocks : sequence of sequence of str
-        The columns to mask, as in the table.
-
-    Returns
-    -------
-    Plan
-        The same call.
-
-    Examples
-    --------
     >>> axes(Plan.make("fixed_size", 5, sort="AGE"), [["Age", "income"]]).options
     {'sort': 'Age'}
     """
@@ -118,8 +84,8 @@ def axes(plan: Plan, blocks: Sequence[Sequence[str]]) -> Plan:
     return replace(plan, options=options)
 
 
-def names_of(what: str, names: object) -> tuple[str, ...]:
-    """Bring a parameter that names columns into a tuple; None names none."""
+def listed_names(what: str, names: object) -> tuple[str, ...]:
+    """Turn a parameter that names columns into a tuple; None names none."""
     listed = [names] if isinstance(names, str) else names
     if listed is None:
         return ()
@@ -128,12 +94,10 @@ def names_of(what: str, names: object) -> tuple[str, ...]:
     return tuple(listed)
 
 
-def blocks_of(columns: object) -> list[tuple[str, ...]]:
-    """Bring the parameter `columns` into blocks of names, at least one a block.
+def listed_blocks(columns: object) -> list[tuple[str, ...]]:
+    """Turn the parameter `columns` into blocks of names, at least one a block.
 
-    Examples
-    --------
-    >>> blocks_of("age"), blocks_of([["age"], ["income", "rent"]])
+    >>> listed_blocks("age"), listed_blocks([["age"], ["income", "rent"]])
     ([('age',)], [('age',), ('income', 'rent')])
     """
     items = [columns] if isinstance(columns, str) else columns
@@ -141,14 +105,16 @@ def blocks_of(columns: object) -> list[tuple[str, ...]]:
         need = "a column name, a list of them, or a list of lists"
         raise InvalidParameterError.kind("columns", columns, need)
     nested = [isinstance(item, Sequence) and not isinstance(item, str) for item in items]
-    blocks = [names_of("columns", item) for item in (items if nested and all(nested) else [items])]
+    blocks = [
+        listed_names("columns", item) for item in (items if nested and all(nested) else [items])
+    ]
     if not all(blocks):
         raise InvalidParameterError.no_columns()
     return blocks
 
 
 def refuse_twins(names: Sequence[str]) -> None:
-    """Refuse a table in which a name is that of two columns, and so means neither."""
+    """Refuse a table in which two columns have the same name, which then means neither."""
     seen: dict[str, str] = {}
     for name in names:
         # Not by identity: Python has one object for equal names of a single letter.
@@ -158,31 +124,29 @@ def refuse_twins(names: Sequence[str]) -> None:
 
 
 def refuse_ours(names: Sequence[str]) -> None:
-    """Refuse names of the user's that begin as ours do."""
+    """Refuse names of the user that begin with the prefix of ours."""
     for name in names:
         if name.translate(LOWER).startswith(OURS):
             raise InvalidParameterError.taken(name)
 
 
 def copies_of(masked: Sequence[str], others: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pair columns named as DuckDB names a second column of a name with the masked one of it.
+    """Find columns whose names are those DuckDB gives to second columns of a masked name.
 
-    Examples
-    --------
     >>> list(copies_of(["age"], ["Age_1", "age:1", "age_group", "wage_1"]))
     [('Age_1', 'age'), ('age:1', 'age')]
     """
     for other in others:
-        if found := re.fullmatch(r"(.*)[_:]\d+", other, re.DOTALL):
-            yield from ((other, name) for name in masked if same(found[1], name))
+        if numbered := re.fullmatch(r"(.*)[_:]\d+", other, re.DOTALL):
+            yield from ((other, name) for name in masked if same(numbered[1], name))
 
 
 def refuse_copy(copy: str, name: str) -> NoReturn:
-    """Refuse to release a masked column a second time, as it was."""
+    """Refuse to release a masked column a second time, unmasked."""
     raise tables.copy_of_masked(copy, name)
 
 
 def require_match(key: object, ordered: object) -> None:
-    """Refuse to match rows by position in a database that keeps tables in no order."""
+    """Refuse to match rows by position in a database that does not keep tables in order."""
     if not key and not ordered:
         raise tables.no_order()

@@ -1,4 +1,4 @@
-"""One call of a macro: DuckDB's lists through the batch of the Polars door."""
+"""One call of a macro: lists of DuckDB as a batch of the Polars door."""
 
 from __future__ import annotations
 
@@ -21,32 +21,12 @@ __all__ = ["batch_of"]
 def batch_of(
     call: MaskCall, columns: Sequence[ListColumn], rows: Labels, first_rows: Labels
 ) -> tuple[BatchMasker, pl.DataFrame, dict[str, str]]:
-    """Bind a call to the lists of a table.
+    """Bind a call to the lists of a table: return a masker, the records in order, and their types.
 
-    Parameters
-    ----------
-    call : MaskCall
-        The call.
-    columns : sequence of ListColumn
-        The columns to mask and perhaps copies of them, in any order.
-    rows : array of shape (n,)
-        Numbers of the records, 0 to n - 1, in the order of the columns' values.
-    first_rows : array of shape (n,)
-        Number of the first record in each record's stratum.
-
-    Returns
-    -------
-    BatchMasker
-        What masks or groups the records.
-    polars.DataFrame
-        All records, ascending by number.
-    dict of str to str
-        The masked columns and their types in DuckDB, in the order of the batch.
-
-    Raises
-    ------
-    InvalidDataError
-        A column cannot be masked.
+    `columns` are those to mask, and perhaps copies of them, in any order. `rows` (n,) are the
+    numbers of the records, 0 to n - 1, in the order of the values, and `first_rows` (n,) the number
+    of the first record in each record's stratum. The types are DuckDB's, by name and in the order
+    of the batch.
     """
     plan, chosen = _bound(call, columns)
     batch = [c.require(plan.nulls).alias(str(j)) for j, c in enumerate(chosen)]
@@ -55,6 +35,8 @@ def batch_of(
     if strata:
         # By way of Arrow, as Polars copies what it takes from numpy.
         batch.append(pl.Series(str(len(batch)), pa.array(first_rows)))
+    # `list()` gathers in the order in which threads come. Methods depend on the order of the
+    # records where distances are equal, so they are put back into that of the table.
     order = in_order(rows)
     if order is not None:
         index = pl.Series(order)
@@ -64,10 +46,11 @@ def batch_of(
 
 
 def _bound(call: MaskCall, columns: Sequence[ListColumn]) -> tuple[Plan, list[ListColumn]]:
-    """The plan, and its columns in the order they were asked for."""
+    """Return the plan, and its columns in the order of the call."""
     by_name = {column.name: column for column in columns}
     plan = call.bind(list(by_name))
     names = [name for block in plan.blocks for name in block]
+    # DuckDB calls a second column of a name name_1, so a masked column may come along unmasked.
     for copy, name in copies_of(names, [name for name in by_name if name not in names]):
         if by_name.pop(copy).repeats(by_name[name]):
             refuse_copy(copy, name)

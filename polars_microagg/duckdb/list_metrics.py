@@ -1,4 +1,4 @@
-"""Metrics of a release, from lists of DuckDB by way of the tables that `assess` measures."""
+"""Metrics of a release, from lists of DuckDB as the tables that `assess` measures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polars_microagg.duckdb.identifiers import OURS, same
 from polars_microagg.duckdb.macro_call import AssessCall
 from polars_microagg.errors import InvalidParameterError, NotNumericError
 
-__all__ = ["Table", "assessed"]
+__all__ = ["Table", "assess_lists"]
 
 Table: TypeAlias = "tuple[Labels, Labels, Sequence[ListColumn]]"
 """Numbers of the records and of their keys, and the columns."""
@@ -38,7 +38,7 @@ KEY = f"{OURS}key"
 
 @dataclass(frozen=True)
 class _Release:
-    """What metrics take of a release."""
+    """The inputs of metrics from a release."""
 
     original: Matrix
     masked: Matrix
@@ -47,38 +47,22 @@ class _Release:
     classes: Sequence[Labels]
 
 
-def assessed(
-    asked: AssessCall, original: Table, masked: Table, classes: Labels
+def assess_lists(
+    call: AssessCall, original: Table, masked: Table, classes: Labels
 ) -> list[float | int | None]:
-    """Measure a release.
+    """Measure a release: the metrics that the macro has columns for, None for those not wanted.
 
-    Parameters
-    ----------
-    asked : AssessCall
-        The call.
-    original, masked : tuple
-        Both tables, rows in any order; a key has the same number in both.
-    classes : array of shape (c,)
-        Sizes of the classes of masked records that are equal in what an intruder knows, if that
-        is not the measured columns.
-
-    Returns
-    -------
-    list of float, int or None
-        The metrics that the macro has columns for; None for those that are not wanted.
-
-    Raises
-    ------
-    InvalidDataError
-        The rows cannot be matched, or a column cannot be measured.
+    Both tables have their rows in any order; a key has the same number in both. `classes` (c,) are
+    the sizes of the classes of masked records that are equal in what an intruder knows, if that is
+    not the measured columns.
     """
-    pairs = _paired(asked.key, original, masked)
-    measured = _chosen(asked.columns, pairs) if asked.columns else _measurable(pairs)
+    pairs = _paired(call.key, original, masked)
+    measured = _chosen(call.columns, pairs) if call.columns else _measurable(pairs)
     if not measured:
         raise InvalidParameterError.no_columns()
-    known = _chosen(asked.known, pairs) if asked.known else measured
-    _require_known(asked, known)
-    distances = len(_measurable(known)) == len(asked.known or known)
+    known = _chosen(call.known, pairs) if call.known else measured
+    _require_known(call, known)
+    distances = len(_measurable(known)) == len(call.known or known)
     _require(measured)
     _require(known if distances else [])
     tables = _tables(pairs)
@@ -91,17 +75,17 @@ def assessed(
         else None,
         subsets=[tuple(range(len(known)))],
         # What is known may be of types that are not in the lists: DuckDB has counted then.
-        classes=[classes if asked.known else _class_sizes(measured)],
+        classes=[classes if call.known else _class_sizes(measured)],
     )
     metrics, computed = registry.metrics(), dict[str, Any]()
     return [
-        evaluate(metrics[name], release, computed) if name in asked.wanted else None
-        for name in asked.offered
+        evaluate(metrics[name], release, computed) if name in call.wanted else None
+        for name in call.offered
     ]
 
 
 def _paired(key: tuple[str, ...], original: Table, masked: Table) -> Pairs:
-    """Columns that both tables have, their rows matched."""
+    """Return the columns that both tables have, rows matched."""
     keys, columns = _sorted(original)
     other_keys, others = _sorted(masked)
     rows = _matching_rows(key, keys, other_keys)
@@ -114,25 +98,26 @@ def _paired(key: tuple[str, ...], original: Table, masked: Table) -> Pairs:
 
 
 def _sorted(table: Table) -> tuple[pl.DataFrame, list[ListColumn]]:
-    """Keys and columns in the order of the table."""
+    """Return keys and columns in the order of the table."""
     rows, keys, columns = table
     order = pl.Series(rows).arg_sort()
     return pl.DataFrame({KEY: pl.Series(keys).gather(order)}), [c.take(order) for c in columns]
 
 
 def _matching_rows(key: tuple[str, ...], before: pl.DataFrame, after: pl.DataFrame) -> pl.Series:
-    """Rows of the masked table in the order of the original ones."""
+    """Return the rows of the masked table in the order of the original ones."""
     if not key:
         matched(before, after, ())  # as many of them
     return matched(before, after.with_row_index("row"), (KEY,), key)["row"]
 
 
 def _chosen(names: Sequence[str], pairs: Pairs) -> Pairs:
-    """Pairs of these names, in their order, as far as there are any."""
+    """Return the pairs of these names that exist, in the order of the names."""
     return [pair for name in names for pair in pairs if same(name, pair[0].name)]
 
 
 def _measurable(pairs: Pairs) -> Pairs:
+    """Return the pairs that have values on both sides."""
     return [pair for pair in pairs if all(column.values is not None for column in pair)]
 
 
@@ -144,24 +129,22 @@ def _require(pairs: Pairs) -> None:
 
 
 def _tables(pairs: Pairs) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Both tables, with columns of one name in units that can be compared."""
+    """Return both tables, with columns of one name in comparable units."""
     both = {before.name: _comparable(before, after) for before, after in _measurable(pairs)}
     before, after = (pl.DataFrame({n: pair[i] for n, pair in both.items()}) for i in (0, 1))
     return before, after
 
 
 def _class_sizes(pairs: Pairs) -> Labels:
-    """Sizes of the classes of equal masked records, as they were released."""
+    """Return the sizes of the classes of equal masked records, as they were released."""
     table = pl.DataFrame({after.name: after.values for _, after in pairs})
     sizes: Labels = equal_records(table, table.columns)["size"].to_numpy()
     return sizes
 
 
 def _comparable(before: ListColumn, after: ListColumn) -> tuple[pl.Series, pl.Series]:
-    """A column before and after: whole numbers of one type, and dates and times in equal steps.
+    """Return a column before and after: integers of one type, dates and times in equal steps.
 
-    Examples
-    --------
     >>> day = ListColumn("a", "DATE", pl.Series([1]))
     >>> _comparable(day, ListColumn("a", "TIMESTAMP_S", pl.Series([86_400])))[1].to_list()
     [1]
@@ -175,6 +158,7 @@ def _comparable(before: ListColumn, after: ListColumn) -> tuple[pl.Series, pl.Se
     if not x.dtype.is_integer():
         return x, y
     whole = [column for column in (x, y) if column.dtype.is_integer()]
+    # The difference of such integers may not fit 128 bits; Python's integers hold it.
     if max(abs(end) for column in whole for end in _ends(column)) >= HUGE:
         low, high = _ends(x)
         low = 0 if low >= -EXACT and high <= EXACT else low
@@ -185,7 +169,7 @@ def _comparable(before: ListColumn, after: ListColumn) -> tuple[pl.Series, pl.Se
 
 
 def _ends(column: pl.Series) -> tuple[int, int]:
-    """Smallest and largest integer."""
+    """Return the smallest and the largest integer."""
     low, high = column.min(), column.max()
     return (0, 0) if low is None else (int(low), int(high))  # type: ignore[arg-type]
 
@@ -196,13 +180,13 @@ def _from_low(column: pl.Series, low: int) -> pl.Series:
     return pl.Series(counted, dtype=pl.Float64)
 
 
-def _require_known(asked: AssessCall, known: Pairs) -> None:
-    """Refuse a measure of linkage that is asked for where a known column has no distances."""
+def _require_known(call: AssessCall, known: Pairs) -> None:
+    """Refuse a measure of linkage where a known column has no distances."""
     metrics = registry.metrics()
-    if not asked.known or not any("subsets" in inputs(metrics[name]) for name in asked.wanted):
+    if not call.known or not any("subsets" in inputs(metrics[name]) for name in call.wanted):
         return
     there = [before.name for before, _ in known]
-    for name in asked.known:
+    for name in call.known:
         if not any(same(name, other) for other in there):
             raise InvalidParameterError.unknown_column("known", name, there)
     for pair in known:

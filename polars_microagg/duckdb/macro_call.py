@@ -1,4 +1,4 @@
-"""What a macro was asked: its parameters as JSON, checked against the names in the table."""
+"""The call of a macro: its parameters as JSON, checked against the names in the table."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from polars_microagg.duckdb.identifiers import (
     OURS,
     ROW,
     axes,
-    blocks_of,
     copies_of,
     find,
-    names_of,
+    listed_blocks,
+    listed_names,
     refuse_ours,
     require_match,
     same,
@@ -28,13 +28,13 @@ from polars_microagg.errors import InvalidParameterError
 from polars_microagg.progress import current
 from polars_microagg.wording import Sentence, Setting
 
-__all__ = ["AssessCall", "MaskCall", "VerifyCall", "call_of", "roles"]
+__all__ = ["AssessCall", "MaskCall", "VerifyCall", "call_of", "columns_in_role"]
 
 KEPT = 64
 """Calls that are kept: DuckDB asks for the columns of one call up to 29 times."""
 
 BESIDE = {"strata": "region", "k": 5} | COMMON
-"""Parameters of the macro itself, each with a value that it may have."""
+"""Parameters of the macro itself, each with a possible value."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,18 @@ class MaskCall:
     def read(cls, spec: Mapping[str, Any]) -> Self:
         """Check everything that can be checked without the table."""
         plan = Plan.make(spec["method"], spec["k"], **_options(spec))
-        blocks, strata = blocks_of(spec["columns"]), names_of("strata", spec["strata"])
+        blocks, strata = listed_blocks(spec["columns"]), listed_names("strata", spec["strata"])
         # A method that takes one column at a time makes a grouping of each.
         several = len(blocks) > 1 or (plan.method.columnwise and len(blocks[0]) > 1)
         if spec["groups"] and (plan.groups_cells or several):
             what = "groups of records for more than one block of columns"
             instead = "Ask for the groups of one block, or of one column, at a time."
             raise InvalidParameterError.cannot(plan.method.name, what, instead)
-        # A call may be kept for other queries, whose progress is told to others.
+        # The call is kept for other queries, which report their progress to other callbacks.
         return cls(replace(plan, report=None), tuple(blocks), strata, bool(spec["groups"]))
 
     def bind(self, table: Sequence[str]) -> Plan:
-        """Find the columns to mask in a table, in the order they were asked for."""
+        """Find the columns to mask in a table, in the order of the call."""
         find("columns", [name for block in self.blocks for name in block], table)
         blocks = [find("columns", block, table) for block in self.blocks]
         plan = replace(self.plan, report=current())
@@ -99,12 +99,12 @@ class VerifyCall:
     @classmethod
     def read(cls, spec: Mapping[str, Any]) -> Self:
         """Check everything that can be checked without the table."""
-        blocks = blocks_of(spec["columns"])
+        blocks = listed_blocks(spec["columns"])
         if len(blocks) > 1:
             what, instead = "several blocks of columns at once", "Call it once for each block."
             raise InvalidParameterError.cannot("This macro", what, instead)
         k = group_size(spec["k"]) if "k" in spec else 0
-        return cls(blocks[0], names_of("strata", spec["strata"]), k)
+        return cls(blocks[0], listed_names("strata", spec["strata"]), k)
 
     def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
         """Sort the columns of a table by what happens to them."""
@@ -126,9 +126,11 @@ class AssessCall:
     @classmethod
     def read(cls, spec: Mapping[str, Any]) -> Self:
         """Check everything that can be checked without the tables."""
-        blocks = [] if spec["columns"] is None else blocks_of(spec["columns"])
+        blocks = [] if spec["columns"] is None else listed_blocks(spec["columns"])
         columns = tuple(name for block in blocks for name in block)
-        known, key, metrics = (names_of(what, spec[what]) for what in ("known", "key", "metrics"))
+        known, key, metrics = (
+            listed_names(what, spec[what]) for what in ("known", "key", "metrics")
+        )
         for what, need in (("known", "column"), ("metrics", "name of a metric")):
             if isinstance(spec[what], list) and not spec[what]:
                 raise InvalidParameterError.kind(what, [], f"at least one {need}")
@@ -140,12 +142,12 @@ class AssessCall:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """Metrics to compute."""
+        """Return the metrics to compute."""
         return self.metrics or tuple(registry.assessed())
 
     @property
     def shown(self) -> list[str]:
-        """Metrics with a column: those by default, null if not wanted, and what is on demand."""
+        """Return the metrics with a column: default ones, null if not wanted, and others named."""
         default = registry.assessed()
         return [name for name in self.offered if name in default or name in self.metrics]
 
@@ -160,7 +162,7 @@ class AssessCall:
 
 
 def _options(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the method and those that all share."""
+    """Return options of the method and options of all methods."""
     own = {} if spec["options"] is None else spec["options"]
     if not isinstance(own, dict):
         need = "a struct of options of the method, as in {'gamma': 0.2}"
@@ -181,7 +183,7 @@ Call = TypeVar("Call", MaskCall, AssessCall, VerifyCall)
 
 @lru_cache(maxsize=KEPT)
 def _read(text: str) -> MaskCall | AssessCall | VerifyCall:
-    """Read a call; it is kept, as the same text is the same call."""
+    """Read a call and keep it, as the same text is the same call."""
     spec = json.loads(text)
     if "method" in spec:
         return MaskCall.read(spec)
@@ -189,7 +191,7 @@ def _read(text: str) -> MaskCall | AssessCall | VerifyCall:
 
 
 def _call(text: str) -> MaskCall | AssessCall | VerifyCall:
-    """Read a call, anew if its method was registered anew."""
+    """Read a call, and read it again if its method was registered again."""
     call = _read(text)
     if isinstance(call, MaskCall):
         method = call.plan.method
@@ -202,8 +204,6 @@ def _call(text: str) -> MaskCall | AssessCall | VerifyCall:
 def call_of(kind: type[Call], text: str) -> Call:
     """Read the parameters of a macro from JSON.
 
-    Examples
-    --------
     >>> call_of(VerifyCall, '{"columns": "age", "strata": null, "k": 5}').k
     5
     """
@@ -213,28 +213,15 @@ def call_of(kind: type[Call], text: str) -> Call:
     return call
 
 
-def roles(text: str, role: str, names: Sequence[str]) -> list[str]:
-    """Columns that play a role in a call.
+def columns_in_role(text: str, role: str, names: Sequence[str]) -> list[str]:
+    """Return the columns of a table that play a role in a call.
 
-    Parameters
-    ----------
-    text : str
-        Parameters of a macro as JSON.
-    role : str
-        "source" for all columns of a table that the user has named, "all" for those among ours,
-        "known" for what an intruder knows, "metrics" for the measures that `assess` shows, else a
-        role of the call.
-    names : sequence of str
-        Names to choose from, with those of the macros themselves.
+    The role is "source" for all columns, none of which may have a name like ours, "all" for the
+    columns that are not ours, "known" for what an intruder knows, "metrics" for the measures that
+    `assess` shows, else a role of the call. Without any it is "__mg_0", as DuckDB refuses an empty
+    selection.
 
-    Returns
-    -------
-    list of str
-        Names; "__mg_0" where there is none, because DuckDB refuses an empty selection.
-
-    Examples
-    --------
-    >>> roles('{"columns": "AGE", "strata": null, "k": 5}', "columns", ["id", "age"])
+    >>> columns_in_role('{"columns": "AGE", "strata": null, "k": 5}', "columns", ["id", "age"])
     ['age']
     """
     if role == "source":

@@ -22,6 +22,7 @@ METHOD = ("name", "unit", "sizes", "cost", "limit", "paper", "summary")
 
 
 def _folder() -> Traversable:
+    """Find the SQL files, in the package or in a source tree."""
     try:
         return resources.files("polars_microagg.sql")
     except ModuleNotFoundError:
@@ -31,29 +32,20 @@ def _folder() -> Traversable:
 
 @cache
 def sql_text() -> Mapping[str, str]:
-    """Read the SQL files that ship with the package.
+    """Read the SQL files that ship with the package: the text of each, by name without ``.sql``.
 
-    Returns
-    -------
-    mapping of str to str
-        The text of each file by its name without ``.sql``, in alphabetical order.
-
-    Examples
-    --------
     >>> "MACRO microagg.k_min(x)" in sql_text()["metrics"]
     True
     """
-    found = {item.name: item for item in _folder().iterdir() if item.name.endswith(".sql")}
+    files = {item.name: item for item in _folder().iterdir() if item.name.endswith(".sql")}
     return {
-        name.removesuffix(".sql"): found[name].read_text(encoding="utf-8") for name in sorted(found)
+        name.removesuffix(".sql"): files[name].read_text(encoding="utf-8") for name in sorted(files)
     }
 
 
 def identifier(name: str) -> str:
     """Quote a name.
 
-    Examples
-    --------
     >>> identifier('a "b') == '"a ""b"'
     True
     """
@@ -63,8 +55,6 @@ def identifier(name: str) -> str:
 def literal(value: object) -> str:
     """Write a value as SQL.
 
-    Examples
-    --------
     >>> [literal(value) for value in ("it's", None, True, 0.1, 3)]
     ["'it''s'", 'NULL', 'true', '0.1::DOUBLE', '3']
     """
@@ -78,18 +68,7 @@ def literal(value: object) -> str:
 
 
 def macros(catalog: str) -> Iterator[str]:
-    """Write the statements that create all macros.
-
-    Parameters
-    ----------
-    catalog : str
-        Where the macros live.
-
-    Yields
-    ------
-    str
-        SQL text.
-    """
+    """Write the statements that create all macros in a catalog."""
     # A dollar sign in a template is a place to fill in.
     forms = {name: Template(_named(name, catalog, "$$")) for name in TEMPLATES}
     yield _named("metrics", catalog)
@@ -107,12 +86,13 @@ def macros(catalog: str) -> Iterator[str]:
 
 
 def _named(file: str, catalog: str, dollar: str = "$") -> str:
-    """The text of a file for a catalog of any name."""
+    """Return the text of a file for a catalog of any name."""
     name = identifier(catalog).replace("$", dollar)
     return re.sub(r"\bmicroagg\.", lambda _: f"{name}.", sql_text()[file])
 
 
 def _metrics(measured: Mapping[str, registry.Metric]) -> str:
+    """Write the columns of `assess`, one a metric."""
     columns = []
     for place, (name, metric) in enumerate(measured.items(), start=1):
         cast = "::BIGINT" if metric.whole else ""
@@ -121,13 +101,14 @@ def _metrics(measured: Mapping[str, registry.Metric]) -> str:
 
 
 def _row(entry: registry.Method) -> str:
+    """Write the row of a method in the table of methods."""
     values = {name: literal(getattr(entry, name)) for name in METHOD}
     values["limit"] += "::BIGINT"
     return f"({', '.join(values.values())})"
 
 
 def _macro(name: str, entry: registry.Method | None) -> dict[str, str]:
-    """What to fill in for a masking macro: of a method or, without one, of any."""
+    """Return what a template needs for the macro of a method, or of any method if that is None."""
     own = {option.name: option.default for option in entry.options.values()} if entry else {}
     parameters: dict[str, Any] = {"strata": None} | COMMON | own
     call = {name: name for name in ("strata", *COMMON)}
@@ -146,5 +127,6 @@ def _macro(name: str, entry: registry.Method | None) -> dict[str, str]:
 
 
 def _struct(own: Mapping[str, Any]) -> str:
+    """Write the options of a method as a struct of SQL."""
     fields = (f"{literal(name)}: {identifier(name)}" for name in own)
     return "{" + ", ".join(fields) + "}" if own else "NULL"

@@ -95,6 +95,7 @@ def _attach(cursor: duckdb.DuckDBPyConnection, catalog: str) -> None:
 
 
 def _is_ours(cursor: duckdb.DuckDBPyConnection, catalog: str) -> bool:
+    """Return whether a catalog has the macro that marks ours."""
     try:
         cursor.execute(f"SELECT {identifier(catalog)}.{OURS}()")
     except duckdb.Error:

@@ -1,4 +1,4 @@
-"""The Arrow path: mask a table of DuckDB without lists, for large data."""
+"""Masking of a DuckDB table by way of Arrow, without lists, for large data."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 from polars_microagg.core.plan import Plan
 from polars_microagg.duckdb.identifiers import (
     axes,
-    blocks_of,
     find,
-    names_of,
+    listed_blocks,
+    listed_names,
     refuse_ours,
     refuse_twins,
 )
-from polars_microagg.duckdb.safe_read import connection, read, relation_of
+from polars_microagg.duckdb.safe_read import connection, read_safely, relation_of
 from polars_microagg.duckdb.source_table import SourceTable
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.mask import MaskRequest
@@ -88,16 +88,16 @@ def mask(
     [(24,), (24,), (49,), (49,)]
     """
     plan = Plan.make(method, k, **options)
-    blocks = blocks_of(columns)
-    relation = read(lambda: relation_of(connection(con), source), "source")
+    blocks = listed_blocks(columns)
+    relation = read_safely(lambda: relation_of(connection(con), source), "source")
     table = relation.columns
     refuse_ours(table)
     refuse_twins(table)
     blocks = [tuple(find("columns", block, table)) for block in blocks]
     masked = find("columns", [name for block in blocks for name in block], table)
     options |= axes(plan, blocks).options
-    keys = find("strata", names_of("strata", strata), table)
-    order = find("order_by", names_of("order_by", order_by), table)
+    keys = find("strata", listed_names("strata", strata), table)
+    order = find("order_by", listed_names("order_by", order_by), table)
     if both := [name for name in masked if name in keys]:
         raise InvalidParameterError.overlap("strata", both)
     table_ = SourceTable(con, relation, masked, keys, order)

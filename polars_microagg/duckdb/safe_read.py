@@ -1,4 +1,4 @@
-"""How the doors reach a table of DuckDB, whose errors may hold values of its records."""
+"""Reading tables of DuckDB, whose errors may hold values of their records."""
 
 from __future__ import annotations
 
@@ -15,12 +15,20 @@ from polars_microagg.duckdb.identifiers import ROW
 from polars_microagg.errors import InvalidDataError, tables
 from polars_microagg.frames.safe_collect import quietly
 
-__all__ = ["WHOLE", "by_number", "connection", "in_its_order", "ordered", "read", "relation_of"]
+__all__ = [
+    "WHOLE",
+    "by_number",
+    "connection",
+    "in_its_order",
+    "ordered",
+    "read_safely",
+    "relation_of",
+]
 
 T = TypeVar("T")
 
 WHOLE = 2**31 - 1
-"""Rows of a batch: one for a table of any size, which polars then need not join."""
+"""Rows of an Arrow batch: larger than any table, so that Polars need not join batches."""
 
 NO_RECORD = (
     duckdb.BinderException,
@@ -35,7 +43,7 @@ NO_RECORD = (
 """Errors about names, files and the connection: they hold no value of a record."""
 
 RAISED = re.compile(r"occurred while executing the UDF: (\w+): ([^\n]+)")
-"""How DuckDB says what one of our functions raised."""
+"""How DuckDB reports an error that one of our functions raised."""
 
 
 NO_MEMORY = (
@@ -45,41 +53,25 @@ NO_MEMORY = (
 
 
 class _AsItIsError(BaseException):
-    """Carries an error of DuckDB past `quietly`."""
+    """An error of DuckDB that `quietly` must not change."""
 
 
-def read(step: Callable[[], T], what: str, names: Sequence[str] = ()) -> T:
-    """Take a step that reads a table, and if it fails say so without values of its records.
+def read_safely(step: Callable[[], T], what: str, names: Sequence[str] = ()) -> T:
+    """Run `step`, which reads a table, and raise what fails without values of its records.
 
-    Parameters
-    ----------
-    step : callable
-        Reads a table.
-    what : str
-        The name of the parameter it came by.
-    names : sequence of str
-        Names of columns that may be said.
-
-    Returns
-    -------
-    object
-        What `step` returns.
-
-    Raises
-    ------
-    InvalidDataError
-        The table cannot be read, or DuckDB has too little memory for it.
+    `what` is the name of the parameter, `names` are names of columns that may be said. Lack of
+    memory in DuckDB becomes InvalidDataError, too.
     """
     try:
         return quietly(lambda: _sifted(step, what), what, lambda: names)
     except _AsItIsError as error:
         failed: BaseException = error.args[0]
-    # Raised out here, so that nothing says that it came from an error of ours.
+    # Raised outside of the except clause, so that the wrapper is not its context.
     raise failed
 
 
 def _sifted(step: Callable[[], T], what: str) -> T:
-    """Take a step; errors without a value of a record go on as they are, or as ours."""
+    """Run a step; errors without values of records pass as they are, or as ours."""
     try:
         return step()
     except duckdb.OutOfMemoryException:
@@ -87,16 +79,16 @@ def _sifted(step: Callable[[], T], what: str) -> T:
     except (duckdb.InterruptException, *NO_RECORD) as error:
         failed = _AsItIsError(error)
     except duckdb.InvalidInputException as error:
-        found = RAISED.search(str(error))
-        ours = found and getattr(errors, found[1], None)
-        if not found or not ours:
+        reported = RAISED.search(str(error))
+        ours = reported and getattr(errors, reported[1], None)
+        if not reported or not ours:
             raise
-        failed = ours(found[2])
+        failed = ours(reported[2])
     raise failed
 
 
 def connection(con: Any) -> DuckDBPyConnection:
-    """Return a connection, or refuse what is none."""
+    """Return a connection, or refuse what is not one."""
     if not isinstance(con, DuckDBPyConnection):
         raise tables.not_a_connection(con)
     return con
@@ -105,8 +97,9 @@ def connection(con: Any) -> DuckDBPyConnection:
 def relation_of(
     __mg_con: DuckDBPyConnection, __mg_source: Any, __mg_what: str = "source"
 ) -> DuckDBPyRelation:
-    """Take a table by its name, as a relation, or as a frame."""
-    # DuckDB looks for a table of any name among the Python variables here.
+    """Return a table given by its name, as a relation, or as a frame."""
+    # DuckDB also looks for a table of that name among the Python variables of this function, hence
+    # names that no table has.
     if isinstance(__mg_source, DuckDBPyRelation):
         return __mg_source
     if isinstance(__mg_source, str):
@@ -117,7 +110,7 @@ def relation_of(
 
 
 def ordered(con: DuckDBPyConnection) -> bool:
-    """Whether DuckDB reads and writes tables in their order; large ones need less memory if not."""
+    """Return whether DuckDB keeps tables in order; without that, large ones need less memory."""
     query = "SELECT current_setting('preserve_insertion_order')"
     return bool(con.cursor().execute(query).fetchall()[0][0])
 
@@ -128,12 +121,13 @@ def in_its_order(
     """Read columns of a table into Arrow in the order of the table, which DuckDB may not keep."""
     if ordered(con):
         return relation.select(*columns).to_arrow_table(WHOLE)
+    # Threads may write the result in any order; row_number() counts in the order of the table.
     number = duckdb.SQLExpression("row_number() OVER () - 1").alias(ROW)
     return by_number(relation.select(*columns, number))
 
 
 def by_number(rows: DuckDBPyRelation) -> Any:
-    """Read rows into Arrow, put them in the order of their numbers, and leave the numbers out."""
+    """Read rows into Arrow, sort them by their numbers, and leave the numbers out."""
     arrow = rows.to_arrow_table(WHOLE)
     order = in_order(arrow.column(ROW).to_numpy())
     arrow = arrow.drop_columns(ROW)

@@ -1,4 +1,4 @@
-"""A table of DuckDB as the doors read it: once, every row with its number, and without its errors."""
+"""A table of DuckDB, read once, every row with its number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polars_microagg.core.plan import Plan
 from polars_microagg.duckdb.column_types import lane_of, outline, refuse_infinite
 from polars_microagg.duckdb.identifiers import OURS, ROW, copies_of, refuse_copy
 from polars_microagg.duckdb.macros import identifier
-from polars_microagg.duckdb.safe_read import WHOLE, by_number, ordered, read
+from polars_microagg.duckdb.safe_read import WHOLE, by_number, ordered, read_safely
 from polars_microagg.errors import InvalidParameterError, NotNumericError
 from polars_microagg.frames.selection import as_frame
 
@@ -29,16 +29,16 @@ HIDDEN = f"{OURS}hidden"
 """Whether a record is emptied or dropped."""
 
 AT = f"{OURS}at"
-"""The number of a record again, to hold against that of the record it is put beside."""
+"""The number of a record once more, compared with that of the record it is put beside."""
 
 SURVIVE = re.compile(
     r"boolean|u?(tiny|small|big)int|u?integer|float|double|decimal|varchar|blob|date|interval|"
     r"time(_ns)?|timestamp(_s|_ms|_ns)?|timestamp with time zone"
 )
-"""Types that come back from Arrow as they were."""
+"""Types that come back from Arrow unchanged."""
 
 PLAIN = re.compile(r"VARCHAR|BOOLEAN|U?(TINY|SMALL|BIG)?INT(EGER)?|FLOAT|DOUBLE|DATE|TIMESTAMP")
-"""Types whose values are equal in polars where they are equal in DuckDB."""
+"""Types whose values are equal in Polars where they are equal in DuckDB."""
 
 SIGNED = re.compile(r"FLOAT|DOUBLE|VARIANT")
 """Types that hold, however deep, values that are equal and read differently: -0.0 and 0.0."""
@@ -65,13 +65,11 @@ def _select(relation: DuckDBPyRelation, columns: Iterable[tuple[str, str]]) -> D
 
 
 def _unsigned(column: str, type_: object) -> str:
-    """Write SQL for a stratum in which values that are equal read alike: -0.0 as 0.0.
+    """Write SQL for a stratum in which equal values read alike: -0.0 as 0.0.
 
-    DuckDB compares nested values by a key that has one zero and one NaN, and gives the smallest
-    of a list of lists back from its key.
+    DuckDB compares nested values by a key that has one zero and one NaN, and gives the smallest of
+    a list of lists back from its key.
 
-    Examples
-    --------
     >>> _unsigned("x", "DOUBLE[]"), _unsigned("x", "DATE")
     ('list_min([[x]])[1]', 'x')
     """
@@ -79,7 +77,7 @@ def _unsigned(column: str, type_: object) -> str:
 
 
 def _survives(type_: Any) -> bool:
-    """Whether a type comes back from Arrow as it was."""
+    """Return whether a type comes back from Arrow unchanged."""
     if type_.id in ("list", "array", "struct", "map"):
         parts = [part for name, part in type_.children if name != "size"]
         return all(_survives(part) for part in parts)
@@ -87,13 +85,12 @@ def _survives(type_: Any) -> bool:
 
 
 class SourceTable:
-    """A table read once into Arrow, save untouched columns whose types Arrow would change.
+    """A table read once into Arrow, except untouched columns whose types Arrow would change.
 
-    Columns are named by their place until they are released, so that none of the user's names is in
-    a query before.
-    DuckDB looks a view or a file up again when it reads it, so the names are compared once more.
-    What is read in several queries has the number of its row in each, and is put in their order:
-    DuckDB promises none where `preserve_insertion_order` is off.
+    Columns are named by their position until they are released, so that no query contains a name of
+    the user. DuckDB looks a view or a file up again when it reads it, so names and types are
+    compared once more. What several queries read has the number of its row in each and is sorted by
+    it: DuckDB promises no order where `preserve_insertion_order` is off.
     """
 
     def __init__(
@@ -120,9 +117,10 @@ class SourceTable:
         self.order = [f"{OURS}o{i}" for i in range(len(order))]
         named = zip([*self.keys, *self.order], [*keys, *order], strict=True)
         ranked = {new: old for new, old in named if new not in self.place.values()}
-        read(lambda: self._read(relation, ranked), "source", relation.columns)
+        read_safely(lambda: self._read(relation, ranked), "source", relation.columns)
 
     def _read(self, relation: DuckDBPyRelation, ranked: dict[str, str]) -> None:
+        """Read the table at once if nothing needs row numbers, else from a materialised copy."""
         texts = [name for name, type_ in self.types.items() if str(type_) in WIDE]
         signed = any(SIGNED.search(str(self.types[name])) for name in self.strata)
         self.held = None
@@ -133,15 +131,17 @@ class SourceTable:
             self._refuse_copies(self.con.from_arrow(self.arrow))
             return
         number = _expression("row_number() OVER () - 1", ROW)
-        found = relation.select(duckdb.StarExpression(), number).materialize()
-        self._require_same(found.columns[:-1], found.types[:-1])
+        # Numbered and materialised in one query: every later query reads the same rows with the same
+        # numbers, even if a view, a file or a random function would give others.
+        numbered = relation.select(duckdb.StarExpression(), number).materialize()
+        self._require_same(numbered.columns[:-1], numbered.types[:-1])
         places = [
             (_unsigned(f"#{i}", type_) if name in self.strata else f"#{i}", place)
             for i, ((name, place), type_) in enumerate(
                 zip(self.place.items(), self.types.values(), strict=True), start=1
             )
         ]
-        rows = _select(found, [*places, (ROW, ROW)])
+        rows = _select(numbered, [*places, (ROW, ROW)])
         self._refuse_copies(rows)
         kept = [(self.place[name], self.place[name]) for name in self.kept]
         self.held = _select(rows, [*kept, (ROW, ROW)]) if kept else None
@@ -150,22 +150,24 @@ class SourceTable:
             for name, place in self.place.items()
             if name not in self.kept
         ]
+        # Threads may write rows in any order where DuckDB keeps none; their numbers restore it.
         self.arrow = by_number(_select(rows, [*columns, (ROW, ROW)]))
         for new, old in ranked.items():
-            # Strata are told apart as they are released: "30 days" is no "1 month".
             shown = f", encode({self.place[old]}::VARCHAR)" if new in self.keys else ""
+            # Strata that read differently are different strata: "30 days" equals "1 month" and does
+            # not read like it. So the rank goes by the value, then by its text.
             by = f"ORDER BY {self.place[old]} ASC NULLS LAST{shown}"
             rank = _expression(f"dense_rank() OVER ({by})", new)
             ranks = by_number(rows.select(rank, ROW))
             self.arrow = self.arrow.append_column(new, ranks.column(0))
 
     def _require_same(self, names: Sequence[str], types: Sequence[Any]) -> None:
-        """Refuse what was replaced after it was looked up."""
+        """Refuse a table that was replaced after it was looked up."""
         if list(zip(names, types, strict=True)) != list(self.types.items()):
             raise InvalidParameterError.changed()
 
     def _refuse_copies(self, rows: DuckDBPyRelation) -> None:
-        """Refuse to release a masked column once more under the name that DuckDB gave it."""
+        """Refuse to release a masked column again under the name that DuckDB gave its copy."""
         for copy, name in copies_of(self.masked, [n for n in self.types if n not in self.masked]):
             texts = [f"{self.place[column]}::VARCHAR" for column in (copy, name)]
             alike = _expression(f"bool_and({texts[0]} = {texts[1]})", "alike")
@@ -173,7 +175,7 @@ class SourceTable:
                 refuse_copy(copy, name)
 
     def frame(self) -> Any:
-        """What masking needs, as a frame in which dates and times are the steps behind them."""
+        """Return the columns that masking needs; dates and times are integers."""
         columns = {}
         for name in self.masked:
             column = self.arrow.column(self.place[name])
@@ -186,7 +188,10 @@ class SourceTable:
         return frame.rename({self.place[name]: name for name in self.masked})
 
     def _cast(self, frame: Any, to: Callable[[str], str]) -> Any:
-        """Turn the columns that travel as text into numbers or back; polars knows DuckDB's names."""
+        """Cast the columns that are read as text into numbers or back.
+
+        Polars has DuckDB's type names.
+        """
         wide = [name for name in self.masked if str(self.types[name]) in WIDE]
         if not wide:
             return frame
@@ -200,19 +205,8 @@ class SourceTable:
     def released(self, result: Any, hidden: Any, plan: Plan) -> DuckDBPyRelation:
         """Put masked columns where the original ones were, and empty or drop the hidden rows.
 
-        Parameters
-        ----------
-        result : polars.DataFrame
-            The masked columns, all rows.
-        hidden : polars.Series or None
-            Rows that are emptied or dropped; None if there is none.
-        plan : Plan
-            The call.
-
-        Returns
-        -------
-        duckdb.DuckDBPyRelation
-            The release.
+        `result` has the masked columns of all rows, `hidden` which rows are suppressed; None if no
+        row is.
         """
         rows = self._beside(self._put(result, plan.dtype), hidden)
         if hidden is not None and plan.small_strata == "drop":
@@ -228,7 +222,7 @@ class SourceTable:
         return _select(rows, columns)
 
     def _put(self, result: Any, dtype: str) -> Any:
-        """The Arrow table with its masked columns."""
+        """Return the Arrow table with its masked columns."""
         # By get_column: select would read names such as "*" as patterns.
         result = type(result)({self.place[n]: result.get_column(n) for n in self.masked})
         result = result if dtype == "float" else self._cast(result, lambda _: "VARCHAR")
@@ -243,18 +237,20 @@ class SourceTable:
         return arrow
 
     def _beside(self, arrow: Any, hidden: Any) -> DuckDBPyRelation:
-        """Put the columns that Arrow cannot hold beside the others, each record beside itself."""
+        """Put the columns that Arrow cannot hold beside the others, matched by row number."""
         if hidden is not None:
             arrow = arrow.append_column(HIDDEN, hidden.to_arrow())
         if self.ordered and self.held is None:
             return self.con.from_arrow(arrow)
         numbers = pa.array(np.arange(arrow.num_rows))
         rows = self.con.from_arrow(arrow.append_column(AT, numbers))
+        # A positional join puts row i beside row i. ALIGNED compares the numbers of both, so a
+        # change of order stops the release instead of mixing records.
         if self.held is not None:
             rows = self.held.join(rows, how="positional").filter(ALIGNED)
         return rows if self.ordered else rows.order(f"{AT} ASC")
 
 
 def _steps(type_: Any) -> Any:
-    """Integers behind a type of dates or times."""
+    """Return the integer type in which a type of dates or times is stored."""
     return pa.int32() if pa.types.is_date(type_) else pa.int64()

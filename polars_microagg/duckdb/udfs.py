@@ -1,4 +1,4 @@
-"""The Python functions behind the SQL macros, as DuckDB calls them: Arrow in, Arrow out."""
+"""The Python functions that the SQL macros call: Arrow in, Arrow out."""
 
 # Module-level functions only: DuckDB may free a lambda or closure and call whatever took its place.
 
@@ -20,8 +20,14 @@ from polars_microagg.duckdb.arrow_lists import (
     one_array,
 )
 from polars_microagg.duckdb.list_batch import batch_of
-from polars_microagg.duckdb.list_metrics import Table, assessed
-from polars_microagg.duckdb.macro_call import AssessCall, MaskCall, VerifyCall, call_of, roles
+from polars_microagg.duckdb.list_metrics import Table, assess_lists
+from polars_microagg.duckdb.macro_call import (
+    AssessCall,
+    MaskCall,
+    VerifyCall,
+    call_of,
+    columns_in_role,
+)
 from polars_microagg.errors import MicroaggError, NotAnonymousError
 from polars_microagg.wording import SQL
 
@@ -34,22 +40,22 @@ SIDE = f"STRUCT(rows BIGINT[], keys BIGINT[], columns {COLUMNS})"
 
 
 def _in_sql(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function of this module say what is wrong in the spelling of SQL."""
+    """Let a function of this module word its errors in the spelling of SQL."""
 
     @wraps(function)
-    def told(*arguments: Any) -> Any:
+    def worded(*arguments: Any) -> Any:
         try:
             return function(*arguments)
         except MicroaggError as error:
             failed = type(error)(error.told(SQL))
-        # Raised out here, as DuckDB keeps only the text.
+        # Raised outside of the except clause, so that DuckDB gets one text without a context.
         raise failed
 
-    return told
+    return worded
 
 
 def _calls(*arguments: Any) -> Iterator[Any]:
-    """Arguments of each of the calls that DuckDB makes at once."""
+    """Return the arguments of each of the calls that DuckDB makes at once."""
     return zip(*(one_array(argument) for argument in arguments), strict=True)
 
 
@@ -57,7 +63,9 @@ def _calls(*arguments: Any) -> Iterator[Any]:
 def _columns(names: Any, role: Any, spec: Any) -> Any:
     """Choose the columns of a table that play a role in a call."""
     calls = _calls(spec, role, names)
-    chosen = [roles(text.as_py(), part.as_py(), found.as_py()) for text, part, found in calls]
+    chosen = [
+        columns_in_role(text.as_py(), part.as_py(), table.as_py()) for text, part, table in calls
+    ]
     return pa.array(chosen, pa.list_(pa.string()))
 
 
@@ -75,9 +83,9 @@ def _mask(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
 def _released(
     text: str, row: Any, stratum: Any, column: Any
 ) -> tuple[dict[str, str], list[pl.Series], pl.Series]:
-    """Types of the masked columns, their values, and which records are emptied or dropped."""
-    call, found = call_of(MaskCall, text), columns_of(column)
-    masker, batch, types = batch_of(call, found, integers(row), integers(stratum))
+    """Return the types of the masked columns, their values, and which records are suppressed."""
+    call, lists = call_of(MaskCall, text), columns_of(column)
+    masker, batch, types = batch_of(call, lists, integers(row), integers(stratum))
     released = masker.mask(batch)
     return types, released.columns, released.flags(batch.height)
 
@@ -87,8 +95,8 @@ def _groups(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
     """Number the groups of a table."""
     results = []
     for text, row, stratum, column in _calls(spec, rows, strata, columns):
-        call, found = call_of(MaskCall, text.as_py()), columns_of(column)
-        masker, batch, _ = batch_of(call, found, integers(row), integers(stratum))
+        call, lists = call_of(MaskCall, text.as_py()), columns_of(column)
+        masker, batch, _ = batch_of(call, lists, integers(row), integers(stratum))
         results.append(_numbered(groups=list_of(masker.groups(batch).to_arrow())))
     return pa.concat_arrays(results)
 
@@ -104,22 +112,22 @@ def _numbered(**results: Any) -> Any:
 def _verify(spec: Any, sizes: Any) -> Any:
     """Refuse a table that has a class of records smaller than k."""
     for text, size in _calls(spec, sizes):
-        asked, classes = call_of(VerifyCall, text.as_py()), integers(size)
-        small = classes[classes < asked.k]
+        call, classes = call_of(VerifyCall, text.as_py()), integers(size)
+        small = classes[classes < call.k]
         if len(small):
             counts = len(small), int(small.sum()), int(small.min())
-            raise NotAnonymousError.of(asked.columns, asked.k, counts, asked.strata)
+            raise NotAnonymousError.of(call.columns, call.k, counts, call.strata)
     return pa.array(np.ones(len(spec), dtype=np.bool_))
 
 
 @_in_sql
 def _assess(spec: Any, original: Any, masked: Any, sizes: Any) -> Any:
     """Measure a masked table against the original."""
-    found = []
+    measured = []
     for text, before, after, size in _calls(spec, original, masked, sizes):
-        asked = call_of(AssessCall, text.as_py())
-        found.append(assessed(asked, _table(before), _table(after), integers(size)))
-    return pa.array(found, pa.list_(pa.float64()))
+        call = call_of(AssessCall, text.as_py())
+        measured.append(assess_lists(call, _table(before), _table(after), integers(size)))
+    return pa.array(measured, pa.list_(pa.float64()))
 
 
 def _table(scalar: Any) -> Table:
