@@ -1,4 +1,4 @@
-"""`microagg compare`: methods and ks side by side, and which to take."""
+"""`microagg compare`: methods and ks side by side, and a recommendation."""
 
 from __future__ import annotations
 
@@ -60,65 +60,68 @@ def add(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Show methods side by side and recommend one line."""
-    listed = split(given.methods) if given.methods else None
+    listed = split(arguments.methods) if arguments.methods else None
     for name in listed or ():
         if name not in methods():
             raise UnknownMethodError.of(name, methods())
-    asked = settings(given)
-    if not asked.get("input"):
+    configured = settings(arguments)
+    if not configured.get("input"):
         raise usage.needed("compare", "IN")
-    ks = _sizes(given.ks, asked)
-    place = source_of(asked["input"], asked.get("separator"))
+    ks = _sizes(arguments.ks, configured)
+    place = source_of(configured["input"], configured.get("separator"))
     frame = raw(place)
-    role = roles(asked, frame.columns, released=False)
-    options = {name: asked[name] for name in COMMON if name in asked}
-    if asked.get("order_by"):
-        options["order_by"] = names_in("order-by", asked["order_by"], frame.columns)
-    required = _required(given.require or [], asked.get("require", []))
-    bounded = {each.name for each in read_requirements(required, [*TYPES, *metrics()])}
-    found = comparison(
+    role = roles(configured, frame.columns, released=False)
+    options = {name: configured[name] for name in COMMON if name in configured}
+    if configured.get("order_by"):
+        options["order_by"] = names_in("order-by", configured["order_by"], frame.columns)
+    required = _required(arguments.require or [], configured.get("require", []))
+    bounded = {bound.name for bound in read_requirements(required, [*TYPES, *metrics()])}
+    compared = comparison(
         typed_columns(place, frame, role.mask),
         role.blocks if len(role.blocks) > 1 else role.mask,
         methods=listed,
         ks=ks,
         strata=role.strata or None,
-        known=names_in("known", given.known, frame.columns) or None,
-        seconds=number(given.seconds),
+        known=names_in("known", arguments.known, frame.columns) or None,
+        seconds=number(arguments.seconds),
         metrics=sorted(bounded.intersection(metrics()).difference(TYPES)),
         **options,
     )
-    table_ = found.table
-    line = recommend(table_, require=required, k=asked.get("k", 2)).row(0, named=True)
-    if given.json:
+    table_ = compared.table
+    line = recommend(table_, require=required, k=configured.get("k", 2)).row(0, named=True)
+    if arguments.json:
         show_json({"compared": table_.to_dicts(), "recommended": line})
         return 0
     shown = table_.filter(table_["note"].is_null()).drop("note")
     show(table(shown.rows(), head=shown.columns))
-    _notes(found)
+    _notes(compared)
     show(f"\n{line['reason']}")
     return 0
 
 
-def _sizes(typed: str | None, asked: dict[str, Any]) -> list[int]:
+def _sizes(typed: str | None, configured: dict[str, Any]) -> list[int]:
     if typed is not None:
         try:
             listed = [group_size(number(k)) for k in split(typed) or [typed]]
         except InvalidParameterError:
             need = "whole numbers of at least 2 with commas between them"
             raise InvalidParameterError.kind("ks", typed, need) from None
-        if "k" in asked and max(listed) < group_size(asked["k"]):
-            need = f"at least the k={asked['k']} of the configuration for one of them"
+        if "k" in configured and max(listed) < group_size(configured["k"]):
+            need = f"at least the k={configured['k']} of the configuration for one of them"
             raise InvalidParameterError.kind("ks", typed, need)
         return listed
-    return sorted({*KS, *([group_size(asked["k"])] if "k" in asked else [])})
+    return sorted({*KS, *([group_size(configured["k"])] if "k" in configured else [])})
 
 
-def _required(typed: list[str], asked: str | list[str]) -> list[str]:
-    """What the line must meet, checked at once; of a configuration, what is measured here."""
+def _required(typed: list[str], configured: str | list[str]) -> list[str]:
+    """Return the requirements on the line to recommend, checked at once.
+
+    From a configuration, those measured here.
+    """
     kept = []
-    for text in [asked] if isinstance(asked, str) else asked:
+    for text in [configured] if isinstance(configured, str) else configured:
         if text in typed or measure_of(text) in (None, *TYPES):
             kept.append(text)
         else:
@@ -130,20 +133,20 @@ def _required(typed: list[str], asked: str | list[str]) -> list[str]:
     return required
 
 
-def _notes(found: Comparison) -> None:
-    """Say what is not in the table: what had no time in one sentence, and why others failed."""
+def _notes(compared: Comparison) -> None:
+    """Report methods that were left out, and why."""
     late: dict[str, list[int]] = {}
-    ks = found.table["k"].n_unique()
-    for method, k in found.table.select("method", "k").rows():
-        note = found.notes.get((method, k))
+    ks = compared.table["k"].n_unique()
+    for method, k in compared.table.select("method", "k").rows():
+        note = compared.notes.get((method, k))
         if isinstance(note, NotBegun):
             late.setdefault(method, []).append(k)
         elif note is not None:
             tell(f"{method}, k={k}: {note.told(COMMAND_LINE)}")
     if late:
-        told = [
+        named = [
             method + ("" if len(left) == ks else f" (k={', '.join(map(str, left))})")
             for method, left in late.items()
         ]
         way = "Allow more with --seconds, or name fewer with --methods."
-        tell(f"There was no time for {', '.join(told)}. {way}")
+        tell(f"There was no time for {', '.join(named)}. {way}")

@@ -1,4 +1,4 @@
-"""`microagg completion`: what the shell asks when the tab key is pressed."""
+"""`microagg completion`: a script that completes commands with the tab key."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _words() -> dict[str, list[str]]:
     """Return the words that can follow an option, by its name in Python."""
     words = {name: list(choices) for name, choices in CHOICES.items()}
     for name, flag in own_options().items():
-        choices = [str(c) for option in flag.found.values() for c in option.choices]
+        choices = [str(c) for option in flag.by_method.values() for c in option.choices]
         words[name] = list(dict.fromkeys(choices))
     by_name = {"method": methods(), "methods": methods(), "metrics": metrics()}
     return words | {name: list(entries) for name, entries in by_name.items()}

@@ -1,4 +1,4 @@
-"""`microagg demo`: a made-up table, masked and published before your eyes."""
+"""`microagg demo`: made-up patients, masked and published."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ __all__ = ["EXAMPLES", "add", "patients", "run"]
 EXAMPLES = example("microagg demo", "microagg demo folder --overwrite")
 
 ROWS = 620
-SHOWN = ("loss", "dld", "k_min", "k_prime")
 
 
 def add(parser: Parser) -> None:
@@ -33,7 +32,7 @@ def add(parser: Parser) -> None:
 
 
 def patients() -> pl.DataFrame:
-    """Make the same patients every time; none of them lives."""
+    """Make the same invented patients every time."""
     rng = np.random.default_rng(7)
     age = np.clip(rng.normal(48, 19, ROWS), 0, 95).round()
     income = rng.lognormal(10.2, 0.5, ROWS).round(-2) * (age >= 16)
@@ -49,9 +48,9 @@ def patients() -> pl.DataFrame:
     )
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Write a table, protect it, and show both."""
-    folder = Path(given.folder)
+    folder = Path(arguments.folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError):
@@ -59,39 +58,39 @@ def run(given: Namespace) -> int:
     before, after = folder / "patients.csv", folder / "patients_masked.csv"
     page = folder / "report.html"
     for path in (before, after, page):
-        free(given.overwrite, path)
+        free(arguments.overwrite, path)
         checked(path)
     buffer = io.BytesIO()
     patients().write_csv(buffer)
     put(before, buffer.getvalue())
-    arguments = [str(before), "-o", str(after), "--columns", "age,income,weight", "--k", "5"]
-    arguments += ["--strata", "region", "--drop", "patient", "--require", "dld<=15"]
+    words = [str(before), "-o", str(after), "--columns", "age,income,weight", "--k", "5"]
+    words += ["--strata", "region", "--drop", "patient", "--require", "dld<=15"]
     if installed():
-        arguments += ["--report", str(page)]
+        words += ["--report", str(page)]
     else:
         tell(MISSING)
-    shown = " ".join(f"'{word}'" if set(word) & set("<> ") else word for word in arguments)
+    shown = " ".join(f"'{word}'" if set(word) & set("<> ") else word for word in words)
     show(f"$ microagg protect {shown}\n")
     parser = Parser(prog="microagg protect")
     protect.add(parser)
-    told = protect.protect(parser.parse_args([*arguments, "--overwrite"]))
+    manifest = protect.protect(parser.parse_args([*words, "--overwrite"]))
     try:
-        _shown(folder, before, after, told["measures"])
+        _shown(folder, before, after, manifest["measures"])
         sent()
     except OutputError:
         raise OutputError.demo_unshown(folder) from None
     return 0
 
 
-def _shown(folder: Path, before: Path, after: Path, found: dict[str, Any]) -> None:
-    """Show both tables, and what was found."""
+def _shown(folder: Path, before: Path, after: Path, measures: dict[str, Any]) -> None:
+    """Show both tables, and the main measures."""
     for what, path in (("Before", before), ("After", after)):
         frame = Location.of(path).read().head(6)
         show(f"{what}:\n{table(frame.rows(), head=frame.columns)}\n")
     show(
-        f"Every record is shared by at least {found['k_min']} patients of its region. "
-        f"{found['loss']:g} % of the information\nis lost, and an intruder who knows age, income "
-        f"and weight links {found['dld']:g} % of the patients."
+        f"Every record is shared by at least {measures['k_min']} patients of its region. "
+        f"{measures['loss']:g} % of the information\nis lost, and an intruder who knows age, income "
+        f"and weight links {measures['dld']:g} % of the patients."
     )
     show(f"\nIn {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
     show(f"Check the release: microagg verify {after}")

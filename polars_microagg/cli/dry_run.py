@@ -1,4 +1,4 @@
-"""What `protect` would do, as text."""
+"""The preview of `protect --dry-run`, as text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 from polars_microagg.cli.output import table
 from polars_microagg.cli.progress_bar import left
 
-__all__ = ["said"]
+__all__ = ["preview_text"]
 
 
-def said(preview: dict[str, Any]) -> str:
+def preview_text(preview: dict[str, Any]) -> str:
     """Write a preview as text."""
     lines = [
         table(

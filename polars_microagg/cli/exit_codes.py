@@ -19,10 +19,11 @@ __all__ = ["BUG", "CODES", "INTERRUPTED", "PUBLISHED", "UNREAD", "code_of"]
 BUG, INTERRUPTED = 1, 130
 
 PUBLISHED = " is published."
-"""How a note on an error ends that came when its release was in place already."""
+"""End of the note on an error that was raised after the release was in place."""
 
 UNREAD = 141
-"""What a shell sees of any program whose reader had enough, such as ``yes | head``."""
+"""Exit code that a shell reports if the reader of a program's output closed it, as in ``yes |
+head``."""
 
 CODES: dict[type[MicroaggError], int] = {
     TooFewRecordsError: 4,
@@ -40,8 +41,6 @@ CODES: dict[type[MicroaggError], int] = {
 def code_of(kind: type[MicroaggError]) -> int:
     """Find the exit code of an error by its class.
 
-    Examples
-    --------
     >>> code_of(InvalidDataError), code_of(TooFewRecordsError)
     (3, 4)
     """

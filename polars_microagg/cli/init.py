@@ -21,7 +21,7 @@ from polars_microagg.publishing.atomic import free, put
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.text_types import typed
 
-__all__ = ["EXAMPLES", "add", "configuration", "guess", "quoted", "run"]
+__all__ = ["EXAMPLES", "add", "configuration", "guess", "run", "toml_string"]
 
 EXAMPLES = example(
     "microagg init patients.parquet -o job.toml",
@@ -38,36 +38,38 @@ def add(parser: Parser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace TOML")
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Write the configuration."""
-    k = group_size(number(given.k))
-    place = source_of(given.input, given.separator)
+    k = group_size(number(arguments.k))
+    place = source_of(arguments.input, arguments.separator)
     frame = raw(place)
     text = configuration(frame, k, place.separator)
-    if given.output is None:
+    if arguments.output is None:
         show(text, None)
         return 0
-    path = Path(given.output)
+    path = Path(arguments.output)
     apart({"IN": place, "-o": Location(path, "")})
-    free(given.overwrite, path)
+    free(arguments.overwrite, path)
     put(path, text.encode())
-    found = tomllib.loads(text)
-    asked = frame.width - sum(len(found[role]) for role in ROLES)
-    about = f" It asks about {asked} column(s), and protect refuses it until you answer."
-    tell(f"Wrote {path}.{about * bool(asked)} Check the role of every column before you use it.")
+    written = tomllib.loads(text)
+    unanswered = frame.width - sum(len(written[role]) for role in ROLES)
+    about = f" It asks about {unanswered} column(s), and protect refuses it until you answer."
+    tell(
+        f"Wrote {path}.{about * bool(unanswered)} Check the role of every column before you use it."
+    )
     return 0
 
 
 def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
     """Write the configuration of a table, without any of its values."""
     read = typed(frame, frame.columns)
-    found = {name: guess(read, name, k) for name in read.columns}
+    guesses = {name: guess(read, name, k) for name in read.columns}
     types = read.schema
-    room = _room(read, [name for name in found if found[name][0] == "strata"], k)
-    for name in set(found) - room:
-        if found[name][0] == "strata":
+    room = _room(read, [name for name in guesses if guesses[name][0] == "strata"], k)
+    for name in set(guesses) - room:
+        if guesses[name][0] == "strata":
             why = "would make some strata too small together with those listed"
-            found[name] = ("ask", f"{why}. Drop it, keep it, or take it in place of one of them?")
+            guesses[name] = ("ask", f"{why}. Drop it, keep it, or take it in place of one of them?")
     lines = [
         "# Settings of microagg protect; the keys are those of its options.",
         "# Roles are guesses: every column must be in one list, and only you know what it means.",
@@ -75,16 +77,16 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
     ]
     for role, what in ROLES.items():
         lines += [f"# {what}", f"{role} = ["]
-        for name, (guessed, why) in found.items():
+        for name, (guessed, why) in guesses.items():
             if guessed == role:
-                lines.append(f"    {quoted(name)},  # {plain(types[name])}; {why}")
+                lines.append(f"    {toml_string(name)},  # {plain(types[name])}; {why}")
         lines.append("]")
-    lines += _questions(found)
+    lines += _questions(guesses)
     if separator:
         lines += [
             "",
             "# What is between two cells of the table.",
-            f"separator = {quoted(separator)}",
+            f"separator = {toml_string(separator)}",
         ]
     lines += [
         "",
@@ -100,11 +102,11 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _questions(found: dict[str, tuple[str, str]]) -> list[str]:
+def _questions(guesses: dict[str, tuple[str, str]]) -> list[str]:
     """Ask about the columns in doubt, in comments, so that none of them has a role."""
     lines = [
-        f"# {name if NAME.fullmatch(name) else quoted(name)}: {why}"
-        for name, (role, why) in found.items()
+        f"# {name if NAME.fullmatch(name) else toml_string(name)}: {why}"
+        for name, (role, why) in guesses.items()
         if role == "ask"
     ]
     ask = "# These have no role yet, and protect refuses the file: put each into one of the lists."
@@ -112,7 +114,7 @@ def _questions(found: dict[str, tuple[str, str]]) -> list[str]:
 
 
 NAME = re.compile(r"[A-Za-z0-9_-]+")
-"""Names that are written as they are."""
+"""Names that TOML takes without quotes."""
 
 ROLES = {
     "columns": "Masked together: what others could know of a person, as a number or a date.",
@@ -123,7 +125,7 @@ ROLES = {
 
 
 def _room(frame: pl.DataFrame, names: list[str], k: int) -> set[str]:
-    """Strata that leave every combination with room for some groups, taken in order."""
+    """Return the strata, in order, that leave every combination enough records for some groups."""
     taken: list[str] = []
     for name in names:
         columns = [frame.get_column(n).alias(str(i)) for i, n in enumerate([*taken, name])]
@@ -133,7 +135,7 @@ def _room(frame: pl.DataFrame, names: list[str], k: int) -> set[str]:
     return set(taken) | (set(frame.columns) - set(names))
 
 
-def quoted(name: str) -> str:
+def toml_string(name: str) -> str:
     """Write any text as TOML does."""
     text = json.dumps(name, ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)

@@ -1,4 +1,4 @@
-"""The raw table of a command: where it is, what separates its cells, and what it must not be."""
+"""The raw table of a command: its place, its separator, and checks of its text."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ def add_separator(parser: Parser, of: str = "IN") -> None:
 
 
 def source_of(text: str, separator: str | None) -> Location:
-    r"""Find the raw table, and check what is to separate its cells.
+    r"""Find the raw table, and check the separator of its cells.
 
-    Examples
-    --------
     >>> source_of("people.csv", "tab").separator
     '\t'
     """
@@ -42,7 +40,7 @@ def source_of(text: str, separator: str | None) -> Location:
 
 
 def raw(place: Location) -> pl.DataFrame:
-    """Read a raw table; a CSV file that is not what it seems is refused."""
+    """Read a raw table; refuse a CSV file that looks malformed."""
     frame = place.read()
     if suspect := formats()[place.format].suspect:
         suspect(place.path, frame, place.separator)
@@ -50,6 +48,6 @@ def raw(place: Location) -> pl.DataFrame:
 
 
 def typed_columns(place: Location, frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Read numbers, dates and times from the text of a CSV file, or say which cell is none."""
+    """Read numbers, dates and times from the text of a CSV file, or name a cell that is not one."""
     read_types = formats()[place.format].typed
     return read_types(place.path, frame, names, place.separator) if read_types else frame

@@ -47,7 +47,7 @@ COMMANDS: dict[str, Command] = {
         "complete commands with the tab key",
         completion.EXAMPLES,
         completion.add,
-        lambda given: completion.run(given, dict(parsers())),
+        lambda arguments: completion.run(arguments, dict(parsers())),
     ),
 }
 
@@ -59,11 +59,11 @@ CODES = (
 
 
 UNMAPPED = "failed to map segment"
-"""What the system says of a library for which there is no memory."""
+"""What the system reports of a library for which there is no memory."""
 
 
 def parsers() -> dict[str, Parser]:
-    """The parser of each command."""
+    """Return the parser of each command."""
     made = {}
     for name, (what, examples, add, _) in COMMANDS.items():
         made[name] = Parser(
@@ -88,44 +88,34 @@ def _front() -> Parser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command and return the exit code.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What follows the name of the program; that of this process by default.
+    `arguments` are those of this process by default.
 
-    Returns
-    -------
-    int
-        The exit code.
-
-    Examples
-    --------
     >>> main(["methods", "mdav"])
     mdav: Group round the record farthest from the mean, then round the one farthest from it.
     After Domingo-Ferrer and Torra (2005). Group sizes k..2k-1; time grows with n like n^2/k.
     0
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _answer(given)
+        return _answer(words)
     except MicroaggError as error:
-        return _failed(error.told(COMMAND_LINE), code_of(type(error)), given)
+        return _failed(error.told(COMMAND_LINE), code_of(type(error)), words)
     except KeyboardInterrupt as error:
-        return _failed(f"Interrupted. {_outcome(error)}", INTERRUPTED, given)
+        return _failed(f"Interrupted. {_outcome(error)}", INTERRUPTED, words)
     except BrokenPipeError:  # whoever reads a list, such as head, may have had enough of it
         return UNREAD
     except Exception as error:  # the text of an error that is not ours may hold data
         if isinstance(error, MemoryError) or UNMAPPED in str(error):
-            return _failed(f"There is not enough memory. {_outcome(error)}", BUG, given)
+            return _failed(f"There is not enough memory. {_outcome(error)}", BUG, words)
         what = f"{type(error).__name__}{_where(error)}"
         said = f"This is a bug of polars_microagg ({what}): please report it."
-        return _failed(f"{said} {_outcome(error)}", BUG, given)
+        return _failed(f"{said} {_outcome(error)}", BUG, words)
 
 
 def _outcome(error: BaseException) -> str:
-    """Whether a release was in place already when the error came."""
+    """Return whether a release was already in place when the error was raised."""
     notes = getattr(error, "__notes__", ())
     return next((note for note in notes if note.endswith(PUBLISHED)), "Nothing was published.")
 
@@ -142,31 +132,31 @@ def _where(error: Exception) -> str:
     )
 
 
-def _answer(given: list[str]) -> int:
+def _answer(words: list[str]) -> int:
     try:
-        code = _dispatch(given)
+        code = _dispatch(words)
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else BUG
     sent()
     return code
 
 
-def _dispatch(given: list[str]) -> int:
-    if not given:
+def _dispatch(words: list[str]) -> int:
+    if not words:
         _front().print_help(sys.stderr)
         return 2
-    if given[0] not in COMMANDS:
-        _front().parse_args(given[:1])
-    parser = parsers()[given[0]]
-    known, left = parser.parse_known_args(given[1:])
+    if words[0] not in COMMANDS:
+        _front().parse_args(words[:1])
+    parser = parsers()[words[0]]
+    known, left = parser.parse_known_args(words[1:])
     if left:
         parser.unknown(left)
-    return COMMANDS[given[0]][3](known)
+    return COMMANDS[words[0]][3](known)
 
 
-def _failed(said: str, code: int, given: Sequence[str]) -> int:
+def _failed(said: str, code: int, words: Sequence[str]) -> int:
     tell(said)
-    if "--json" in given and "-" not in given:
+    if "--json" in words and "-" not in words:
         with suppress(OSError, OutputError):
             show_json({"error": said, "exit_code": code})
     return code

@@ -1,4 +1,4 @@
-"""`microagg methods`: what there is, and the options of each."""
+"""`microagg methods`: the methods, and the options of each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def add(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """List the methods, or describe one."""
     every = listed().to_dicts()
-    if given.name is not None:
-        return _one(given)
-    if given.json:
+    if arguments.name is not None:
+        return _one(arguments)
+    if arguments.json:
         show_json(every)
         return 0
     rows = [(m["method"], m["unit"], m["sizes"], m["cost"], m["summary"]) for m in every]
@@ -36,13 +36,13 @@ def run(given: Namespace) -> int:
     return 0
 
 
-def _one(given: Namespace) -> int:
-    if given.name not in methods():
-        raise UnknownMethodError.of(given.name, methods())
-    entry = methods()[given.name]
+def _one(arguments: Namespace) -> int:
+    if arguments.name not in methods():
+        raise UnknownMethodError.of(arguments.name, methods())
+    entry = methods()[arguments.name]
     options = {name: str(option.default) for name, option in entry.options.items()}
-    if given.json:
-        row = next(m for m in listed().to_dicts() if m["method"] == given.name)
+    if arguments.json:
+        row = next(m for m in listed().to_dicts() if m["method"] == arguments.name)
         show_json({**row, "cite": entry.cite, "options": options})
         return 0
     show(f"{entry.name}: {entry.summary}")

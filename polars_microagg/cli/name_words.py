@@ -1,4 +1,4 @@
-"""What the name of a column tells of it: an id, a contact, a place, a secret, an amount."""
+"""What a column holds, from the words of its name: an id, a contact, a place, a secret, an amount."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ CODES = "code|codes|type|kind|class|category|cat|group|grade|level|status|state|
 
 
 def _words(name: str) -> list[str]:
-    """Words of a name in small letters; a number is part of the word before it."""
-    found: list[str] = []
+    """Return the words of a name in lower case; a number is part of the word before it."""
+    words: list[str] = []
     for word in PARTS.findall(name):
-        if word.isdigit() and found:
+        if word.isdigit() and words:
             continue
-        found.append(word.lower())
-    return found
+        words.append(word.lower())
+    return words
 
 
 def _any(words: list[str], of: str) -> bool:
@@ -88,8 +88,6 @@ def _any(words: list[str], of: str) -> bool:
 def is_id(name: str) -> bool:
     """Return whether a name is that of an id, such as patient, personKey or kundennummer.
 
-    Examples
-    --------
     >>> is_id("patientId"), is_id("Patient"), is_id("patient_age")
     (True, True, False)
     """
@@ -114,8 +112,6 @@ def is_place(name: str) -> bool:
 def is_stratum(name: str) -> bool:
     """Return whether a name is that of places or groups whose records are released by each.
 
-    Examples
-    --------
     >>> [is_stratum(name) for name in ("district_name", "Sex", "SITE2", "c1", "insured")]
     [True, True, True, False, False]
     """
@@ -126,8 +122,6 @@ def is_stratum(name: str) -> bool:
 def is_confidential(name: str) -> bool:
     """Return whether a name is that of what nobody should learn of a person.
 
-    Examples
-    --------
     >>> [is_confidential(name) for name in ("ICD10", "dx_1", "primaryDx", "Religion", "region")]
     [True, True, True, True, False]
     """
@@ -136,10 +130,10 @@ def is_confidential(name: str) -> bool:
 
 
 def is_amount(name: str) -> bool:
-    """Return whether a name is that of a quantity, of which a mean can be told."""
+    """Return whether a name is that of a quantity, which has a meaningful mean."""
     return _any(_words(name), AMOUNTS)
 
 
 def is_code(name: str) -> bool:
-    """Return whether a name is that of a code, of which no mean can be told."""
+    """Return whether a name is that of a code, which has no meaningful mean."""
     return _any(_words(name)[-1:], CODES)

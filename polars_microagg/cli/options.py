@@ -1,4 +1,4 @@
-"""Options of the command line, read from the register, and their values read from text."""
+"""Options of the command line, written from the register, and their values read from text."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ WORDS = {"true": True, "yes": True, "false": False, "no": False}
 class Flag:
     """One option that some methods have, under one name."""
 
-    def __init__(self, name: str, found: Mapping[str, Option]) -> None:
-        self.name, self.found = name, found
+    def __init__(self, name: str, by_method: Mapping[str, Option]) -> None:
+        self.name, self.by_method = name, by_method
 
     @property
     def switch(self) -> bool:
-        """Whether it is on or off."""
-        return all(option.kind is bool for option in self.found.values())
+        """Return whether the option is on or off."""
+        return all(option.kind is bool for option in self.by_method.values())
 
     @property
     def help(self) -> str:
-        """Which methods have it, and what each of them takes."""
+        """Write which methods have the option, and what each of them takes."""
         said: dict[str, list[str]] = {}
-        for method, option in self.found.items():
+        for method, option in self.by_method.items():
             said.setdefault(_takes(option), []).append(method)
         return "; ".join(f"{', '.join(names)}: {takes}" for takes, names in said.items())
 
@@ -73,12 +73,12 @@ def _word(value: object) -> str:
 
 @cache
 def own_options() -> dict[str, Flag]:
-    """Options of the methods by name."""
-    found: dict[str, dict[str, Option]] = {}
+    """Return the options of methods by name."""
+    by_method: dict[str, dict[str, Option]] = {}
     for method in methods().values():
         for name, option in method.options.items():
-            found.setdefault(name, {})[method.name] = option
-    return {name: Flag(name, options) for name, options in sorted(found.items())}
+            by_method.setdefault(name, {})[method.name] = option
+    return {name: Flag(name, options) for name, options in sorted(by_method.items())}
 
 
 def typed_as(name: str) -> str:
@@ -103,10 +103,8 @@ def add_choices(part: Any) -> None:
 
 
 def number(text: str) -> Any:
-    """Read a number; what is none stays text, and is refused with its name where it is used.
+    """Read a number; other text stays text, and is refused with its name where it is used.
 
-    Examples
-    --------
     >>> number("5"), number("0.5"), number("five")
     (5, 0.5, 'five')
     """
@@ -119,24 +117,8 @@ def number(text: str) -> Any:
 
 
 def value_of(name: str, text: str, method: str) -> Any:
-    """Read the value of an option of a method.
+    """Read the value of an option of a method; text that cannot be read stays text.
 
-    Parameters
-    ----------
-    name : str
-        The option, as in Python.
-    text : str
-        As it was typed.
-    method : str
-        The method.
-
-    Returns
-    -------
-    object
-        As Python would have been given it; what cannot be read stays text.
-
-    Examples
-    --------
     >>> value_of("gamma", "0.5", "vmdav"), value_of("refine", "true", "mdav")
     (0.5, True)
     """
@@ -144,8 +126,8 @@ def value_of(name: str, text: str, method: str) -> Any:
         return text
     if name == "refine":
         return WORDS.get(text.lower(), text)
-    found = methods()[method].options.get(name) if method in methods() else None
-    return number(text) if found is None else _read(found, text)
+    option = methods()[method].options.get(name) if method in methods() else None
+    return number(text) if option is None else _read(option, text)
 
 
 def _read(option: Option, text: str) -> Any:
@@ -164,16 +146,14 @@ def _read_one(option: Option, text: str) -> Any:
     if option.kind is bool:
         return WORDS.get(text.lower(), text)
     if option.kind is float:
-        found = number(text)
-        return float(text) if isinstance(found, int) else found
+        value = number(text)
+        return float(text) if isinstance(value, int) else value
     return number(text) if option.kind is int else text
 
 
 def split(text: str) -> list[str]:
     """Split at commas; a part with a comma in it is written in double quotes.
 
-    Examples
-    --------
     >>> split('age,"income, net"')
     ['age', 'income, net']
     """
@@ -183,33 +163,16 @@ def split(text: str) -> list[str]:
         raise usage.not_by_commas(text) from None
 
 
-def names_in(option: str, given: Any, table: Sequence[str]) -> list[str]:
-    """Find the columns that an option names.
+def names_in(option: str, columns: Any, table: Sequence[str]) -> list[str]:
+    """Return the columns that an option names: one column of just this name, or names with commas.
 
-    Parameters
-    ----------
-    option : str
-        Name of the option.
-    given : str, or list of str
-        As typed, or as read from a configuration: a column of just this name, or names with
-        commas between them.
-    table : sequence of str
-        Columns of the table.
-
-    Returns
-    -------
-    list of str
-        Names, in that order.
-
-    Raises
-    ------
-    InvalidDataError
-        The table has no such column.
+    `columns` is what was typed, or read from a configuration; `option` names it in errors. A name
+    that the table does not have raises InvalidDataError.
     """
-    if given is not None and not _text(given):
+    if columns is not None and not _text(columns):
         need = "a column name or a list of names"
-        raise InvalidParameterError.kind(option, given, need)
-    listed = [given] if isinstance(given, str) else list(given or ())
+        raise InvalidParameterError.kind(option, columns, need)
+    listed = [columns] if isinstance(columns, str) else list(columns or ())
     known = set(table)
     names = [n for item in listed for n in ([item] if item in known else split(item))]
     for name in names:
@@ -220,7 +183,7 @@ def names_in(option: str, given: Any, table: Sequence[str]) -> list[str]:
     return names
 
 
-def _text(given: Any) -> bool:
-    return isinstance(given, str) or (
-        isinstance(given, Iterable) and all(isinstance(item, str) for item in given)
+def _text(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, Iterable) and all(isinstance(item, str) for item in value)
     )

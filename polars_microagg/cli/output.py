@@ -1,4 +1,4 @@
-"""What the command line says: sentences to standard error, tables and JSON to standard output."""
+"""Output of the command line: sentences to standard error, tables and JSON to standard output."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["plain", "sent", "show", "show_json", "table", "tell"]
 
 
 def plain(text: object) -> str:
-    """Write any text so that a terminal does nothing but show it."""
+    """Write any text so that a terminal only shows it."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
 
 
 def tell(text: str) -> None:
-    """Say a sentence on standard error."""
+    """Write a sentence to standard error."""
     try:
         sys.stderr.write(plain(text) + "\n")
         sys.stderr.flush()
@@ -47,15 +47,7 @@ def _write(text: str) -> None:
 
 
 def sent() -> None:
-    """Send off what was shown.
-
-    Raises
-    ------
-    BrokenPipeError
-        Its reader went away.
-    OutputError
-        It cannot be written.
-    """
+    """Flush standard output; raises BrokenPipeError if its reader closed it, else OutputError."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -73,20 +65,18 @@ def show_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
 
 
 def table(rows: Iterable[Sequence[object]], head: Sequence[str] = ()) -> str:
-    """Lay rows out in columns; numbers to the right.
+    """Align rows in columns; numbers to the right.
 
-    Examples
-    --------
     >>> print(table([("age", 12), ("income", 7)], head=("column", "distinct")))
     column  distinct
     age           12
     income         7
     """
-    given = [list(row) for row in rows]
-    cells = [[_cell(item) for item in row] for row in ([list(head)] if head else []) + given]
+    listed = [list(row) for row in rows]
+    cells = [[_cell(item) for item in row] for row in ([list(head)] if head else []) + listed]
     if not cells:
         return ""
-    right = [all(isinstance(row[j], int | float) for row in given) for j in range(len(cells[0]))]
+    right = [all(isinstance(row[j], int | float) for row in listed) for j in range(len(cells[0]))]
     widths = [max(len(row[j]) for row in cells) for j in range(len(cells[0]))]
     lines = [
         "  ".join(

@@ -1,4 +1,4 @@
-"""A parser of arguments that answers with sentences."""
+"""A parser of arguments whose errors are sentences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMAND = "COMMAND"
 
 
 class Parser(argparse.ArgumentParser):
-    """Arguments of one command; what is wrong raises a sentence."""
+    """Arguments of one command; what is wrong raises an error with a sentence."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
         self._needed: list[argparse.Action] = []
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
-        """Take an argument; that it is needed is checked here, and not by argparse."""
+        """Add an argument; whether it is there is checked by this class, not by argparse."""
         action = super().add_argument(*names, **options)
         if action.required:
             action.required = False
@@ -35,26 +35,26 @@ class Parser(argparse.ArgumentParser):
         return action
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and say which argument is wrong or missing."""
+        """Parse, and raise which argument is wrong or missing."""
         self._words = list(sys.argv[1:] if args is None else args)
         try:
-            found, left = super().parse_known_args(args, namespace)
+            parsed, left = super().parse_known_args(args, namespace)
         except argparse.ArgumentError as error:
-            # All else that argparse finds wrong of an option is refused before it does.
+            # Every other fault of an option is refused before argparse sees it.
             named = {"/".join(action.option_strings): action for action in self._actions}
             if error.argument_name not in named:
                 self.error(str(error))
             option = named[error.argument_name].option_strings[-1]
             raise usage.takes_no_value(self.prog, option) from None
-        if missing := [action for action in self._needed if getattr(found, action.dest) is None]:
+        if missing := [action for action in self._needed if getattr(parsed, action.dest) is None]:
             if missing[0].metavar == COMMAND:
                 raise usage.needs_a_command(self.prog, map(str, missing[0].choices or ()))
             names = ", ".join(str(action.metavar or action.dest) for action in missing)
             raise usage.needed(self.prog, names, help_too=True)
-        return found, left
+        return parsed, left
 
     def error(self, message: str) -> NoReturn:
-        """Pass on what argparse alone finds wrong."""
+        """Raise what only argparse finds wrong."""
         said = f"{message[:1].upper()}{message[1:]}."
         raise usage.wrong_arguments(self.prog, said)
 
@@ -76,15 +76,15 @@ class Parser(argparse.ArgumentParser):
         raise failed
 
     def _no_value(self, names: Sequence[str]) -> InvalidParameterError:
-        """Say that a value is missing, or that what was given for one begins with a dash."""
+        """Return an error: a value is missing, or begins with a dash."""
         pairs = zip(self._words, self._words[1:], strict=False)
-        behind = next((word for name, word in pairs if name in names and word[1:]), "")
-        if not behind.startswith("-") or behind in options_of(self):
+        next_word = next((word for name, word in pairs if name in names and word[1:]), "")
+        if not next_word.startswith("-") or next_word in options_of(self):
             return usage.needs_a_value(self.prog, names[-1])
-        return usage.looks_like_an_option(self.prog, names[-1], behind)
+        return usage.looks_like_an_option(self.prog, names[-1], next_word)
 
     def unknown(self, left: Sequence[str]) -> NoReturn:
-        """Say which argument is not known, and which it may have been meant for."""
+        """Refuse an unknown argument, and suggest the one that was meant."""
         name, known = left[0].partition("=")[0], options_of(self)
         if name.startswith("-"):
             raise usage.option_unknown(self.prog, name, [o for o in known if o.startswith("--")])
@@ -94,10 +94,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def options_of(parser: argparse.ArgumentParser) -> list[str]:
-    """All options of a parser as they are typed."""
+    """Return all options of a parser as they are typed."""
     return [text for action in parser._actions for text in action.option_strings]
 
 
 def example(*lines: str) -> str:
-    """The end of a help text: commands that can be typed as they are."""
+    """Write the end of a help text: commands that can be typed as they are."""
     return "examples:\n" + "\n".join(f"  {line}" for line in lines)

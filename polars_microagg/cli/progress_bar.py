@@ -1,4 +1,4 @@
-"""A line on standard error that tells what is done and how long the rest will take."""
+"""A progress bar on standard error, with the time left."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ EVERY = 0.1
 
 
 def left(seconds: float) -> str:
-    """Write a time as a person says it.
+    """Write a duration in words.
 
-    Examples
-    --------
     >>> left(42.4), left(200), left(9000)
     ('42 s', '3 min 20 s', '2 h 30 min')
     """
@@ -33,12 +31,7 @@ def left(seconds: float) -> str:
 class Bar:
     """Progress of one masking, of as many pieces as there are strata; silent without a terminal.
 
-    Parameters
-    ----------
-    weights : sequence of float
-        Share of the work of each piece, in the order in which they are done.
-    stream : file, optional
-        A terminal; standard error by default.
+    `weights` are shares of the work, in the order of the pieces.
     """
 
     def __init__(self, weights: Sequence[float], stream: IO[str] | None = None) -> None:
@@ -49,11 +42,11 @@ class Bar:
         self._start = self._told = time.monotonic()
 
     def stage(self, what: str) -> None:
-        """Say which step begins."""
+        """Show which step begins."""
         self._write(f"{what} ...")
 
     def __call__(self, done: int, total: int, what: str) -> None:
-        """Take what a method reports: done of total of the piece that it is at."""
+        """Show the progress of the current piece, as a method reports it."""
         if done < self._last[0] or total != self._last[1] > 0:
             self._piece = min(self._piece + 1, len(self._weights) - 1)
         self._last = (done, total)
@@ -69,7 +62,7 @@ class Bar:
         self._write(f"{what} [{'#' * full}{' ' * (WIDTH - full)}] {share:4.0%}{said}")
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         self._write("")
 
     def _write(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""`microagg protect`: from a raw table to a release that can be defended."""
+"""`microagg protect`: from a raw table to a checked release."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from polars_microagg.publishing.release import Hooks, release
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.wording import COMMAND_LINE
 
-__all__ = ["EXAMPLES", "add", "protect", "publish", "run"]
+__all__ = ["EXAMPLES", "add", "protect", "run"]
 
 EXAMPLES = example(
     "microagg protect patients.parquet -o masked.parquet --columns age,income --k 5 \\",
@@ -128,7 +128,7 @@ def protect(arguments: Namespace) -> Mapping[str, Any]:
         if not arguments.json:
             _show(result, sys.stderr if options.get("output") == "-" else None)
         return result
-    return publish(request, frame, role, source, target, options)
+    return _publish(request, frame, role, source, target, options)
 
 
 def _request(options: Mapping[str, Any]) -> ReleaseRequest:
@@ -152,7 +152,7 @@ def _refuse_foreign(method: str, options: Iterable[str]) -> None:
     if method not in methods():
         return
     for name in set(options) & set(own_options()) - set(methods()[method].options):
-        raise usage.foreign_option(method, name, list(own_options()[name].found))
+        raise usage.foreign_option(method, name, list(own_options()[name].by_method))
 
 
 def _apart(source: Location, target: Location, options: dict[str, Any]) -> None:
@@ -170,14 +170,14 @@ def _apart(source: Location, target: Location, options: dict[str, Any]) -> None:
 
 
 def _show(result: dict[str, Any], file: Any) -> None:
-    show(dry_run.said(result), file)
+    show(dry_run.preview_text(result), file)
     for sentence in result["warnings"]:
         tell(f"Warning: {COMMAND_LINE.write(sentence)}")
     for problem in result["problems"]:
         tell(problem.told(COMMAND_LINE))
 
 
-def publish(
+def _publish(
     request: ReleaseRequest,
     frame: pl.DataFrame,
     role: ColumnRoles,
@@ -244,7 +244,7 @@ def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:
 
 
 def _suppressed(rows: Rows) -> list[str]:
-    """How many rows were emptied and dropped, and what share of all, if any were."""
+    """Write how many rows were emptied and dropped, and their share, if any were."""
     return [
         f"{rows[how]:,} {how} ({100 * rows[how] / rows['in']:.2g} %)"
         for how in ("emptied", "dropped")

@@ -48,19 +48,19 @@ SHARED = ("scale", "nulls", "small_strata")
 """Options of the release that the methods on the map take as well."""
 
 
-def _map(before: pl.DataFrame, told: Manifest, seconds: Any) -> pl.DataFrame | None:
-    """Compare what methods reach at the k of the release and at those of the papers."""
+def _map(before: pl.DataFrame, manifest: Manifest, seconds: Any) -> pl.DataFrame | None:
+    """Compare methods at the k of the release and at those of the papers."""
     if seconds == 0:
         return None
     if not isinstance(seconds, int | float) or not seconds > 0:
         raise InvalidParameterError.kind("seconds", seconds, "a number above 0, or 0 for no map")
-    config = told["config"]
+    config = manifest["config"]
     blocks = config["columns"]
     try:
         return compare(
             before,
             blocks if len(blocks) > 1 else blocks[0],
-            ks=sorted({3, 5, 10, told["k"]["asked"]}),
+            ks=sorted({3, 5, 10, manifest["k"]["asked"]}),
             strata=config["strata"] or None,
             seconds=seconds,
             **{name: config[name] for name in SHARED if name in config},
@@ -70,27 +70,27 @@ def _map(before: pl.DataFrame, told: Manifest, seconds: Any) -> pl.DataFrame | N
         return None
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Check the release against its manifest, and write the page."""
-    place = Location.of(given.input)
-    if not given.original:
+    place = Location.of(arguments.input)
+    if not arguments.original:
         raise usage.no_original()
     require_templates()
-    record = Path(given.manifest) if given.manifest else place.record
+    record = Path(arguments.manifest) if arguments.manifest else place.record
     if record is None:
         raise usage.no_manifest()
-    path = Path(given.output or f"{place.path}.report.html")
+    path = Path(arguments.output or f"{place.path}.report.html")
     files = {"the release": place, "the manifest": Location(record, ""), "-o": Location(path, "")}
-    source = source_of(given.original, given.separator)
+    source = source_of(arguments.original, arguments.separator)
     apart(files | {"--original": source})
-    free(given.overwrite, path)
-    told = read_manifest(record)
+    free(arguments.overwrite, path)
+    manifest = read_manifest(record)
     if wrong := [finding for finding in check(place, record) if not finding.holds]:
         raise originals.not_as_the_manifest_says(wrong[0].says)
     if wrong := [f for f in check(place, record, original=source) if not f.holds]:
         raise originals.other_original(source, wrong[0].says)
     masked, original = place.read(), source.read()
-    blocks, strata = told["config"]["columns"], told["roles"]["stratum"]
+    blocks, strata = manifest["config"]["columns"], manifest["roles"]["stratum"]
     names = [name for block in blocks for name in block]
     names_in("original", [*names, *strata], original.columns)
     before = table_of(original, names, source.format)
@@ -98,10 +98,10 @@ def run(given: Namespace) -> int:
         before,
         table_of(masked, names, place.format),
         blocks,
-        told["k"]["asked"],
+        manifest["k"]["asked"],
         strata,
-        told,
-        _map(before, told, number(given.seconds)),
+        manifest,
+        _map(before, manifest, number(arguments.seconds)),
     )
     put(path, html)
     tell_without_charts()

@@ -1,4 +1,4 @@
-"""The report as one file: with charts where what draws them is installed."""
+"""The report as one file, with charts if the library that draws them is installed."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ WITHOUT = f"The report has no charts, as what draws them is not installed. {INST
 
 
 def require_templates() -> None:
-    """Refuse to begin where no page can be written."""
+    """Refuse to begin if the library that writes pages is not installed."""
     if not installed():
         raise usage.not_installed("A report", "jinja2", INSTALL)
 
 
 def tell_without_charts() -> None:
-    """Say so where charts cannot be drawn."""
+    """Report that charts cannot be drawn."""
     if not drawable():
         tell(WITHOUT)
 
@@ -41,7 +41,7 @@ def page(
     manifest: Manifest,
     compared: pl.DataFrame | None = None,
 ) -> bytes:
-    """Write the page of a release, for which `compared` holds methods side by side."""
+    """Write the page of a release; `compared` is the table of methods, if any."""
     columns = [list(block) for block in blocks]
     html = report_html(
         aligned(manifest, original),

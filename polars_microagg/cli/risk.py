@@ -1,4 +1,4 @@
-"""`microagg risk`: what a release loses and risks."""
+"""`microagg risk`: the loss and the risks of a release."""
 
 from __future__ import annotations
 
@@ -48,72 +48,74 @@ def add(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Measure a release, or count the classes of one table."""
-    place = source_of(given.input, None if given.original else given.separator)
+    place = source_of(arguments.input, None if arguments.original else arguments.separator)
     frame = place.read()
-    told = None
-    if given.columns is None and place.record is not None and place.record.is_file():
-        told = read_manifest(place.record)
-    if given.columns is None and told is None:
+    manifest = None
+    if arguments.columns is None and place.record is not None and place.record.is_file():
+        manifest = read_manifest(place.record)
+    if arguments.columns is None and manifest is None:
         raise usage.without_a_manifest_to_ask()
-    columns = told["roles"]["mask"] if told else given.columns
+    columns = manifest["roles"]["mask"] if manifest else arguments.columns
     names = names_in("columns", columns, frame.columns)
-    strata = names_in("strata", told["roles"]["stratum"] if told else given.strata, frame.columns)
-    found: dict[str, Any] = anonymity(frame, names, strata=strata or None).row(0, named=True)
-    if given.original is not None:
-        source = source_of(given.original, given.separator)
+    strata = names_in(
+        "strata", manifest["roles"]["stratum"] if manifest else arguments.strata, frame.columns
+    )
+    result: dict[str, Any] = anonymity(frame, names, strata=strata or None).row(0, named=True)
+    if arguments.original is not None:
+        source = source_of(arguments.original, arguments.separator)
         original = source.read()
-        known = names_in("known", given.known, frame.columns) or None
-        key = names_in("key", given.key, frame.columns) or None
+        known = names_in("known", arguments.known, frame.columns) or None
+        key = names_in("key", arguments.key, frame.columns) or None
         for name in (names, known or (), key or ()):
             names_in("columns", list(name), original.columns)
-        if told and not key:
-            original = aligned(told, original)
+        if manifest and not key:
+            original = aligned(manifest, original)
         before = table_of(original, [*names, *(known or ())], source.format)
         after = table_of(frame, [*names, *(known or ())], place.format)
         rows = not key and original.height == frame.height
-        if told and rows and told["config"]["method"] is not None:
-            _refuse_exchanged(told, original, frame)
-        asked = list(assessed()) if given.metrics is None else split(given.metrics)
+        if manifest and rows and manifest["config"]["method"] is not None:
+            _refuse_exchanged(manifest, original, frame)
+        listed = list(assessed()) if arguments.metrics is None else split(arguments.metrics)
         # Published measures are compared with the manifest also where others are asked for.
-        compared = _comparable(told, bool(known)) if told else []
-        wanted = list(dict.fromkeys([*asked, *compared]))
+        compared = _comparable(manifest, bool(known)) if manifest else []
+        wanted = list(dict.fromkeys([*listed, *compared]))
         measured = assess(before, after, names, metrics=wanted, known=known, key=key)
         computed = measured.row(0, named=True)
-        if told:
-            _refuse_others(told, {name: computed[name] for name in compared})
+        if manifest:
+            _refuse_others(manifest, {name: computed[name] for name in compared})
             whole = matched(before, after, tuple(key)) if key else after
-            if (rows or key) and (moved := uncentred(told, before, whole)):
+            if (rows or key) and (moved := uncentred(manifest, before, whole)):
                 raise originals.uncentred(moved)
-        found = {name: computed[name] for name in asked} | found
-    elif given.known or given.key or given.metrics:
+        result = {name: computed[name] for name in listed} | result
+    elif arguments.known or arguments.key or arguments.metrics:
         raise usage.only_with_an_original()
-    found["emptied"] = emptied(frame, names, strata)
-    if told:
-        found |= {name: told["rows"][name] for name in ("dropped", "suppressed")}
-    if given.json:
-        show_json(found)
+    result["emptied"] = emptied(frame, names, strata)
+    if manifest:
+        result |= {name: manifest["rows"][name] for name in ("dropped", "suppressed")}
+    if arguments.json:
+        show_json(result)
         return 0
     summaries = {name: entry.summary for name, entry in metrics().items()}
-    show(table(((n, v, summaries.get(n, COUNTED.get(n, ""))) for n, v in found.items())))
+    show(table(((n, v, summaries.get(n, COUNTED.get(n, ""))) for n, v in result.items())))
     return 0
 
 
 PLAIN = ("loss", "il")
-"""Measures that do not ask what an intruder knows."""
+"""Measures that do not depend on what an intruder knows."""
 
 
-def _comparable(told: Manifest, known: bool) -> list[str]:
-    """Measures of a manifest that are computed again and must agree."""
-    names = names_told(assessed(), told["digits"])
-    return [n for n in (PLAIN if known else names) if n in names and n in told["measures"]]
+def _comparable(manifest: Manifest, known: bool) -> list[str]:
+    """Return measures of a manifest that are computed again and must agree."""
+    names = names_told(assessed(), manifest["digits"])
+    return [n for n in (PLAIN if known else names) if n in names and n in manifest["measures"]]
 
 
-def _refuse_others(told: Manifest, found: Mapping[str, Any]) -> None:
+def _refuse_others(manifest: Manifest, measured: Mapping[str, Any]) -> None:
     """Refuse tables that give other measures than those of the manifest."""
-    digits, measures = told["digits"], told["measures"]
-    again = published(found, digits)
+    digits, measures = manifest["digits"], manifest["measures"]
+    again = published(measured, digits)
     differ = [
         name
         for name, value in again.items()
@@ -123,9 +125,9 @@ def _refuse_others(told: Manifest, found: Mapping[str, Any]) -> None:
         raise originals.measures_differ(differ)
 
 
-def _refuse_exchanged(told: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> None:
+def _refuse_exchanged(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> None:
     """Refuse an original of which a kept column differs from that of the release."""
-    differ = exchanged(told, before, after)
+    differ = exchanged(manifest, before, after)
     if differ:
         raise originals.rows_differ(differ)
 

@@ -1,4 +1,7 @@
-"""The role of a column, guessed from its name, its type and counts; a question where in doubt."""
+"""The role of a column, guessed from its name, its type and counts.
+
+A question if it is in doubt.
+"""
 
 from __future__ import annotations
 
@@ -56,29 +59,12 @@ OUT = "Drop it, or keep it?"
 
 
 def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
-    """Guess the role of a column.
+    """Guess the role of a column and say why; or return ``"ask"`` and a question.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        The table, with numbers and dates read from text.
-    name : str
-        The column.
-    k : int
-        Smallest group size.
+    `frame` has numbers and dates read from text. A wrong guess must not release anything: a column
+    is masked or dropped, or is a stratum of few large classes whose name is not of anything
+    confidential. No column is kept by a guess.
 
-    Returns
-    -------
-    tuple of str
-        A role and why; or ``"ask"`` and a question.
-
-    Notes
-    -----
-    Wrong guesses must not release anything: a column is masked, or dropped, or a stratum of few
-    large classes whose name tells of nothing confidential. Nothing is kept by a guess.
-
-    Examples
-    --------
     >>> people = pl.DataFrame({"name": ["Ann", "Ben", "Cem"], "age": [31, 47, 31]})
     >>> guess(people, "name", 2)[0], guess(people, "age", 2)[0]
     ('drop', 'columns')
@@ -170,9 +156,9 @@ def _who(frame: pl.DataFrame, name: str, column: pl.Series, distinct: int) -> st
 
 def _pattern(column: pl.Series) -> str:
     """Find what most values look like."""
-    some = column.drop_nulls().head(TAKEN).cast(pl.String, strict=False)
+    sample = column.drop_nulls().head(TAKEN).cast(pl.String, strict=False)
     for what, pattern in PATTERNS.items():
-        if (some.str.contains(pattern).mean() or 0.0) > 0.5:  # type: ignore[operator]
+        if (sample.str.contains(pattern).mean() or 0.0) > 0.5:  # type: ignore[operator]
             return what
     return ""
 

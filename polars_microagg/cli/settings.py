@@ -1,4 +1,4 @@
-"""What is asked of `protect`: options over a configuration file, and a role for every column."""
+"""Settings of `protect`: options over a configuration file, and a role for every column."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ def _known() -> list[str]:
     return [*KEYS, *COMMON, *own_options()]
 
 
-def settings(given: Namespace) -> dict[str, Any]:
+def settings(arguments: Namespace) -> dict[str, Any]:
     """Bring options and the configuration together; an option wins over its key.
 
     Requirements add up: none of the configuration is dropped because another was typed.
     """
-    found = {} if given.config is None else _read(Path(given.config))
-    typed_ = {name: value for name, value in vars(given).items() if value is not None}
-    method = str(typed_.get("method", found.get("method", "mdav")))
-    wanted = found.get("require", [])
+    merged = {} if arguments.config is None else _read(Path(arguments.config))
+    typed_ = {name: value for name, value in vars(arguments).items() if value is not None}
+    method = str(typed_.get("method", merged.get("method", "mdav")))
+    wanted = merged.get("require", [])
     wanted = [wanted] if isinstance(wanted, str) else list(wanted)
     if "require" in typed_:
         typed_["require"] = [*wanted, *typed_["require"]]
     for name, value in typed_.items():
         if name in KEYS or name in COMMON or name in own_options():
             raw = isinstance(value, str) and name not in KEYS
-            found[name] = value_of(name, value, method) if raw else value
-    if isinstance(found.get("k"), str):
-        found["k"] = number(found["k"])
-    return found
+            merged[name] = value_of(name, value, method) if raw else value
+    if isinstance(merged.get("k"), str):
+        merged["k"] = number(merged["k"])
+    return merged
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        configured = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         why = "there is no such file. Write one with microagg init."
         raise usage.unreadable_configuration(path, why) from None
@@ -73,7 +73,7 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         why = "it is no text file."
         raise usage.unreadable_configuration(path, why) from None
-    for name, value in found.items():
+    for name, value in configured.items():
         if name not in _known():
             raise usage.unknown_key(name, _known())
         kinds = KEYS.get(name)
@@ -85,28 +85,30 @@ def _read(path: Path) -> dict[str, Any]:
                 for kind in kinds
             )
             raise usage.wrong_key(name, value, need)
-    return found
+    return configured
 
 
-def roles(asked: Mapping[str, Any], table: Sequence[str], *, released: bool = True) -> ColumnRoles:
+def roles(
+    options: Mapping[str, Any], table: Sequence[str], *, released: bool = True
+) -> ColumnRoles:
     """Read the role of every column of a table from the settings.
 
     Only where the table is `released` does every column need one.
     """
-    given = asked.get("columns")
-    listed: list[Any] = [given]
-    if isinstance(given, list) and given and all(isinstance(item, list) for item in given):
-        listed = given
+    columns = options.get("columns")
+    listed: list[Any] = [columns]
+    if isinstance(columns, list) and columns and all(isinstance(item, list) for item in columns):
+        listed = columns
     blocks = [names_in("columns", item, table) for item in listed]
-    named = {name: names_in(name, asked.get(name), table) for name in ("strata", "keep", "drop")}
-    found = ColumnRoles(blocks, **named)
-    if not found.mask:
+    named = {name: names_in(name, options.get(name), table) for name in ("strata", "keep", "drop")}
+    chosen = ColumnRoles(blocks, **named)
+    if not chosen.mask:
         raise usage.no_columns()
-    if twice := found.repeated:
+    if twice := chosen.repeated:
         raise usage.several_roles(twice)
-    if released and (none := found.missing(table)):
-        raise usage.without_role(none, asked.get("config"))
-    return found
+    if released and (none := chosen.missing(table)):
+        raise usage.without_role(none, options.get("config"))
+    return chosen
 
 
 def table_of(frame: pl.DataFrame, names: Sequence[str], form: str) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Standard input, output and error as this program wants them: open, and free of foreign words."""
+"""Standard input, output and error: open, and without text of other libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["prepare", "unheard"]
 
 
 def prepare() -> None:
-    """Open what was closed, and keep standard error for sentences of this program."""
+    """Open closed streams, and keep standard error for sentences of this program."""
     _reopen()
     _hush()
     if not sys.warnoptions:  # those of numpy show lines of the source
@@ -22,7 +22,7 @@ def prepare() -> None:
 
 
 def _reopen() -> None:
-    """Take the place of closed streams; the next file that is opened would become one of them."""
+    """Replace closed streams, since the next file that is opened would become one of them."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -36,7 +36,7 @@ def _reopen() -> None:
 
 
 def _hush() -> None:
-    """Send native code elsewhere: it would write traces of broken files to standard error."""
+    """Redirect native code, which would write traces of broken files to standard error."""
     try:
         sys.stderr = os.fdopen(os.dup(2), "w", buffering=1, encoding=sys.stderr.encoding)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -45,7 +45,7 @@ def _hush() -> None:
 
 
 def unheard() -> None:
-    """Drop what nobody will take, or Python would try again when it ends, and complain."""
+    """Drop output that nobody reads; Python would try again when it ends, and complain."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,4 +1,4 @@
-"""`microagg verify`: whether a release is what its manifest says, and k-anonymous."""
+"""`microagg verify`: check a release against its manifest, or for k-anonymity."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def add(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
-def run(given: Namespace) -> int:
-    """Check it; 4 if something does not hold."""
-    place = Location.of(given.input)
-    if given.separator is not None and given.original is None:
+def run(arguments: Namespace) -> int:
+    """Check a release; return 4 if something does not hold."""
+    place = Location.of(arguments.input)
+    if arguments.separator is not None and arguments.original is None:
         raise usage.separator_of_the_original()
-    if given.columns is not None or given.k is not None:
-        return _without(given, place)
+    if arguments.columns is not None or arguments.k is not None:
+        return _without(arguments, place)
     findings = check(
         place,
-        Path(given.manifest) if given.manifest else None,
-        original=source_of(given.original, given.separator) if given.original else None,
-        hash_key=hash_key(given.hash_key_file),
+        Path(arguments.manifest) if arguments.manifest else None,
+        original=source_of(arguments.original, arguments.separator) if arguments.original else None,
+        hash_key=hash_key(arguments.hash_key_file),
     )
     holds = all(finding.holds for finding in findings)
-    if given.json:
+    if arguments.json:
         checks = [
             {"check": f.what, "holds": f.holds, "checked": f.checked, "says": f.says}
             for f in findings
@@ -60,23 +60,24 @@ def run(given: Namespace) -> int:
         show_json({"holds": holds, "checks": checks})
     else:
         show(table([(f.state, f.what, f.says) for f in findings]))
-        told = "is what its manifest says" if holds else "is not what its manifest says"
+        verdict = "is what its manifest says" if holds else "is not what its manifest says"
         unproven = holds and not all(f.checked for f in findings)
-        show(f"{plain(place)} {told}{', as far as it was checked' * unproven}.")
+        show(f"{plain(place)} {verdict}{', as far as it was checked' * unproven}.")
     return 0 if holds else 4
 
 
-def _without(given: Namespace, place: Location) -> int:
-    if given.columns is None or given.k is None or given.manifest:
+def _without(arguments: Namespace, place: Location) -> int:
+    """Check for k-anonymity without a manifest."""
+    if arguments.columns is None or arguments.k is None or arguments.manifest:
         raise usage.columns_and_k()
     frame = place.read()
-    names = names_in("columns", given.columns, frame.columns)
-    strata = names_in("strata", given.strata, frame.columns)
-    verify(frame, names, number(given.k), strata=strata or None)
+    names = names_in("columns", arguments.columns, frame.columns)
+    strata = names_in("strata", arguments.strata, frame.columns)
+    verify(frame, names, number(arguments.k), strata=strata or None)
     blank = emptied(frame, names, strata)
-    if given.json:
+    if arguments.json:
         show_json({"holds": True, "checks": [], "emptied": blank})
     else:
-        told = f"; {blank:,} record(s) are empty in all of them, a class like any other"
-        show(f"{plain(place)} is {given.k}-anonymous on these columns{told * bool(blank)}.")
+        blanks = f"; {blank:,} record(s) are empty in all of them, a class like any other"
+        show(f"{plain(place)} is {arguments.k}-anonymous on these columns{blanks * bool(blank)}.")
     return 0

@@ -13,7 +13,7 @@ from .conftest import ROLES
 
 PROTECT = f"protect in.parquet -o o.parquet {shlex.join(ROLES)}"
 FOREIGN = [
-    f"{PROTECT} --method {next(m for m in methods() if m not in flag.found)} --{name.replace('_', '-')}"
+    f"{PROTECT} --method {next(m for m in methods() if m not in flag.by_method)} --{name.replace('_', '-')}"
     + ("" if flag.switch else " 1")
     for name, flag in own_options().items()
 ]
@@ -78,6 +78,6 @@ def test_a_wrong_call_is_answered_in_words_of_the_command_line(
 def test_an_option_of_other_methods_names_them(line, source, tmp_path, microagg, monkeypatch):
     monkeypatch.chdir(tmp_path)
     option = next(word for word in shlex.split(line)[::-1] if word.startswith("--"))
-    having = own_options()[option[2:].replace("-", "_")].found
+    having = own_options()[option[2:].replace("-", "_")].by_method
     said = microagg(*shlex.split(line)).err
     assert f"has no option {option}; {', '.join(having)} ha" in said

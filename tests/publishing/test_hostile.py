@@ -114,9 +114,9 @@ def test_200_names_of_columns(guarded, capsys):
 
 
 def toml(name):
-    from polars_microagg.cli.init import quoted
+    from polars_microagg.cli.init import toml_string
 
-    return quoted(name)
+    return toml_string(name)
 
 
 @pytest.mark.deep
