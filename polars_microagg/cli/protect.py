@@ -25,7 +25,7 @@ from polars_microagg.core.options import COMMON
 from polars_microagg.core.registry import methods
 from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError, usage
 from polars_microagg.progress import progress
-from polars_microagg.publishing.atomic import checked, free, said, waiting, writable
+from polars_microagg.publishing.atomic import checked, free, system_message, waiting, writable
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.model import Manifest, Rows
@@ -227,7 +227,7 @@ def _finish(
         for rename in finish:
             rename()
     except OSError as error:
-        why = f"its report could not be put in place: {said(error)}"
+        why = f"its report could not be put in place: {system_message(error)}"
         raise OutputError.after_publishing(target, why) from None
     for sentence in warnings:
         tell(f"Warning: {COMMAND_LINE.write(sentence)}")

@@ -17,7 +17,7 @@ from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import table_of
 from polars_microagg.core.registry import assessed, metrics
 from polars_microagg.errors import originals, usage
-from polars_microagg.publishing.manifest.compare_original import aligned, exchanged, uncentred
+from polars_microagg.publishing.manifest.compare_original import aligned, exchanged, off_centre
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import names_told, published, step
 from polars_microagg.publishing.manifest.record import read_manifest
@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> int:
         if manifest:
             _refuse_others(manifest, {name: computed[name] for name in compared})
             whole = matched(before, after, tuple(key)) if key else after
-            if (rows or key) and (moved := uncentred(manifest, before, whole)):
+            if (rows or key) and (moved := off_centre(manifest, before, whole)):
                 raise originals.uncentred(moved)
         result = {name: computed[name] for name in listed} | result
     elif arguments.known or arguments.key or arguments.metrics:

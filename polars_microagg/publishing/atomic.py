@@ -1,4 +1,4 @@
-"""A file and its record put in place of the old ones; no instant shows a pair that disagrees."""
+"""Atomic replacement of a file together with its record: no instant shows a pair that disagrees."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ __all__ = [
     "is_special",
     "of_system",
     "put",
-    "said",
     "sha256_of",
+    "system_message",
     "waiting",
     "writable",
 ]
@@ -35,8 +35,8 @@ __all__ = [
 _fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 
-def said(error: BaseException) -> str:
-    """Word an error of the system without the path, which may be long, and without its data."""
+def system_message(error: BaseException) -> str:
+    """Word an error of the system, without the path and without data."""
     number = of_system(error)
     return f"{os.strerror(number)}." if number else "it is not a valid path or file."
 
@@ -67,14 +67,14 @@ def is_special(path: Path) -> bool:
 
 
 def checked(path: Path) -> None:
-    """Refuse a target that no file can be put in place of."""
+    """Refuse a target that cannot be replaced by a file."""
     try:
         mode = path.lstat().st_mode
         folder = path.is_dir()
     except FileNotFoundError:
         mode, folder = stat.S_IFREG, False
     except (OSError, ValueError) as error:
-        raise OutputError.of(path, said(error)) from None
+        raise OutputError.of(path, system_message(error)) from None
     if folder:
         raise OutputError.of(path, "it is a folder. Name a file in it.")
     if (not stat.S_ISREG(mode) and not stat.S_ISLNK(mode)) or is_special(path):
@@ -92,7 +92,7 @@ def writable(path: Path) -> None:
 
 
 def free(overwrite: bool, *paths: Path | None) -> None:
-    """Refuse to replace a file that is there, unless that was allowed."""
+    """Refuse to replace an existing file, unless that is allowed."""
     for path in paths:
         if path is not None and os.path.lexists(path) and not overwrite:
             raise TargetExistsError.of(path)
@@ -101,7 +101,7 @@ def free(overwrite: bool, *paths: Path | None) -> None:
 class _Folder:
     """A folder that is locked while it is open; it is closed when it is garbage-collected.
 
-    An interrupt between two instructions may pass by every `finally`, and a process that goes on
+    An interrupt between two instructions may bypass every `finally`, and a process that goes on
     after it must not wait for a lock of its own.
     """
 
@@ -116,7 +116,7 @@ class _Folder:
             _fcntl.flock(self._descriptor, _fcntl.LOCK_EX)
 
     def close(self) -> None:
-        """Let go of it, of the lock first, as what comes after may be interrupted."""
+        """Release the lock first, as closing may be interrupted, then close the folder."""
         if self._descriptor >= 0:
             with suppress(OSError):
                 _fcntl.flock(self._descriptor, _fcntl.LOCK_UN)
@@ -141,13 +141,12 @@ def _locked(*folders: Path) -> Iterator[None]:
 
 
 class Swap:
-    """A temporary file that takes the place of a target, together with the target's record.
+    """A temporary file that replaces a target, together with the target's record.
 
-    A record says what is in its target, so a moment at which an old record stands beside a new
-    target, or the reverse, would be a lie. The old record is set aside first, then the target is
-    replaced, then the new record is put in place: whoever looks in between, or after a crash, finds
-    a target without a record. The next writer finds the records that were left aside, and puts
-    back the one that fits.
+    A record says what its target holds, so an old record beside a new target, or the reverse, would
+    be false. The old record is set aside first, then the target is replaced, then the new record is
+    put in place: between the steps, and after a crash, there is a target without a record. The next
+    writer finds the records that were set aside, and puts back the one that fits.
     """
 
     def __init__(self, target: Path, record: Path) -> None:
@@ -164,6 +163,9 @@ class Swap:
         checked(self.record)
         self.path = self.target.parent / f"{self._stem}-{secrets.token_hex(4)}.part"
         try:
+            # The lock on the file says that its writer lives: `_sweep` of another writer deletes
+            # only files whose lock it gets. It is taken while the folders are locked, so nobody
+            # sees the file unlocked.
             with _locked(self.target.parent, self.record.parent):
                 self.recover(lambda: sha256_of(self.target))
                 self._sweep()
@@ -173,7 +175,7 @@ class Swap:
                     with suppress(OSError):
                         _fcntl.flock(opened, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
         except OSError as error:
-            raise OutputError.of(self.target, said(error)) from None
+            raise OutputError.of(self.target, system_message(error)) from None
         except BaseException:
             self._remove()
             raise
@@ -191,10 +193,12 @@ class Swap:
             self.path.unlink()
 
     def recover(self, digest: Callable[[], str]) -> None:
-        """Put back the record that was set aside and fits the target, and clear away the others."""
+        """Put back the record that was set aside and fits the target, and remove the others."""
         aside = [path for path in (self._next, self._last) if path.is_file()]
         if not aside:
             return
+        # Killed before the rename, the target is old and the last record fits it; killed after it,
+        # the next one fits. The hash decides, not the state of the folder.
         if not self.record.exists():
             with suppress(FileNotFoundError):
                 current = digest()
@@ -206,7 +210,7 @@ class Swap:
         settle(self.record.parent)
 
     def _sweep(self) -> None:
-        """Remove temporary files that no living writer holds."""
+        """Remove temporary files that no running writer holds."""
         for path in self.target.parent.iterdir():
             if not (path.name.startswith(f"{self._stem}-") and path.name.endswith(".part")):
                 continue
@@ -216,8 +220,10 @@ class Swap:
                 path.unlink()
 
     def commit(self, record: bytes) -> None:
-        """Put the temporary file and its record in place, or leave the old ones there."""
+        """Put the temporary file and its record in place, or keep the old ones."""
         try:
+            # The content is on the device before any name points to it: a rename may survive a
+            # power cut that the content did not.
             self.file.flush()
             os.fsync(self.file.fileno())
             with suppress(FileNotFoundError):
@@ -225,7 +231,7 @@ class Swap:
             with _locked(self.target.parent, self.record.parent):
                 self.put(record, self._rename, lambda: sha256_of(self.target))
         except OSError as error:
-            raise OutputError.of(self.target, said(error)) from None
+            raise OutputError.of(self.target, system_message(error)) from None
 
     def _rename(self) -> None:
         self.file.close()  # Windows renames no open file; the lock on the folder still holds
@@ -236,6 +242,9 @@ class Swap:
     def put(self, record: bytes, replace: Callable[[], None], digest: Callable[[], str]) -> None:
         """Set the old record aside, replace the target, and put the new record in place."""
         try:
+            # First the new record in full under a name that nobody reads, then the old one is set
+            # aside. From here until the end there is no record in its place. Each rename is made
+            # durable before the next step begins, so a power cut cannot reorder them.
             with self._next.open("wb") as file:
                 file.write(record)
                 file.flush()
@@ -244,6 +253,7 @@ class Swap:
                 self.record.replace(self._last)
             settle(self.record.parent)
             replace()
+            # Target and record agree again: the release is visible from this rename on.
             self._next.replace(self.record)
             self._last.unlink(missing_ok=True)
             settle(self.record.parent)
@@ -253,7 +263,7 @@ class Swap:
 
 
 def _recorded(record: Path) -> object:
-    """Return the hash of the target that a record has; None if it was not written to its end."""
+    """Return the hash of the target that a record has; None if the record is incomplete."""
     try:
         return json.loads(record.read_bytes())["output"]["sha256"]
     except (ValueError, LookupError, TypeError):
@@ -261,14 +271,14 @@ def _recorded(record: Path) -> object:
 
 
 def put(path: Path, content: bytes) -> None:
-    """Put one file without a record in place, whole or not at all."""
+    """Replace one file without a record, whole or not at all."""
     with waiting(path, content) as finish:
         finish()
 
 
 @contextmanager
 def waiting(path: Path, content: bytes) -> Iterator[Callable[[], None]]:
-    """Write a file that takes its place when the function that is yielded is called."""
+    """Write a file that takes its place when the yielded function is called."""
     checked(path)
     part = path.parent / f".microagg-{secrets.token_hex(8)}.part"
     try:
@@ -278,7 +288,7 @@ def waiting(path: Path, content: bytes) -> Iterator[Callable[[], None]]:
             os.fsync(file.fileno())
         yield lambda: put_in_place(part, path)
     except OSError as error:
-        raise OutputError.of(path, said(error)) from None
+        raise OutputError.of(path, system_message(error)) from None
     finally:
         with suppress(OSError):
             part.unlink()

@@ -28,18 +28,18 @@ class ColumnRoles:
 
     @property
     def mask(self) -> list[str]:
-        """Columns that are masked."""
+        """Return the masked columns."""
         return [name for block in self.blocks for name in block]
 
     @property
     def by_column(self) -> dict[str, str]:
-        """The role of each column that has one."""
+        """Return the role of each column that has one."""
         named = {"mask": self.mask, "stratum": self.strata, "keep": self.keep, "drop": self.drop}
         return {name: role for role, names in named.items() for name in names}
 
     @property
     def repeated(self) -> list[str]:
-        """Columns that are named more than once."""
+        """Return columns that are named more than once."""
         return repeated([*self.mask, *self.strata, *self.keep, *self.drop])
 
     def missing(self, table: Iterable[str]) -> list[str]:
@@ -50,7 +50,7 @@ class ColumnRoles:
 
 @dataclass(frozen=True)
 class OtherColumns:
-    """Columns to keep and to drop, as they were typed; looked up in a schema later."""
+    """Columns to keep and to drop, as a user wrote them; looked up in a schema later."""
 
     keep: Sequence[Item] = ()
     drop: Sequence[Item] = ()
@@ -65,11 +65,9 @@ class OtherColumns:
     ) -> ColumnRoles:
         """Give every column of a table its one role.
 
-        A name is meant as it stands, and so it may have no other role. A selector means what is
-        left: neither masked, nor a stratum, nor named to be kept or dropped.
+        A name must have no other role. A selector means the columns that are left: neither masked,
+        nor a stratum, nor named to be kept or dropped.
 
-        Examples
-        --------
         >>> import polars.selectors as cs
         >>> table = {"id": pl.Int64(), "age": pl.Int64(), "city": pl.String()}
         >>> OtherColumns.of(cs.all(), "id").roles(table, [["age"]], []).drop
@@ -93,6 +91,7 @@ class OtherColumns:
 
 
 def _is_name(item: Item) -> bool:
+    """Return whether an item names one column, as a text or as an expression."""
     return isinstance(item, str) or item.meta.output_name(raise_if_undetermined=False) is not None
 
 
@@ -101,6 +100,7 @@ def _named(what: str, item: Item, schema: Schema) -> list[str]:
 
 
 def _settle(roles: dict[str, str], what: str, names: Sequence[str]) -> None:
+    """Give columns a role, and refuse one that has another."""
     for name in names:
         if (other := roles.setdefault(name, what)) != what:
             raise in_two_roles(name, other, what)

@@ -1,4 +1,4 @@
-"""What a release has to reach before it is published, held against what was measured."""
+"""Requirements on a release before it is published, judged by what was measured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["judged", "measured_on_demand", "possible", "release_requirements"]
 
 
 def release_requirements(require: object) -> list[Requirement]:
-    """Read what is required of a release: a metric, a count, or a share of rows."""
+    """Read the requirements on a release: on a metric, a count, or a share of rows."""
     return read_requirements(
         require, (*COUNTS, *SHARES, *registry.assessed(), *registry.on_demand())
     )
@@ -34,7 +34,7 @@ def measured_on_demand(
 ) -> dict[str, Any]:
     """Compute the required metrics that `assess` does not give by default.
 
-    They are judged and not published: a manifest says whether they are met, and no value of them.
+    They are judged and not published: a manifest says whether they are met, without a value.
     """
     metrics = list(dict.fromkeys(r.name for r in required if r.name in registry.on_demand()))
     if not metrics:
@@ -45,8 +45,6 @@ def measured_on_demand(
 def possible(required: Iterable[Requirement], k: int | None) -> None:
     """Refuse requirements that no release can meet.
 
-    Examples
-    --------
     >>> possible(release_requirements(["dld<=10", "dld>20"]), 5)
     Traceback (most recent call last):
         ...
@@ -72,10 +70,12 @@ def _both(one: Requirement, other: Requirement) -> bool:
 
 
 def _low(bound: Requirement) -> float:
+    """Return the least number that a bound allows."""
     return -math.inf if bound.sign in ("<=", "<") else bound.bound
 
 
 def _high(bound: Requirement) -> float:
+    """Return the greatest number that a bound allows."""
     return math.inf if bound.sign in (">=", ">") else bound.bound
 
 
@@ -87,7 +87,7 @@ def judged(
 ) -> list[Judgement]:
     """Judge requirements by what was measured, and refuse those that are not met.
 
-    `published` is as much of the values in `measured` as may leave; all of it by default.
+    `published` are the values of `measured` that may be published; all by default.
     """
     required = list(required)
     published = measured if published is None else published
@@ -106,7 +106,7 @@ def judged(
 
 
 def _words(name: str, measured: Mapping[str, Any], published: Mapping[str, Any]) -> str:
-    """Write what was found, which an error may tell no better than a manifest."""
+    """Word what was measured, no more exactly than the manifest would."""
     if measured.get(name) is None:
         return "found no value"
     if name in registry.on_demand():

@@ -1,4 +1,4 @@
-"""What a release would be: roles, small strata, problems, time and memory, and no output."""
+"""A preview of a release: roles, small strata, problems, time and memory, without output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from polars_microagg.publishing.warnings.advice import of_table
 __all__ = ["estimate", "preview"]
 
 ENOUGH = 0.15
-"""Seconds that a trial takes before it is trusted."""
+"""Seconds from which on a trial is long enough to extrapolate from."""
 
 FORESEEN = ("center", "nulls", "small_strata")
 """Options on which warnings depend."""
@@ -58,10 +58,10 @@ def preview(
 ) -> dict[str, Any]:
     """Find what a release would do: columns, strata, problems and warnings.
 
-    The first problem is the one that the release would stop at; where there is none, time and
-    memory are estimated.
+    The first problem is the one that the release would stop at; if there is none, time and memory
+    are estimated.
     """
-    masking = cast(MaskRequest, request.masking)  # what is masked already is not previewed
+    masking = cast(MaskRequest, request.masking)  # a masked table is not previewed
     sizes = classes(frame, roles.strata)["size"] if roles.strata else pl.Series([frame.height])
     problems = list(_problems(request, masking, frame, roles, (place, record, overwrite)))
     blocks = roles.blocks if problems else request.blocks(frame.schema)
@@ -119,7 +119,7 @@ def _problems(
 
 
 def _refuse_column(masking: MaskRequest, frame: pl.DataFrame, name: str) -> None:
-    """Refuse a column that cannot be masked, also where another was refused before it."""
+    """Refuse a column that cannot be masked, also if another was refused before it."""
     refuse(name, frame.schema[name])
     require(frame.get_column(name).alias("0"), name, masking.plan.nulls)
 
@@ -128,7 +128,7 @@ def estimate(
     masking: MaskRequest, frame: pl.DataFrame, roles: ColumnRoles, sizes: Sequence[int]
 ) -> dict[str, Any]:
     """Time a trial on some rows, and extrapolate seconds and megabytes to strata of these sizes."""
-    # A null pattern that is rare in the trial is so only there.
+    # A null pattern that is rare in the sample need not be rare in the table.
     plan = replace(masking.plan, small_strata="drop")
     trial = replace(masking, plan=plan, strata=(), order_by=())
     columns = pl.DataFrame({name: frame.get_column(name) for name in roles.mask})
@@ -156,5 +156,5 @@ def estimate(
 
 
 def _work(cost: str, n: int) -> float:
-    """How the work grows with the records of a stratum."""
+    """Return how the work grows with the records of a stratum."""
     return float(n * n) if "n^2" in cost else n * math.log2(n + 1)

@@ -1,4 +1,4 @@
-"""Publishing a masked table whole: the door of Python."""
+"""Publishing a masked table whole, from Python."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Hooks:
-    """What a door wants to know while a release is made."""
+    """Functions of a door that are called while a release is made."""
 
     stage: Callable[[str], object] = _ignore
     """Called with the name of each step as it begins."""
@@ -79,7 +79,7 @@ def release(
     overwrite: bool = False,
     hooks: Hooks = NONE,
 ) -> tuple[Manifest, list[str]]:
-    """Mask, write, read again, judge and put in place; the manifest and all warnings.
+    """Mask, write, read again, judge and put in place; return the manifest and all warnings.
 
     `masked` is the table if it is masked already, and `measured` whether `original` is the one
     before it. `source` is where the original was read, for its hash.
@@ -105,7 +105,7 @@ def release(
         hooks.stage("reading again")
         reread = staged.reread(table)
         restored = staged.same(table, reread, columns.names)
-        # From here on, what is counted is what was written and not what was meant.
+        # From here on everything is counted on what was read again, as a reader will see it.
         verify(reread, columns.blocks, request.k, strata=columns.strata)
         hooks.stage("measuring")
         before = compared if measured else None
@@ -122,7 +122,7 @@ def release(
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of a table by what becomes of them."""
+    """The columns of a table by their roles."""
 
     blocks: list[list[str]]
     """Masked columns whose equal values are counted together."""
@@ -133,12 +133,12 @@ class _Columns:
 
     @property
     def names(self) -> list[str]:
-        """Columns that are masked."""
+        """Return the masked columns."""
         return [name for block in self.blocks for name in block]
 
     @classmethod
     def of(cls, request: ReleaseRequest, roles: ColumnRoles, table: pl.DataFrame) -> Self:
-        """Look them up in a table."""
+        """Look the columns up in a table."""
         blocks, strata = request.blocks(table.schema), request.strata(table.schema)
         dropped = set(roles.drop)
         released = [name for name in table.columns if name not in dropped]
@@ -149,7 +149,7 @@ class _Columns:
 
 @dataclass(frozen=True)
 class _Findings:
-    """What was found on a release as it was read again, and as much of it as is published."""
+    """What was measured on a release as it was read again, and the part of it that is published."""
 
     rows: Rows
     classes: list[Sizes]
@@ -170,7 +170,7 @@ class _Findings:
         restored: pl.DataFrame,
         rows_in: int,
     ) -> Self:
-        """Count, measure, judge and warn; `before` is None where there is no original.
+        """Count, measure, judge and warn; `before` is None if there is no original.
 
         `restored` is the release with the masked columns in their types.
         """
@@ -184,7 +184,7 @@ class _Findings:
         if before is not None:
             exact |= measured_on_demand(request.require, before, restored, names)
         warnings = _warnings(request, columns, before, restored)
-        # Who asks for k means records, also where k was to hold in each block or column alone.
+        # A requirement on k means whole records, even if k is to hold in each block or column alone.
         (whole,) = recorded_classes(reread, [names], strata)
         rows = counted_rows(rows_in, reread, [*names, *strata])
         counts = {
@@ -201,7 +201,7 @@ class _Findings:
             digits,
             judged(request.require, {**exact, **counts}, published={**measures, **rounded(counts)}),
             warnings,
-            # What only the original shows is told of a small table to its owner, and nobody else.
+            # In a small table, what only the original shows is for its owner, not for readers.
             warnings if digits else _warnings(request, columns, None, restored),
         )
 
@@ -254,7 +254,7 @@ def _manifest(
 
 
 def _now() -> datetime:
-    """Now, in whole milliseconds, so that times which are written add up."""
+    """Return the time in whole milliseconds, so that published times add up."""
     now = datetime.now(UTC)
     return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
@@ -269,7 +269,7 @@ def _warnings(
     blocks, strata, kept = columns.blocks, columns.strata, columns.keep
     if original is None:
         return of_release(released, blocks, request.k, strata=strata, kept=kept)
-    # A table that is masked already may have columns that the one before it has not.
+    # A table that is masked already may have columns that the original does not have.
     known = set(original.columns)
     strata, kept = ([n for n in names if n in known] for names in (strata, kept))
     center = str(request.options.get("center", "mean"))
@@ -277,7 +277,7 @@ def _warnings(
 
 
 def _source(request: ReleaseRequest, source: Location | None, original: pl.DataFrame) -> Source:
-    """Hash what came in, only with a key: without one, a hash confirms guesses."""
+    """Hash the input, only with a key: a hash without one confirms guesses."""
     if request.hash_key is None:
         return {"of": None, "hmac_sha256": None}
     digest = (source or Location(Path("-"), STREAM)).mac(request.hash_key, original)

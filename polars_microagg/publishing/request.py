@@ -1,4 +1,4 @@
-"""What is asked of a release, checked before anything is read, and kept."""
+"""The request of a release, checked before anything is read, and kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHORTEST = 16
 
 @dataclass(frozen=True)
 class ReleaseRequest:
-    """What is asked of a release, checked before anything is read.
+    """The request of a release, checked before anything is read.
 
     `masking` is the checked call of the method; None if the table is masked already.
     """
@@ -54,9 +54,9 @@ class ReleaseRequest:
         require: Any = (),
         hash_key: bytes | None = None,
     ) -> Self:
-        """Check all that can be checked without a table.
+        """Check everything that can be checked without a table.
 
-        `columns` may be None where they can be named only beside the table; `on` names them then.
+        `columns` may be None if they can be named only with the table; `on` names them then.
         """
         masking = None
         if method is None:
@@ -95,7 +95,7 @@ class ReleaseRequest:
 
     @property
     def method(self) -> str | None:
-        """Name of the method; None if the table is masked already."""
+        """Return the name of the method; None if the table is masked already."""
         return None if self.masking is None else self.masking.plan.method.name
 
     def blocks(self, schema: Schema) -> list[list[str]]:
@@ -140,7 +140,7 @@ class ReleaseRequest:
 
 
 def _plain(value: Any) -> Any:
-    """Write an option as JSON can hold it."""
+    """Convert an option into a value that JSON can hold."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Where a release waits until it is judged: beside its target, in a transaction, or in memory."""
+"""Where a release waits until it is judged: a file beside its target, a transaction, or memory."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from polars_microagg.publishing.atomic import (
     Swap,
     checked,
     free,
-    said,
     sha256_of,
+    system_message,
     waiting,
     writable,
 )
@@ -52,12 +52,12 @@ class _File(Swap):
         return os.path.lexists(self.target)
 
     def write(self, frame: pl.DataFrame) -> None:
-        """Write it, and wait until the device has it."""
+        """Write the file, and wait until the device has it."""
         write(frame, self.file, self._place.format, self._place)
         try:
             os.fsync(self.file.fileno())
         except OSError as error:
-            raise OutputError.of(self._place, said(error)) from None
+            raise OutputError.of(self._place, system_message(error)) from None
 
     def reread(self) -> pl.DataFrame:
         """Read the file by its name."""
@@ -81,10 +81,10 @@ class _Stream:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave nothing, as nothing was sent."""
+        """Do nothing, as nothing was sent."""
 
     def exists(self) -> bool:
-        """Return that a stream replaces nothing."""
+        """Return False: a stream replaces nothing."""
         return False
 
     def write(self, frame: pl.DataFrame) -> None:
@@ -101,9 +101,9 @@ class _Stream:
         return "file", hashlib.sha256(content).hexdigest(), len(content)
 
     def commit(self, record: bytes) -> None:
-        """Send the release, and put its record in place."""
+        """Send the release, then put its record in place."""
         with ExitStack() as stack:
-            # A record is of a release that somebody has, so it waits until the stream was taken.
+            # A record describes a release that somebody has, so it waits until the stream was read.
             finish = self._record and stack.enter_context(waiting(self._record, record))
             deliver(self._buffer.getvalue())
             if finish:
@@ -112,7 +112,7 @@ class _Stream:
 
 @dataclass(frozen=True)
 class Staged:
-    """A release that waits: written, read again, and not yet seen by anybody."""
+    """A release that waits: written, read again, and not visible to anybody."""
 
     place: Location
     target: Target
@@ -128,7 +128,7 @@ class Staged:
             raise
 
     def reread(self, written: pl.DataFrame) -> pl.DataFrame:
-        """Read the release as whoever gets it will."""
+        """Read the release as its readers will."""
         try:
             return self.target.reread()
         except InvalidDataError:
@@ -143,8 +143,8 @@ class Staged:
     def same(self, frame: pl.DataFrame, reread: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         """Compare what was read again with what was written, and refuse a difference.
 
-        The masked columns, `names`, come back in their types; their values are not compared where
-        the format does not keep them exactly, as the classes are counted anyway.
+        The masked columns, `names`, come back in their types. If the format does not keep values
+        exactly, theirs are not compared: the classes are counted on what was read.
         """
         exact = formats()[self.place.format].exact
         fits, lost = frame.columns == reread.columns and frame.height == reread.height, []
@@ -152,6 +152,8 @@ class Staged:
             fits = fits and frame.equals(reread)
         elif fits:
             read = typed(reread, names)
+            # Text has no types: masked columns are cast to those that were written, so that classes
+            # and measures are of the same kind of values as for any other format.
             reread = read.with_columns(
                 by_name(name).cast(frame.schema[name], strict=False) for name in names
             )
@@ -168,7 +170,7 @@ class Staged:
         return reread
 
     def described(self, frame: pl.DataFrame, reread: pl.DataFrame) -> Output:
-        """Describe the release, with its hash; the types as they are read, if the format has any."""
+        """Describe the release, with its hash; types are those read, if the format has types."""
         typeless = formats()[self.place.format].typeless
         of, sha256, size = self.target.content()
         return {
@@ -186,17 +188,18 @@ class Staged:
 
 
 def _kept(before: pl.DataFrame, after: pl.DataFrame, name: str, masked: bool) -> bool:
-    """Return whether a column came back; of masked ones the classes are counted anyway."""
+    """Return whether a column survived the round trip; masked ones are verified separately."""
     one, other = before.get_column(name), after.get_column(name)
     return one.null_count() == other.null_count() if masked else alike(one, other)
 
 
 def types(frame: pl.DataFrame) -> dict[str, str]:
-    """Name the type of each column."""
+    """Return the name of the type of each column."""
     return {name: type_name(dtype) for name, dtype in frame.schema.items()}
 
 
 def _target(place: Location, record: Path | None) -> Target:
+    """Choose where the release waits, by the kind of its place."""
     if place.piped:
         return _Stream(place, record)
     if record is None:
@@ -227,7 +230,7 @@ def _refuse_existing(place: Location, record: Path | None, overwrite: bool, exis
 def foresee(place: Location, record: Path | None, overwrite: bool, frame: pl.DataFrame) -> None:
     """Refuse what `stage` and `write` would refuse, and write nothing.
 
-    `frame` is some rows with the columns of the release.
+    `frame` has the columns of the release, and some rows.
     """
     record = record or place.record
     for path in (None if place.piped else place.path, record):
@@ -257,7 +260,7 @@ def _foreseen(place: Location) -> bool:
 
 
 def _trial(place: Location, frame: pl.DataFrame) -> pl.DataFrame:
-    """Write a table as the place would have it, into memory, and read it again."""
+    """Write a table into memory in the format of the place, and read it again."""
     if place.tables:
         return place.tables.trial(frame)
     buffer = io.BytesIO()

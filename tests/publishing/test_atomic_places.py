@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks and modes of P
 )
 def test_an_error_is_said_without_its_path(error, number, words):
     assert atomic.of_system(error) == number
-    assert atomic.said(error) == words
+    assert atomic.system_message(error) == words
 
 
 def test_devices_and_pipes_are_special_and_files_and_folders_are_not(tmp_path):

@@ -1,4 +1,4 @@
-"""Columns taken many at a time: one call for a batch, and no more memory than a batch needs."""
+"""Batches of columns: one call for many columns, in the memory of one batch."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ CELLS = 1 << 22
 def batches(columns: Sequence[T], rows: int) -> Iterator[Sequence[T]]:
     """Split columns of so many rows into batches.
 
-    Examples
-    --------
     >>> [len(batch) for batch in batches(range(10), 2**20)]
     [4, 4, 2]
     """

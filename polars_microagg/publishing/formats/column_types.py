@@ -1,4 +1,4 @@
-"""Which types a format holds, and whether a column came back from it as it was."""
+"""The types that a format holds, and whether a column came back unchanged."""
 
 from __future__ import annotations
 
@@ -64,8 +64,6 @@ def refuse_lost(
 def alike(before: pl.Series, after: pl.Series) -> bool:
     """Return whether a column came back with the values that it had.
 
-    Examples
-    --------
     >>> alike(pl.Series([1.5, None]), pl.Series(["1.5", None]))
     True
     >>> alike(pl.Series([1.5, float("nan")]), pl.Series([1.5, None]))

@@ -11,7 +11,7 @@ from typing import IO, Any
 import polars as pl
 
 from polars_microagg.errors.files import bad_header, bad_names
-from polars_microagg.publishing.formats.csv_errors import ragged, refuse_encoding
+from polars_microagg.publishing.formats.csv_errors import ragged_line, refuse_encoding
 from polars_microagg.publishing.formats.csv_suspicions import refuse_doubtful, refuse_text
 from polars_microagg.publishing.formats.register import Format, register
 from polars_microagg.publishing.formats.text_types import typed
@@ -53,7 +53,7 @@ def read_csv(file: IO[bytes], separator: str = ",") -> pl.DataFrame:
     except pa.ArrowInvalid as error:
         if "Expected" not in str(error):
             raise
-        raise ragged(file, len(names), separator) from None
+        raise ragged_line(file, len(names), separator) from None
     frame = pl.DataFrame({i: pl.Series(i, table.column(i), dtype=pl.String) for i in places})
     return frame.rename(dict(zip(places, names, strict=True)))
 

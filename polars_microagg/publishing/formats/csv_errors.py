@@ -1,4 +1,4 @@
-"""What is wrong with a CSV file, and on which of its lines."""
+"""Errors of CSV files, with the line of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from polars_microagg.errors import InvalidDataError, files
 
-__all__ = ["line_of", "ragged", "refuse_encoding"]
+__all__ = ["line_of", "ragged_line", "refuse_encoding"]
 
 PIECE = 1 << 24
 """Bytes that are looked at in one go."""
@@ -40,7 +40,7 @@ def refuse_encoding(file: IO[bytes]) -> None:
     file.seek(0)
 
 
-def ragged(file: IO[bytes], width: int, separator: str) -> InvalidDataError:
+def ragged_line(file: IO[bytes], width: int, separator: str) -> InvalidDataError:
     """Name the first line that has not as many cells as the header; the error is to be raised."""
     line, cells = "some line", "other"
     with suppress(csv.Error), _records(file, separator) as reader:
@@ -55,8 +55,6 @@ def ragged(file: IO[bytes], width: int, separator: str) -> InvalidDataError:
 def line_of(file: IO[bytes], record: int, separator: str, *, blank: bool = False) -> int:
     r"""Find the line on which a record begins.
 
-    Examples
-    --------
     >>> line_of(io.BytesIO(b'age,note\n31,"two\nlines"\n\n47,one\n'), 2, ",")
     5
     """

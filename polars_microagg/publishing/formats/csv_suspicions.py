@@ -1,4 +1,4 @@
-"""Raw CSV files that are not what they seem: they are refused, and nothing in them is guessed."""
+"""Raw CSV files that look malformed: they are refused, and nothing is guessed."""
 
 from __future__ import annotations
 

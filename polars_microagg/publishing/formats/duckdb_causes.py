@@ -1,4 +1,4 @@
-"""Why DuckDB failed, told without its words, which may hold values of records."""
+"""Reasons why DuckDB failed, without its words, which may hold values of records."""
 
 from __future__ import annotations
 
@@ -67,8 +67,6 @@ def _why(error: BaseException, way: str) -> str:
 def unreadable(what: object, error: BaseException, *, view: bool = False) -> MicroaggError:
     """Say why a table of a DuckDB file cannot be read.
 
-    Examples
-    --------
     >>> class ConversionException(Exception): ...
     >>> "Zelda" in str(unreadable("a.duckdb::t", ConversionException("'Zelda' is no number")))
     False

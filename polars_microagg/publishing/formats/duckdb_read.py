@@ -1,4 +1,4 @@
-"""Tables of DuckDB files: where they are, and what Polars reads of them."""
+"""Reading tables of DuckDB files: how they are named, opened and turned into frames."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, MicroaggError, OutputError
-from polars_microagg.publishing.atomic import said
+from polars_microagg.publishing.atomic import system_message
 from polars_microagg.publishing.formats.duckdb_causes import unreadable
 from polars_microagg.publishing.formats.file_content import refuse_foreign, refuse_special
 
@@ -23,11 +23,11 @@ __all__ = [
     "FAILED",
     "connected",
     "failed",
-    "kind",
     "located",
     "parts",
     "quoted",
     "read_table",
+    "relation_kind",
     "rows",
 ]
 
@@ -38,16 +38,16 @@ WAIT = 60.0
 """Seconds that a file is waited for while another process or thread has it open."""
 
 PAUSE = 0.05
-"""Seconds between two looks."""
+"""Seconds between two attempts."""
 
 GRACE = 1.0
-"""Seconds without one of `OPEN`, after which the file is taken to be open by the caller."""
+"""Seconds without one of `OPEN`, after which the caller is assumed to have the file open."""
 
 LOCKED = "Could not set lock"
-"""What DuckDB says where another process has a file open."""
+"""What DuckDB reports if another process has the file open."""
 
 SHARED = ("different configuration", "already attached")
-"""What it says where this process has."""
+"""What it reports if this process has it open."""
 
 OPEN: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
 """Connections that were made here, and calls that wait for one, with the paths of their files."""
@@ -65,11 +65,11 @@ FAILED: tuple[type[BaseException], ...] = (
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
     *(ValueError, NotImplementedError),
 )
-"""What the way between Polars, Arrow and DuckDB raises where a type is foreign to one of them."""
+"""What the way between Polars, Arrow and DuckDB raises for a type that one of them does not have."""
 
 
 def failed() -> tuple[type[BaseException], ...]:
-    """`FAILED`, and what DuckDB raises."""
+    """Return `FAILED`, and what DuckDB raises."""
     import duckdb
 
     return (*FAILED, duckdb.Error)
@@ -120,7 +120,7 @@ class _Turn:
 def _ours(path: Path, turn: _Turn) -> bool:
     """Return whether another call of this library has the file open, or is about to."""
     try:
-        return any(each == path.resolve() and by is not turn for by, each in OPEN.items())
+        return any(file == path.resolve() and by is not turn for by, file in OPEN.items())
     except RuntimeError:  # another thread adds one while we look
         return True
 
@@ -130,8 +130,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def kind(con: Any, schema: str, table: str) -> str | None:
-    """Kind of a table or view of that name, which DuckDB compares without case; None if none is."""
+def relation_kind(con: Any, schema: str, table: str) -> str | None:
+    """Return the kind of a table or view, compared without case as DuckDB does.
+
+    None if there is none.
+    """
     kinds = con.execute(
         "SELECT table_type FROM information_schema.tables "
         "WHERE lower(table_schema) = lower(?) AND lower(table_name) = lower(?)",
@@ -151,11 +154,11 @@ def _split(con: Any, table: str) -> tuple[str, str]:
     A table of the schema main whose own name has the dot goes first, then one that is there, then
     a schema that is there.
     """
-    if kind(con, "main", table):
+    if relation_kind(con, "main", table):
         return "main", table
     dots = [at for at, letter in enumerate(table) if letter == "."]
     pairs = [(table[:at], table[at + 1 :]) for at in dots if table[at + 1 :]]
-    existing = [pair for pair in pairs if kind(con, *pair)]
+    existing = [pair for pair in pairs if relation_kind(con, *pair)]
     made = [pair for pair in pairs if _has_schema(con, pair[0])]
     meant = pairs if SCHEMA.fullmatch(table) else []
     return next(iter((*existing, *made, *meant)), ("main", table))
@@ -170,7 +173,7 @@ def _has_schema(con: Any, schema: str) -> bool:
 
 
 def parts(con: Any, path: Path, table: str) -> tuple[str, str]:
-    """The schema and the name of a target; its schema must be there."""
+    """Return the schema and the name of a target; the schema must exist."""
     schema, name = _split(con, table)
     if _has_schema(con, schema):
         return schema, name
@@ -205,7 +208,7 @@ def _refuse_lossy(con: Any, place: str, what: str) -> None:
     """Refuse values that would be others: times without their zone, numbers past 38 digits."""
     for column, dtype, *_ in con.sql(f"DESCRIBE {place}").fetchall():
         # The values of an ENUM and the names of fields are in its type.
-        told = f"column {column!r} of type {dtype.partition('(')[0]}"
+        shown = f"column {column!r} of type {dtype.partition('(')[0]}"
         why = ""
         if ZONED.search(dtype):
             why = "has times with a zone, which Polars does not have."
@@ -217,7 +220,7 @@ def _refuse_lossy(con: Any, place: str, what: str) -> None:
             ((beyond,),) = con.sql(query).fetchall()
             why = "has numbers past 38 digits, which Polars does not have." if beyond else ""
         if why:
-            raise InvalidDataError.unreadable(what, f"{told} {why} Cast it in a view.")
+            raise InvalidDataError.unreadable(what, f"{shown} {why} Cast it in a view.")
 
 
 def read_table(path: Path, table: str) -> pl.DataFrame:
@@ -229,7 +232,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     except (OSError, ValueError) as error:
         if isinstance(error, MicroaggError):
             raise
-        raise InvalidDataError.unreadable(what, said(error)) from None
+        raise InvalidDataError.unreadable(what, system_message(error)) from None
     if not exists:
         raise InvalidDataError.unreadable(what, "there is no such file. Check the name.")
     fails: tuple[type[BaseException], ...] = (*failed(), OSError)
@@ -237,7 +240,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     try:
         _refuse_content(path, what)
         with connected(path, write=False) as con:
-            table_type = kind(con, *_split(con, table))
+            table_type = relation_kind(con, *_split(con, table))
             if table_type is None:
                 why = "the file has no such table. List its tables with SHOW ALL TABLES in DuckDB."
                 raise InvalidDataError.unreadable(what, why)

@@ -19,10 +19,10 @@ from polars_microagg.publishing.formats.duckdb_read import (
     FAILED,
     connected,
     failed,
-    kind,
     located,
     parts,
     quoted,
+    relation_kind,
     rows,
 )
 from polars_microagg.publishing.formats.files import rows_digest
@@ -35,11 +35,11 @@ HEADERS = 3 * 4096
 
 
 class TableSwap(Swap):
-    """A table that takes the place of another in one transaction, together with its record.
+    """A table that replaces another in one transaction, together with its record.
 
-    A transaction that was committed may be in the log beside the file alone, as where the device
-    is full. The log is empty when the transaction begins, so what did not reach the file is undone
-    by removing the log while nobody else can open the file.
+    A committed transaction may be in the log beside the file only, as on a full device. The log is
+    empty when the transaction begins, so what did not reach the file is undone by deleting the log
+    while nobody else can open the file.
     """
 
     def __init__(self, path: Path, table: str, record: Path) -> None:
@@ -77,6 +77,7 @@ class TableSwap(Swap):
                 if new and self._path.stat().st_size < HEADERS:
                     self._path.unlink()
             raise
+        # Closing must not move the log of a commit that failed into the file.
         self._con.execute("PRAGMA disable_checkpoint_on_shutdown")
         self._con.execute("CHECKPOINT")
         self._settled = True
@@ -95,22 +96,23 @@ class TableSwap(Swap):
             return
         except self._failed as error:
             problem = unwritable(self._what, error)
-        raise problem  # out here, as an error keeps the one that it was raised from
+        raise problem  # outside of the except clause, without DuckDB's error as its context
 
     def __exit__(self, *_: object) -> None:
-        """Undo what was not committed; a file that was made for nothing goes."""
+        """Undo what was not committed, and remove a file that was made in vain."""
         if self._con is not None:
             with suppress(*self._failed):
                 self._close()
 
     def _close(self) -> None:
-        """Close the file without what reached its log alone, and remove it if it was made here."""
+        """Close the file without what reached only its log, and remove it if it was made here."""
         steps: list[Callable[[], object]] = [self._con.close]
         if self._settled:
             steps.append(lambda: self._log.unlink(missing_ok=True))
         if self._made and not self._done:
             steps.append(lambda: self._path.unlink(missing_ok=True))
-        # Nobody else can open the file before it is closed; Windows removes none before.
+        # The log goes before the file is closed, while nobody else can open it. Windows does not
+        # remove open files, so the order is reversed there.
         for step in steps if os.name == "nt" else reversed(steps):
             step()
 
@@ -121,7 +123,7 @@ class TableSwap(Swap):
             raise FileNotFoundError from None
 
     def _undone(self) -> str:
-        """Hash what is in the file after a commit that failed."""
+        """Return the hash of what is in the file after a commit that failed."""
         self._close()
         try:
             with connected(self._path, write=False) as con:
@@ -131,10 +133,10 @@ class TableSwap(Swap):
 
     def exists(self) -> bool:
         """Return whether there is a table of that name."""
-        return bool(kind(self._con, self._schema, self._name))
+        return bool(relation_kind(self._con, self._schema, self._name))
 
     def write(self, frame: pl.DataFrame) -> None:
-        """Write the new rows beside the old ones."""
+        """Write the new rows into a table of a temporary name."""
         self._attempt(lambda: self._create(frame))
 
     def _create(self, frame: pl.DataFrame) -> None:
@@ -151,7 +153,7 @@ class TableSwap(Swap):
         try:
             return rows(self._con, self._beside)
         except fails as error:
-            unreadable(self._what, error)  # memory that is lacking is another matter
+            unreadable(self._what, error)  # raises if DuckDB lacks memory
             raise InvalidDataError.unreadable(self._what, "its new rows are foreign.") from None
 
     def content(self) -> tuple[str, str, int | None]:
@@ -161,14 +163,14 @@ class TableSwap(Swap):
     def commit(self, record: bytes) -> None:
         """Put the new rows and their record in place of the old ones.
 
-        It is refused where the new rows do not reach the file, or a view that reads the table would
-        no longer work; the old rows and their record are still there then.
+        Refused if the new rows do not reach the file, or if a view that reads the table would fail;
+        the old rows and their record are then still there.
         """
         self._attempt(self._replace)
         self._attempt(lambda: self.put(record, self._commit, self._undone))
 
     def _commit(self) -> None:
-        """Commit, and bring what is in the log into the file."""
+        """Commit, and move the log into the file."""
         self._con.execute("COMMIT")
         self._con.execute("CHECKPOINT")
         if self._log.exists() and self._log.stat().st_size:
@@ -177,7 +179,7 @@ class TableSwap(Swap):
 
     def _replace(self) -> None:
         """Replace the table within the transaction, which nobody sees yet."""
-        # What fails ends its transaction, so views that fail already are told by another.
+        # A failing statement ends its transaction, so views that fail already are found by another.
         with self._con.cursor() as aside:
             worked = [view for view in _views(aside) if _works(aside, view)]
         self._con.execute(f"DROP TABLE IF EXISTS {self._at}")
@@ -192,8 +194,8 @@ class TableSwap(Swap):
 
 
 def refuse_view(con: Any, path: Path, table: str) -> bool:
-    """Refuse a target that is a view; whether there is a table of that name."""
-    what = kind(con, *parts(con, path, table))
+    """Refuse a target that is a view; return whether there is a table of that name."""
+    what = relation_kind(con, *parts(con, path, table))
     if what == "VIEW":
         why = "it is a view, and a release is a table. Name a table, or drop the view first."
         raise OutputError.of(f"{path}::{table}", why)
@@ -201,7 +203,10 @@ def refuse_view(con: Any, path: Path, table: str) -> bool:
 
 
 def foreseen(path: Path, table: str) -> bool:
-    """Refuse what a table would be refused for; whether one would be replaced. Write nothing."""
+    """Refuse what would be refused later, and return whether a table would be replaced.
+
+    Write nothing.
+    """
     import duckdb
 
     what = f"{path}::{table}"
@@ -232,14 +237,14 @@ def through(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _views(con: Any) -> list[tuple[str, str]]:
-    """Schema and name of every view."""
+    """Return schema and name of every view."""
     query = "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
     views: list[tuple[str, str]] = con.execute(query).fetchall()
     return views
 
 
 def _works(con: Any, view: tuple[str, str]) -> bool:
-    """Return whether a view finds what it reads; it is not run."""
+    """Return whether a view finds what it reads, without running it."""
     import duckdb
 
     try:

@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes: compressed text is unpacked, what is named wrongly is refused."""
+"""The kind of a file by its first bytes: compressed text is unpacked, wrong names are refused."""
 
 from __future__ import annotations
 
@@ -69,8 +69,6 @@ def _packer(start: bytes) -> str | None:
 def refuse_foreign(file: IO[bytes], form: str) -> None:
     """Refuse a file of another format than its ending says, and leave it at its beginning.
 
-    Examples
-    --------
     >>> refuse_foreign(io.BytesIO(b"%PDF-1.7"), "csv")
     Traceback (most recent call last):
         ...

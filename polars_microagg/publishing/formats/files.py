@@ -1,4 +1,4 @@
-"""Where tables are read from and written to: files by their ending, DuckDB tables, a stream."""
+"""Places of tables: files by their ending, DuckDB tables, a stream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import polars.selectors as cs
 
 from polars_microagg.errors import InvalidDataError, OutputError
 from polars_microagg.errors.files import compressed_target, no_table_named, unknown_ending
-from polars_microagg.publishing.atomic import is_special, of_system, said
+from polars_microagg.publishing.atomic import is_special, of_system, system_message
 from polars_microagg.publishing.formats.file_content import (
     opened,
     refuse_foreign,
@@ -62,8 +62,6 @@ class Location:
         That is a path whose ending tells the format, ``file.duckdb::table``, or ``-``; `separator`
         is what is between two cells of a CSV file, if they are not commas.
 
-        Examples
-        --------
         >>> Location.of("salaries.CSV").format, Location.of("register.duckdb::people").table
         ('csv', 'people')
         """
@@ -111,7 +109,7 @@ class Location:
 
     @property
     def record(self) -> Path | None:
-        """Where the manifest of this place is; a stream has none of its own."""
+        """Return the path of the manifest of this place; a stream has none."""
         if self.piped:
             return None
         name = self.path.name
@@ -124,7 +122,7 @@ class Location:
 
     @property
     def tables(self) -> Tables | None:
-        """How the tables of the file are read and replaced, if this is one of them."""
+        """Return how tables of the file are read and replaced, if it has tables."""
         return formats()[self.format].tables if self.table else None
 
     def read(self) -> pl.DataFrame:
@@ -145,7 +143,7 @@ class Location:
             why = "there is no such file. Check the name and the folder."
             raise InvalidDataError.unreadable(self.path, why) from None
         except (OSError, ValueError) as error:
-            raise InvalidDataError.unreadable(self.path, said(error)) from None
+            raise InvalidDataError.unreadable(self.path, system_message(error)) from None
 
     def mac(self, key: bytes, rows: pl.DataFrame) -> dict[str, str]:
         """Hash what was read with a key: the bytes of a file, the rows of anything else."""
@@ -192,10 +190,10 @@ def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None
         entry.write(frame if entry.typeless else visible(frame), file)
         file.flush()
     except OSError as error:
-        raise OutputError.of(what, said(error)) from None
+        raise OutputError.of(what, system_message(error)) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         if of_system(error):
-            raise OutputError.of(what, said(error)) from None
+            raise OutputError.of(what, system_message(error)) from None
         types = ", ".join(sorted({str(t.base_type()) for t in frame.schema.values()}))
         why = f"{form} cannot hold all of {types}. Write Parquet, or cast those columns first."
         raise OutputError.of(what, why) from None
@@ -217,7 +215,7 @@ def serialised(frame: pl.DataFrame) -> bytes:
 
 
 def _settled(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """The same values, with the same nothing under every null."""
+    """Return the same values, with the same bytes under every null."""
     if dtype.is_nested():
         return pl.struct(column).struct.json_encode().name.keep()
     if dtype in (pl.Categorical, pl.Enum):

@@ -74,7 +74,7 @@ class Tables:
 
 
 def _no_files(*_: object) -> NoReturn:
-    """Stand for the reader and the writer of a format that has tables only."""
+    """Replace the reader and the writer of a format that has tables only."""
     raise NotImplementedError
 
 
@@ -144,8 +144,6 @@ def formats() -> Mapping[str, Format]:
 def format_of(ending: str) -> Format | None:
     """Return the format of files with an ending.
 
-    Examples
-    --------
     >>> format_of(".CSV").name, format_of(".docx")
     ('csv', None)
     """
@@ -156,8 +154,6 @@ def format_of(ending: str) -> Format | None:
 def ending_of(path: Path) -> str:
     """Return the ending that tells the format; a compressed file has one more after it.
 
-    Examples
-    --------
     >>> ending_of(Path("people.csv.gz")), ending_of(Path("people.parquet.gz"))
     ('.csv', '.gz')
     """

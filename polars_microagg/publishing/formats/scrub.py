@@ -1,4 +1,4 @@
-"""A table that holds what is seen of it in its columns, and nothing of what was there before."""
+"""Tables rebuilt from what can be read in them, without values under nulls or of rows left out."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ def visible(frame: pl.DataFrame) -> pl.DataFrame:
     stores neither, so columns go through it, in memory. Nested ones go twice: the first time their
     dictionary of texts still has those of rows that are gone.
 
-    Examples
-    --------
     >>> given = pl.DataFrame({"cause": ["an illness to be left out", "an accident at work"]})
     >>> visible(given.slice(1)).equals(given.slice(1))
     True
@@ -55,7 +53,7 @@ def _of_its_type(column: pl.Series, rebuilt: pl.Series | None) -> pl.Series:
 
 
 def _counted(dtype: pl.DataType) -> pl.DataType:
-    """The same type with whole numbers for dates and times, which Python cuts to microseconds."""
+    """Return the same type with integers for dates and times, which Python cuts to microseconds."""
     if isinstance(dtype, pl.Struct):
         return pl.Struct({field.name: _counted(field.dtype) for field in dtype.fields})  # type: ignore[arg-type]
     if isinstance(dtype, pl.List):

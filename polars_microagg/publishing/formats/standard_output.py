@@ -1,4 +1,4 @@
-"""A release handed to standard output, and whether somebody took it."""
+"""A release written to standard output, and whether somebody read it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 import time
 
 from polars_microagg.errors import OutputError
-from polars_microagg.publishing.atomic import said
+from polars_microagg.publishing.atomic import system_message
 
 __all__ = ["deliver", "lost"]
 
@@ -42,17 +42,15 @@ def deliver(content: bytes) -> None:
 def lost(error: OSError) -> OutputError:
     """Say why standard output took nothing.
 
-    Examples
-    --------
     >>> print(lost(BrokenPipeError(errno.EPIPE, "")))
     'standard output' cannot be written: its reader went away. Nothing was published.
     """
     why = {errno.EPIPE: "its reader went away.", errno.EBADF: "it is closed."}
-    return OutputError.of("standard output", why.get(error.errno or 0) or said(error))
+    return OutputError.of("standard output", why.get(error.errno or 0) or system_message(error))
 
 
 def _taken() -> bool:
-    """Wait for the reader of a pipe; False if it left some of it."""
+    """Wait for the reader of a pipe; return False if it left some of it."""
     try:
         descriptor = sys.stdout.fileno()
     except ValueError:  # what stands for standard output has no file
@@ -72,7 +70,7 @@ def _taken() -> bool:
 
 
 def _unread(descriptor: int) -> int:
-    """Bytes in a pipe; 0 where the system does not tell."""
+    """Return the bytes left in a pipe; 0 if the system does not say."""
     unread = array.array("i", [0])
     try:
         system, terminal = map(importlib.import_module, ("fcntl", "termios"))

@@ -1,4 +1,4 @@
-"""Numbers, dates and times read from columns of text."""
+"""Types of text columns: numbers, dates and times."""
 
 from __future__ import annotations
 
@@ -51,8 +51,6 @@ FIRST = 64
 def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     """Read numbers, dates and times from columns of text.
 
-    Examples
-    --------
     >>> typed(pl.DataFrame({"age": ["31", "47"], "born": ["1993-05-01", None]}), ["age", "born"]).dtypes
     [Int64, Date]
     """
@@ -65,7 +63,7 @@ def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
 
 
 def _read(texts: pl.DataFrame) -> dict[str, pl.Series]:
-    """Those of some columns of text in which a type is read, by their names."""
+    """Return the text columns in which a type is read, by their names."""
     filled = texts.select(pl.all().count() > 0).row(0)
     left = texts.select(itertools.compress(texts.columns, filled))
     left = left.select(pl.all().str.strip_chars())
@@ -80,7 +78,7 @@ def _read(texts: pl.DataFrame) -> dict[str, pl.Series]:
 def _fitting(
     texts: pl.DataFrame, read: Callable[[pl.DataFrame], pl.DataFrame]
 ) -> dict[str, pl.Series]:
-    """The columns of which every value is read."""
+    """Return the columns of which every value is read."""
     if not texts.width:
         return {}
     values = read(texts)

@@ -1,4 +1,4 @@
-"""Checking a release against its manifest, and the manifest against itself."""
+"""The check of a release against its manifest, and of the manifest itself."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["Finding", "check"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was checked.
+    """The result of one check.
 
-    `holds` unless something was found to be wrong; where not `checked`, nothing speaks against it
-    and all or part of it is not proven either.
+    `holds` is False only if something is wrong; if not `checked`, nothing contradicts it, and it is
+    not or only partly proven.
     """
 
     what: str
@@ -34,7 +34,7 @@ class Finding:
 
     @property
     def state(self) -> str:
-        """In a word or two."""
+        """Return the result in a word or two."""
         return "WRONG" if not self.holds else "ok" if self.checked else "not checked"
 
 
@@ -47,12 +47,10 @@ def check(
 ) -> list[Finding]:
     """Check a release against its manifest.
 
-    Examples
-    --------
     >>> import tempfile, polars_microagg as mg
     >>> people = pl.LazyFrame({"age": [23, 25, 47, 51]})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     told = mg.publish(people, f"{folder}/ages.csv", "age", k=2)
+    ...     manifest = mg.publish(people, f"{folder}/ages.csv", "age", k=2)
     ...     all(finding.holds for finding in check(f"{folder}/ages.csv"))
     True
     """
@@ -86,7 +84,7 @@ def check(
 
 
 def _found(what: str, step: Callable[[], Outcome]) -> Finding:
-    """Take one step; a manifest whose parts are missing or of another kind does not hold."""
+    """Run one check; a manifest whose parts are missing or of another kind does not hold."""
     try:
         holds, says = step()
         return Finding(what, holds is not False, says, holds is not None)

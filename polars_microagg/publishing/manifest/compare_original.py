@@ -1,4 +1,4 @@
-"""A release compared with its original: kept columns row by row, and types of masked ones."""
+"""Comparison of a release with its original: kept columns row by row, and types of masked ones."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from polars_microagg.publishing.formats.column_types import alike
 from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.manifest.model import Manifest
 
-__all__ = ["aligned", "differing", "exchanged", "mistyped", "uncentred"]
+__all__ = ["aligned", "differing", "exchanged", "mistyped", "off_centre"]
 
 BESIDE = ("method", "k", "columns", "require")
-"""Keys of a configuration that are no options of the method."""
+"""Keys of a configuration that are not options of the method."""
 
 
 def aligned(manifest: Manifest, before: pl.DataFrame) -> pl.DataFrame:
-    """Leave out of an original the rows that its release dropped, by the configuration of a manifest.
+    """Remove the rows that a release dropped from its original, by the manifest's configuration.
 
-    Examples
-    --------
     >>> options = {"nulls": "pattern", "small_strata": "drop", "strata": []}
     >>> manifest = {"config": {"method": "mdav", "k": 2, "columns": [["age"]], "require": [], **options}}
     >>> aligned(manifest, pl.DataFrame({"age": [31, None, 47]}))["age"].to_list()
@@ -40,12 +38,10 @@ def aligned(manifest: Manifest, before: pl.DataFrame) -> pl.DataFrame:
 
 
 def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -> list[str]:
-    """Find the columns that were to be released as they are, and differ in a value or are missing.
+    """Find columns that should be unchanged, and differ in a value or are missing.
 
     Rows match by position, as for the measures.
 
-    Examples
-    --------
     >>> people, release = pl.DataFrame({"id": [1, 2]}), pl.DataFrame({"id": ["2", "1"]})
     >>> differing(people, release, ["id"]), differing(people[::-1], release, ["id"])
     (['id'], [])
@@ -61,7 +57,8 @@ def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -
 def exchanged(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
     """Find kept columns and strata that are not those of the original, row by row.
 
-    `before` has not the rows that were dropped. Strata are compared where the row was not emptied.
+    `before` lacks the rows that were dropped. Strata are compared only in rows that are not
+    emptied.
     """
     roles = manifest["roles"]
     kept = differing(before, after, roles["keep"])
@@ -73,6 +70,7 @@ def exchanged(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> 
 
 
 def _same(before: pl.Series, after: pl.Series) -> bool:
+    """Return whether two columns have the same values, also where one is text."""
     before, after = before.alias("0"), after.alias("0")
     if len(before) != len(after):
         return False
@@ -87,18 +85,16 @@ def _same(before: pl.Series, after: pl.Series) -> bool:
     return alike(after, before) or (read.dtype != pl.String and alike(read, after))
 
 
-def uncentred(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
+def off_centre(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> list[str]:
     """Find the masked columns whose values are not the centres of the values before.
 
-    This tells the original of a release from another table, also where no measure is published. A
-    value may stand for several groups, whose centres were all rounded to it; nothing is found where
+    This tells the original of a release from another table, even if no measure is published. A
+    value may stand for several groups, whose centres were all rounded to it. Columns are passed if
     the groups are not known, or hold values of several columns.
 
-    Examples
-    --------
     >>> people, release = pl.DataFrame({"age": [30, 33, 47]}), pl.DataFrame({"age": [37, 37, 37]})
     >>> manifest = {"config": {"method": "mdav"}, "roles": {"mask": ["age"]}}
-    >>> uncentred(manifest, people, release), uncentred(manifest, people + 1, release)
+    >>> off_centre(manifest, people, release), off_centre(manifest, people + 1, release)
     ([], ['age'])
     """
     config = manifest["config"]
@@ -114,6 +110,7 @@ def uncentred(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> 
 
 
 def _central(before: pl.Series, after: pl.Series, mean: bool) -> bool:
+    """Return whether each value is a centre of the originals it replaced, up to rounding."""
     if len(before) != len(after) or not (can_mask(before.dtype) and can_mask(after.dtype)):
         return len(before) == len(after)
     slack = 1e-6 if pl.Float32 in (before.dtype, after.dtype) else 1e-9
@@ -126,6 +123,8 @@ def _central(before: pl.Series, after: pl.Series, mean: bool) -> bool:
     )
     x, y = pl.col("x"), pl.col("y")
     room = half + slack * x.abs().max()
+    # The records of one value are whole groups whose means were rounded to it, so the mean of all of
+    # them is it, too. Another centre is only known to lie between the least and the greatest value.
     off = (x.mean() - y.first()).abs() > room
     if not mean:
         off = (y.first() < x.min() - room) | (y.first() > x.max() + room)

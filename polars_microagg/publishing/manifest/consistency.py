@@ -1,4 +1,4 @@
-"""Consistency of a manifest: what its parts say of one another."""
+"""Consistency of a manifest: whether its parts agree with one another."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def same_version(manifest: Manifest) -> bool:
 
 
 def form(manifest: Manifest) -> Outcome:
-    """Every key is there, of its type, and no other."""
+    """Check that every key is there, of its type, and no other."""
     wrong = misfits(manifest)
     if wrong:
         more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
@@ -45,7 +45,7 @@ def form(manifest: Manifest) -> Outcome:
 
 
 def configuration(manifest: Manifest) -> Outcome:
-    """The configuration is that of its hash, can be asked for, and agrees with the rest."""
+    """Check that the configuration has its hash, is a possible call, and agrees with the rest."""
     config = manifest["config"]
     if config_hash(config) != manifest["config_sha256"]:
         return False, "The configuration is not that of its hash."
@@ -70,7 +70,7 @@ def configuration(manifest: Manifest) -> Outcome:
 
 
 def _known(config: Mapping[str, Any]) -> list[str] | None:
-    """Keys of a configuration of this method, once its values are found to be possible."""
+    """Return the keys of a configuration of this method, after its values are checked."""
     method = config["method"]
     group_size(config["k"])
     blocks_of(config["columns"])
@@ -86,7 +86,7 @@ def _known(config: Mapping[str, Any]) -> list[str] | None:
 
 
 def attacks(manifest: Manifest) -> Outcome:
-    """What the intruder of the measures is said to know is what the measures take."""
+    """Check that the intruder knows the columns that the measures assume."""
     names, strata = manifest["roles"]["mask"], manifest["roles"]["stratum"]
     expected = attack_scenario(names, strata)
     if manifest["attack"]["known"] != expected["known"]:
@@ -99,7 +99,7 @@ def attacks(manifest: Manifest) -> Outcome:
 
 
 def composed(manifest: Manifest) -> list[str]:
-    """Find the measures that are not what those give that they are made of, rounding allowed for."""
+    """Find measures that disagree with the measures that they are computed from, up to rounding."""
     measures, digits = manifest["measures"], manifest["digits"]
     differ = []
     for name, entry in assessed().items():
@@ -109,6 +109,8 @@ def composed(manifest: Manifest) -> list[str]:
         if len(parts) < len(needed) or measures.get(name) is None:
             continue
         made = _made(entry, parts)
+        # Each published part may be off by half of its last digit. The effect of each on the
+        # composed measure is added up.
         slack = step(name, measures[name], digits)
         for part, value in parts.items():
             other = parts | {part: value + step(part, value, digits) / 2}
@@ -119,11 +121,12 @@ def composed(manifest: Manifest) -> list[str]:
 
 
 def _made(entry: Metric, parts: dict[str, Any]) -> Any:
+    """Compute a metric from other metrics."""
     return entry.function(*map(parts.get, entry.inputs))
 
 
 def times(manifest: Manifest) -> Outcome:
-    """The times are times, in order, as far apart as they are said to be."""
+    """Check that the times are in order and add up."""
     times = manifest["times"]
     texts = [times["started"], times["finished"]]
     started, finished = (datetime.fromisoformat(text) for text in texts)

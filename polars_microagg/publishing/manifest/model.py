@@ -1,4 +1,4 @@
-"""The manifest: its keys and their types, from which all that reads or writes one is checked."""
+"""The types of a manifest, from which its check and its JSON Schema are derived."""
 
 from __future__ import annotations
 

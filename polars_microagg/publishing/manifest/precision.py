@@ -1,4 +1,4 @@
-"""How precisely a release tells what was measured on its original: few records, few digits."""
+"""Precision of published measures: few records, few digits."""
 
 from __future__ import annotations
 
@@ -57,8 +57,6 @@ BINS_BITS = 77
 def digits_of(records: int) -> int:
     """Count the digits of a measure that are published of so many records.
 
-    Examples
-    --------
     >>> digits_of(99), digits_of(100), digits_of(200_000)
     (0, 2, 4)
     """
@@ -72,8 +70,6 @@ def coarse(name: str, value: float, digits: int) -> float:
     significant digits, up to a thousand wholes. Significant digits of small numbers would tell more
     the smaller they are, and of a measure of 0 everything.
 
-    Examples
-    --------
     >>> coarse("loss", 12.34, 2), coarse("loss", 0.0123, 2), coarse("il1", 0.1234, 2)
     (12.0, 0.0, 0.12)
     """
@@ -87,10 +83,8 @@ def coarse(name: str, value: float, digits: int) -> float:
 
 
 def step(name: str, value: float | None, digits: int) -> float:
-    """One in the last digit of a measure that was rounded.
+    """Return the size of the last digit of a measure that was rounded.
 
-    Examples
-    --------
     >>> step("loss", 12.0, 2), step("il1", 0.12, 2), step("loss", 1200.0, 2)
     (1.0, 0.01, 100.0)
     """
@@ -104,7 +98,7 @@ def step(name: str, value: float | None, digits: int) -> float:
 
 
 def whole_of(name: str) -> int:
-    """Value that the digits of a measure are counted from: 100 for per cent and points, else 1."""
+    """Return the value from which digits are counted: 100 for per cent and points, else 1."""
     entry = metrics().get(name)
     return 100 if name == SPREAD or (entry is not None and entry.unit) else 1
 
@@ -114,10 +108,8 @@ def _power(whole: int) -> int:
 
 
 def names_told(measures: Iterable[str], digits: int) -> list[str]:
-    """Names of the measures that are published, in the order given.
+    """Return the names of the measures that are published, in this order.
 
-    Examples
-    --------
     >>> names_told(["sse", "loss", "il", "k_min"], 2), names_told(["sse", "loss", "il", "k_min"], 3)
     (['loss', 'k_min'], ['loss', 'il', 'k_min'])
     """
@@ -130,8 +122,6 @@ def names_told(measures: Iterable[str], digits: int) -> list[str]:
 def published(measures: Mapping[str, Any], digits: int) -> dict[str, Any]:
     """Leave out the measures that are not published, and round the others.
 
-    Examples
-    --------
     >>> published({"loss": 12.34, "il1": 0.1234, "k_min": 5}, digits_of(6))
     {'k_min': 5}
     >>> published({"loss": 12.34, "il1": 0.1234, "k_min": 5}, digits_of(240))
@@ -150,8 +140,6 @@ def published(measures: Mapping[str, Any], digits: int) -> dict[str, Any]:
 def drawable(values: int, columns: int, numbers: int) -> bool:
     """Return whether the charts of a report tell little beside the values that they are made of.
 
-    Examples
-    --------
     >>> drawable(720, 3, 20), drawable(3_000, 3, 20)
     (False, True)
     """

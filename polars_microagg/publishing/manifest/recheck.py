@@ -1,4 +1,4 @@
-"""What a manifest says of its release, checked again on the tables."""
+"""The checks of a manifest against the tables: each statement is computed again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from polars_microagg.publishing.manifest.compare_original import (
     aligned,
     exchanged,
     mistyped,
-    uncentred,
+    off_centre,
 )
 from polars_microagg.publishing.manifest.consistency import Outcome, composed, same_version
 from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
@@ -45,7 +45,7 @@ __all__ = ["Recheck"]
 
 @dataclass(frozen=True)
 class Recheck:
-    """A release as it was read, its manifest, and what else is there to check it with."""
+    """A release as it was read, its manifest, and what else there is to check it with."""
 
     manifest: Manifest
     place: Location
@@ -55,7 +55,7 @@ class Recheck:
     key: bytes | None = None
 
     def hash(self) -> Outcome:
-        """Return whether the file has its hash and its size."""
+        """Check the hash and the size of the file."""
         output, of = self.manifest["output"], "rows" if self.place.table else "file"
         if output["of"] != of or self.place.piped:
             what = "a table" if output["of"] == "rows" else "a file"
@@ -67,7 +67,7 @@ class Recheck:
         return holds, f"The {of} {have if holds else have_not} the hash of the manifest."
 
     def name(self) -> Outcome:
-        """Return whether the file has the name and the format that it was given."""
+        """Check the name and the format of the file."""
         output, table = self.manifest["output"], self.place.table
         name, form = table or self.place.path.name, self.place.format
         # DuckDB does not tell the case of names apart.
@@ -82,7 +82,7 @@ class Recheck:
         )
 
     def shape(self) -> Outcome:
-        """Rows and columns are those of the manifest."""
+        """Check the numbers of rows and columns."""
         rows, columns, frame = (
             self.manifest["rows"],
             list(self.manifest["output"]["columns"]),
@@ -106,18 +106,18 @@ class Recheck:
 
     @cached_property
     def _rows(self) -> Rows:
-        """Rows in and out and what was suppressed; rows in are those told, which the original holds."""
+        """Count rows out and suppressed; rows in are those of the manifest."""
         roles = self.manifest["roles"]
         columns = [*roles["mask"], *roles["stratum"]]
         return counted_rows(self.manifest["rows"]["in"], self.frame, columns)
 
     @cached_property
     def _aligned(self) -> pl.DataFrame | None:
-        """The original without the rows that were dropped."""
+        """Return the original without the rows that were dropped."""
         return None if self.before is None else aligned(self.manifest, self.before)
 
     def types(self) -> Outcome:
-        """The columns have the types of the manifest."""
+        """Check the types of the columns."""
         form = self.place.format
         if other := mistyped(self.manifest, self.before):
             named = ", ".join(map(repr, other[:10]))
@@ -128,7 +128,7 @@ class Recheck:
         return holds, "The columns have " + ("" if holds else "not ") + "the types of the manifest."
 
     def roles(self) -> Outcome:
-        """Every column has one role, and those to be dropped are not there."""
+        """Check that every column has one role, and that dropped ones are not there."""
         roles, columns = self.manifest["roles"], self.frame.columns
         masked = [*roles["mask"], *roles["stratum"]]
         holds = (
@@ -143,7 +143,7 @@ class Recheck:
         return (True, f"{every}.") if self._aligned is None else self._beside(self._aligned, every)
 
     def _beside(self, before: pl.DataFrame, every: str) -> Outcome:
-        """The original has no other columns, and what was kept is what it has."""
+        """Check that the original has the same columns, and that kept ones are unchanged."""
         roles, elsewhere = self.manifest["roles"], self.manifest["config"]["method"] is None
         has = {*self.frame.columns, *roles["drop"]}
         if others := sorted(has.symmetric_difference(before.columns)):
@@ -163,11 +163,12 @@ class Recheck:
 
     @cached_property
     def _classes(self) -> list[Sizes]:
+        """Count the classes of the release again."""
         config = self.manifest["config"]
         return recorded_classes(self.frame, config["columns"], config["strata"])
 
     def k(self) -> Outcome:
-        """The classes have the sizes that are told, and none is below k."""
+        """Check the sizes of the classes, and that none is below k."""
         counted, k = self._classes, self.manifest["k"]
         smallest = min((c["smallest"] for c in counted if c["smallest"]), default=None)
         holds = (
@@ -181,7 +182,7 @@ class Recheck:
         )
 
     def requirements(self) -> Outcome:
-        """The verdict is what the requirements give when they are judged again."""
+        """Judge the requirements again, and check the verdict."""
         config, verdict = self.manifest["config"], self.manifest["verdict"]
         whole = recorded_classes(self.frame, [self.manifest["roles"]["mask"]], config["strata"])
         share = self._rows["suppressed"]
@@ -193,17 +194,17 @@ class Recheck:
             on_demand = measured_on_demand(required, before, after, self.manifest["roles"]["mask"])
             exact = {**self._measured, **on_demand, **counts}
         said, digits = {**measures, **rounded(counts)}, self.manifest["digits"]
-        judged = [each for each in required if each.name in exact or each.name in said]
+        judged = [bound for bound in required if bound.name in exact or bound.name in said]
         holds = (
             verdict["released"] is True
             and verdict["k_holds"] is True
             and verdict["requirements"]
             == [{"requirement": str(r), "found": said.get(r.name), "met": True} for r in required]
             and all(
-                may_meet(each, exact[each.name])
-                if each.name in exact
-                else may_meet(each, said[each.name], step(each.name, said[each.name], digits))
-                for each in judged
+                may_meet(bound, exact[bound.name])
+                if bound.name in exact
+                else may_meet(bound, said[bound.name], step(bound.name, said[bound.name], digits))
+                for bound in judged
             )
         )
         says = f"The verdict and its {len(judged)} requirement(s) "
@@ -214,7 +215,7 @@ class Recheck:
         return True, says + "hold."
 
     def measures(self) -> Outcome:
-        """The measures are taken again, without the original those that need none."""
+        """Compute the measures again; without the original those that do not need it."""
         manifest, measures = self.manifest, self.manifest["measures"]
         digits, names = manifest["digits"], manifest["roles"]["mask"]
         if not measures:
@@ -248,7 +249,7 @@ class Recheck:
             return None, f"{said}, the other {len(measures) - len(again)} need the original."
         if self.before is None:
             return True, f"{said} and agree with the manifest."
-        if moved := uncentred(manifest, *self._tables):
+        if moved := off_centre(manifest, *self._tables):
             return False, f"{said}; {listed(moved)} are not centres of values of this original."
         if others:
             return None, f"{said} and agree, {len(others)} are not in the manifest."
@@ -256,7 +257,7 @@ class Recheck:
 
     @cached_property
     def _tables(self) -> list[pl.DataFrame]:
-        """The original, if it is there, and the release, with the types of the original."""
+        """Return the original, if it is there, and the release, with the types of the original."""
         names = self.manifest["roles"]["mask"]
         if self._aligned is None:
             return [typed(self.frame, names)]
@@ -265,7 +266,7 @@ class Recheck:
 
     @cached_property
     def _measured(self) -> dict[str, Any]:
-        """The measures, taken again: all of them, or those of the release alone."""
+        """Compute the measures again: all, or those of the release alone."""
         names = self.manifest["roles"]["mask"]
         if self._aligned is not None:
             before, after = self._tables
@@ -274,7 +275,7 @@ class Recheck:
         return assess(after, after, names, metrics=OF_RELEASE).row(0, named=True)
 
     def warnings(self) -> Outcome:
-        """The warnings are given again, without the original those that need none."""
+        """Give the warnings again; without the original those that do not need it."""
         roles, config = self.manifest["roles"], self.manifest["config"]
         warned = self.manifest["warnings"]
         if not same_version(self.manifest):
@@ -296,7 +297,7 @@ class Recheck:
         return False, "The warnings are not those that this release gives."
 
     def _restored(self, before: pl.DataFrame) -> pl.DataFrame:
-        """The release with its masked columns in their types, which text does not keep."""
+        """Return the release with its masked columns in their types, which text does not keep."""
         if not formats()[self.place.format].typeless:
             return self.frame
         whole = self.manifest["config"].get("dtype", "keep") == "keep"
@@ -307,7 +308,7 @@ class Recheck:
         )
 
     def input(self) -> Outcome:
-        """Return whether the original has its hash."""
+        """Check the hash of the original."""
         of, digest = self.manifest["input"]["of"], self.manifest["input"]["hmac_sha256"]
         if (of is None) != (digest is None):
             return False, "The hash of the original is said by halves."
@@ -324,7 +325,7 @@ class Recheck:
         return holds, f"The original {has} the hash of the key."
 
     def sealed(self) -> Outcome:
-        """The manifest has the seal of the key, and so is what was written to the last sign."""
+        """Check the seal: with the key, it proves every character of the manifest."""
         written = self.manifest["seal"]
         if (written is None) != (self.manifest["input"]["hmac_sha256"] is None):
             return False, "The manifest has a seal without a hash of the original, or the reverse."
@@ -341,4 +342,4 @@ UNPROVEN = (
     "Without it nothing proves what was asked (method, options, k, requirements, seed), the versions, "
     "the times, the dropped columns and the hash of the original."
 )
-"""What can be changed in step, with its plain hash, by whoever can write the manifest."""
+"""What anybody who can write the manifest can change, together with its plain hash."""

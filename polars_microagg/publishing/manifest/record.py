@@ -1,4 +1,4 @@
-"""The record of a release: what was asked, what was found on the file, and its hash."""
+"""The record of a release: its configuration, its measurements, and its hash."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ __all__ = [
 ]
 
 SEALED = b"polars_microagg/manifest\n"
-"""What is hashed before a manifest, so that no other file has its seal as its hash."""
+"""Prefix that is hashed before a manifest, so that no other file can have its seal as its hash."""
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
 def tools() -> Tool:
-    """Versions of all that the values may depend on."""
+    """Return versions of everything that the values may depend on."""
     names = ("polars", "numpy", "pyarrow", "duckdb")
     versions = {name: importlib.metadata.version(name) for name in names}
     own = {"polars_microagg": __version__, **versions, "python": platform.python_version()}
@@ -59,15 +59,13 @@ def tools() -> Tool:
 
 
 def canonical(config: Mapping[str, Any]) -> bytes:
-    """Write a configuration in the one form that is hashed: sorted keys, no spaces, ASCII."""
+    """Write a configuration in the canonical form that is hashed: sorted keys, no spaces, ASCII."""
     return json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
 def config_hash(config: Mapping[str, Any]) -> str:
     """Hash a configuration.
 
-    Examples
-    --------
     >>> config_hash({"k": 5, "method": "mdav"}) == config_hash({"method": "mdav", "k": 5})
     True
     """
@@ -81,8 +79,6 @@ def recorded_classes(
 
     Records that were emptied are a class like any other.
 
-    Examples
-    --------
     >>> people = pl.DataFrame({"age": [30, 30, 41, 41, 41]})
     >>> recorded_classes(people, [["age"]], [])[0]["smallest"]
     2
@@ -108,8 +104,6 @@ def counted_rows(before: int, release: pl.DataFrame, columns: Sequence[str]) -> 
     Emptied rows have no value in `columns`, the masked columns and strata; `suppressed` is the per
     cent of rows in that are emptied or dropped.
 
-    Examples
-    --------
     >>> counted_rows(4, pl.DataFrame({"age": [30, 30, None]}), ["age"])
     {'in': 4, 'out': 3, 'emptied': 1, 'dropped': 1, 'suppressed': 50.0}
     """
@@ -125,7 +119,7 @@ def counted_rows(before: int, release: pl.DataFrame, columns: Sequence[str]) -> 
 
 
 def taken(original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]) -> dict[str, Any]:
-    """Take the measures of a release, and count the cells that they compare."""
+    """Compute the measures of a release, and count the cells that they compare."""
     metrics = [*registry.assessed(), "cells"]
     return assess(original, masked, list(names), metrics=metrics).row(0, named=True)
 
@@ -150,18 +144,16 @@ def attack_scenario(known: Sequence[str], strata: Sequence[str]) -> Attack:
 
 
 def dumped(manifest: Mapping[str, Any]) -> bytes:
-    """Write a manifest as JSON in ASCII; what is no number becomes null."""
+    """Write a manifest as JSON in ASCII; NaN and infinities become null."""
     return (json.dumps(_finite(manifest), indent=2, allow_nan=False) + "\n").encode()
 
 
 def seal(manifest: Mapping[str, Any], key: bytes) -> str:
-    """Hash a whole manifest with a key: who does not have the key cannot change it unseen.
+    """Return the HMAC of a manifest: nobody without the key can change the manifest unnoticed.
 
-    The seal is the HMAC-SHA-256 of the line "polars_microagg/manifest" and the manifest in its one
-    form, without its own seal.
+    The seal is the HMAC-SHA-256 of the line "polars_microagg/manifest" and the manifest in its
+    canonical form, without its own seal.
 
-    Examples
-    --------
     >>> seal({"rows": 9, "seal": None}, b"key") == seal({"rows": 9}, b"key") != seal({}, b"key")
     True
     """
@@ -170,6 +162,7 @@ def seal(manifest: Mapping[str, Any], key: bytes) -> str:
 
 
 def _finite(value: Any) -> Any:
+    """Replace NaN and infinities by None."""
     if isinstance(value, Mapping):
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -178,7 +171,7 @@ def _finite(value: Any) -> Any:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest, and refuse a file that is none of this version."""
+    """Read a manifest, and refuse a file that is not one of this version."""
     try:
         manifest = json.loads(path.read_bytes(), object_pairs_hook=_once, parse_constant=_no_number)
     except FileNotFoundError:
@@ -209,5 +202,5 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(_: str) -> None:
-    """Refuse NaN and Infinity, which are no JSON."""
+    """Refuse NaN and Infinity, which are not JSON."""
     raise ValueError

@@ -1,4 +1,4 @@
-"""Numbers of a manifest: how they are rounded, and whether they agree with what is found again."""
+"""Rounding of numbers in a manifest, and whether they agree with numbers computed again."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ DIGITS = 4
 """Significant digits of a number of the release alone."""
 
 NOTHING = 1e-9
-"""What another machine may have for nothing, and relative to a number that is not rounded."""
+"""Largest number that another machine may compute instead of 0, and relative error of unrounded
+numbers."""
 
 
 def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
     """Round real numbers of the release; counts are whole numbers and stay.
 
-    Examples
-    --------
     >>> rounded({"k_prime": 3.14159, "suppressed": 99.99996, "k_min": 12345, "found": None})
     {'k_prime': 3.142, 'suppressed': 100.0, 'k_min': 12345, 'found': None}
     """
@@ -34,8 +33,6 @@ def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
 def agree(published: Any, again: Any, step: float) -> bool:
     """Return whether two measures, both rounded, are one within one in the last digit.
 
-    Examples
-    --------
     >>> agree(12.0, 13.0, 1.0), agree(12.0, 14.0, 1.0), agree(None, math.nan, 1.0)
     (True, False, True)
     """
@@ -49,8 +46,6 @@ def agree(published: Any, again: Any, step: float) -> bool:
 def may_meet(required: Requirement, value: Any, step: float = 0.0) -> bool:
     """Return whether a number met a bound before it was rounded.
 
-    Examples
-    --------
     >>> below = Requirement("dld", "<", 10.0)
     >>> may_meet(below, 10.0, 1.0), may_meet(below, 10.6, 1.0), may_meet(below, 10.001)
     (True, False, False)

@@ -1,4 +1,4 @@
-"""What a manifest must be, read from its types: what does not fit, and the JSON Schema for others."""
+"""The schema of a manifest, derived from its types: misfits, and the JSON Schema for users."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ JSON_NAMES: dict[type, str] = {
 def misfits(manifest: Mapping[str, Any]) -> list[str]:
     """Find the keys of a manifest that are missing, unknown, or of another type.
 
-    Examples
-    --------
     >>> misfits({"schema": 1, "colour": "red"})[:2]
     ["'schema' is of another type", "'schema_version' is missing"]
     """
@@ -30,7 +28,7 @@ def misfits(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def first_misfit(manifest: Mapping[str, Any]) -> str | None:
-    """Find the first of the outermost keys that is missing or of another type, whatever is in it."""
+    """Find the first top-level key that is missing or of another type, whatever is in it."""
     for key, hint in get_type_hints(Manifest, include_extras=True).items():
         if key not in manifest or not _has_type(manifest[key], hint):
             return key
@@ -55,7 +53,7 @@ def _type_of(hint: Any) -> type:
 
 
 def _has_type(value: object, hint: Any) -> bool:
-    """Return whether a value is of a type; True is no number, and 1 is no real one."""
+    """Return whether a value is of a type; True is not an integer, and 1 is not a float."""
     return hint is Any or any(type(value) is _type_of(part) for part in _parts(hint))
 
 
@@ -71,6 +69,7 @@ def _fits(value: object, hint: Any) -> bool:
 
 
 def _misfits(value: Any, hint: Any, at: str) -> Iterator[str]:
+    """Yield what does not fit, with the path of each key."""
     if not _fits(value, hint):
         yield f"{at!r} is of another type"
     elif is_typeddict(hint):
@@ -96,8 +95,6 @@ def _path(at: str, key: object) -> str:
 def json_schema() -> dict[str, Any]:
     """Write the types of a manifest as a JSON Schema.
 
-    Examples
-    --------
     >>> json_schema()["properties"]["seed"]
     {'type': 'integer'}
     """
@@ -109,6 +106,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _schema(hint: Any) -> dict[str, Any]:
+    """Write a type as a JSON Schema."""
     if hint is Any:
         return {}
     parts = _parts(hint)

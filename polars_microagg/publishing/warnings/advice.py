@@ -1,4 +1,4 @@
-"""What a specialist would warn of before a table is released, in sentences without its values."""
+"""Warnings before a table is released, in sentences without its values."""
 
 from __future__ import annotations
 
@@ -32,8 +32,6 @@ def advice(
     Records whose masked cells are empty are not counted where masked values are meant; their kept
     cells are released, and count. Rows that were dropped are in neither table.
 
-    Examples
-    --------
     >>> people = pl.DataFrame({"gross": [30, 40, 50, 60], "net": [21, 28, 35, 42]})
     >>> masked = people.with_columns(gross=pl.Series([35, 35, 55, 55]))
     >>> advice(people, masked, [["gross"]], 2, kept=["net"])[0].partition(":")[0]

@@ -1,4 +1,4 @@
-"""Kept columns that tell the stratum of a record whose masked cells and strata were emptied."""
+"""Kept columns that give away the stratum of a record that was emptied."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["emptied_strata", "with_values"]
 
 
 def with_values(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
-    """Return which rows have a value in some of these columns."""
+    """Return which rows have a value in at least one of these columns."""
     return frame.select(
         pl.any_horizontal(by_name(name).is_not_null() for name in names).alias("0")
     ).to_series()
@@ -26,7 +26,7 @@ def emptied_strata(
     strata: Sequence[str],
     kept: Sequence[str],
 ) -> list[str]:
-    """Warn of kept columns that tell the stratum of an emptied record, as a city has one region."""
+    """Warn of kept columns that give away the stratum of an emptied record, as a city its region."""
     keys = [name for name in strata if name in original.columns]
     gone = ~with_values(masked, [*names, *strata])
     if not keys or not gone.any():

@@ -1,4 +1,4 @@
-"""Kept columns that are nearly a function of a masked one, so that it can be worked out."""
+"""Kept columns that are nearly a function of a masked one, from which it can be computed."""
 
 from __future__ import annotations
 
@@ -33,8 +33,6 @@ def revealing(
 
     Text and categories are read as numbers or dates, structs and lists in parts.
 
-    Examples
-    --------
     >>> people = pl.DataFrame({"gross": [30, 45, 50, 60], "net": [21, None, 35, 42]})
     >>> revealing(people, ["gross"], people, ["net"])[0].partition(":")[0]
     "The kept column 'net' reveals the masked column 'gross'"
@@ -59,7 +57,7 @@ def revealing(
 
 
 def _readable(released: pl.DataFrame, kept: Sequence[str]) -> tuple[list[str], Matrix]:
-    """What of some columns can be read as numbers, and the column that each of it is of."""
+    """Return what can be read as numbers in some columns, and the column of each."""
     parts = [part for name in kept for part in _parts(name, released.get_column(name).alias("0"))]
     table = pl.DataFrame([column.alias(str(i)) for i, (_, column) in enumerate(parts)])
     table = typed(table, table.columns)
@@ -72,7 +70,7 @@ def _readable(released: pl.DataFrame, kept: Sequence[str]) -> tuple[list[str], M
 
 
 def _parts(name: str, column: pl.Series) -> Iterator[tuple[str, pl.Series]]:
-    """A column, or what is in it, with the name of the column."""
+    """Yield a column, or the parts of a nested one, with the name of the column."""
     kind = column.dtype
     if isinstance(kind, pl.Struct):
         for field in kind.fields:
@@ -92,7 +90,7 @@ def _numbers(table: pl.DataFrame) -> Matrix:
 
 
 def _strongest(x: Matrix, y: Matrix) -> Matrix:
-    """The larger of both correlations of each pair, on the records that have both values."""
+    """Return the larger of both correlations of each pair, on the records that have both values."""
     whole = [np.asarray(~np.isnan(side).any(axis=0)) for side in (x, y)]
     strongest = np.zeros((x.shape[1], y.shape[1]))
     if all(side.any() for side in whole):
@@ -108,7 +106,7 @@ def _strongest(x: Matrix, y: Matrix) -> Matrix:
 
 
 def _strongest_beside(x: Vector, y: Matrix) -> Vector:
-    """The same of one column and each of several, where values are missing."""
+    """Return the same for one column and several others with missing values."""
     both = ~np.isnan(x)[:, None] & ~np.isnan(y)
     one, other = (np.where(both, side, np.nan) for side in (x[:, None], y))
     linear = (_standardised(one) * _standardised(other)).sum(axis=0)
@@ -128,7 +126,7 @@ def _distinct(x: Matrix) -> Vector:
 
 
 def _standardised(x: Matrix) -> Matrix:
-    """Columns with mean 0 and length 1, and 0 where no value is; those that do not vary are 0."""
+    """Return columns with mean 0 and length 1, 0 for missing values; constant columns are 0."""
     present = ~np.isnan(x)
     mean = np.nansum(x, axis=0) / np.maximum(present.sum(axis=0), 1)
     x = np.where(present, x - mean, 0.0)

@@ -15,7 +15,7 @@ UNIQUE = 0.9
 
 
 def nearly_unique(released: pl.DataFrame, kept: Sequence[str]) -> list[str]:
-    """Warn of kept columns with nearly as many values as records."""
+    """Warn of kept columns that have nearly as many values as records."""
     if not kept or released.height < 2:
         return []
     counted = released.select(by_name(name).n_unique() for name in kept).row(0)

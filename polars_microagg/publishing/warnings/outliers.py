@@ -27,8 +27,6 @@ def exposed(
     Both tables are in the same order; cells that are empty afterwards are not released and count
     nowhere.
 
-    Examples
-    --------
     >>> before = pl.DataFrame({"age": [30, 31, 39]})
     >>> exposed(before, before.with_columns(age=31), [["age"]], [], "median")[0].partition(":")[0]
     "In 1 of 1 groups the centre of 'age' is the value of one record"
@@ -47,7 +45,10 @@ def exposed(
 def _groups(
     original: pl.DataFrame, masked: pl.DataFrame, block: Sequence[str], strata: Sequence[str]
 ) -> pl.DataFrame:
-    """Of each group its centres k0, k1, ..., and of each column how its values lie."""
+    """Return the centres k0, k1, ...
+
+    of each group, and how the values of each column lie.
+    """
     # Methods of a Series look it up by its name, where "^a$" would be a pattern.
     columns = [masked.get_column(n).alias(f"k{i}") for i, n in enumerate([*block, *strata])]
     keys, counted = [key.name for key in columns], list[pl.Expr]()

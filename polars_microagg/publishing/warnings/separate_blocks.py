@@ -1,4 +1,4 @@
-"""Blocks of columns that are masked each on its own, and not k-anonymous together."""
+"""Blocks of columns that are masked separately, and not k-anonymous together."""
 
 from __future__ import annotations
 

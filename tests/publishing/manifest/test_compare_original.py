@@ -13,7 +13,7 @@ from polars_microagg.publishing.manifest.compare_original import (
     differing,
     exchanged,
     mistyped,
-    uncentred,
+    off_centre,
 )
 
 OPTIONS = {"method": "mdav", "k": 2, "columns": [["a"]], "require": [], "strata": ["s"]}
@@ -98,7 +98,7 @@ def test_strata_are_compared_where_a_row_was_not_emptied():
 
 def moved(before, after, **config):
     frames = pl.DataFrame({"a": before}), pl.DataFrame({"a": after})
-    return uncentred(told_of(**config), *frames) == ["a"]
+    return off_centre(told_of(**config), *frames) == ["a"]
 
 
 def test_a_mean_is_that_of_its_records():
@@ -165,7 +165,7 @@ def test_only_centres_of_known_groups_of_records_are_held():
         assert not moved(*wrong, method=method)
     both = pl.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]})
     after = pl.DataFrame({"a": [1.5, 1.5], "b": [2.0, 2.0]})
-    assert uncentred(told_of(mask=("a", "b")), both, after) == ["b"]
+    assert off_centre(told_of(mask=("a", "b")), both, after) == ["b"]
 
 
 # --- Types -------------------------------------------------------------------------------------------
