@@ -1,4 +1,4 @@
-"""Who is told how far the work is: a callback that belongs to the call that was typed."""
+"""Progress callbacks, bound when a call is made."""
 
 from __future__ import annotations
 
@@ -71,19 +71,9 @@ def _telling(callback: Callback | None) -> Iterator[None]:
 
 
 def steps_of(tick: Callable[[int], None], start: int = 0) -> AbstractContextManager[None]:
-    """Let the work of methods that are called in this block be steps of the one that calls them.
+    """Count the work of methods called in this block as steps of the method that calls them.
 
-    Parameters
-    ----------
-    tick : callable
-        Made by `ticker`.
-    start : int, default 0
-        What is done before.
-
-    Returns
-    -------
-    context manager
-        The block.
+    `tick` is made by `ticker`; `start` is what is done before.
     """
 
     def passed_on(done: int, *_: object) -> None:
@@ -98,22 +88,10 @@ def current() -> Callback | None:
 
 
 def ticker(what: str, total: int) -> Callable[[int], None]:
-    """Make the function that a method calls with what is done, as often as it likes.
+    """Return the function that a method calls with what is done, as often as it likes.
 
-    Parameters
-    ----------
-    what : str
-        Name of the method.
-    total : int
-        What there is to do.
+    It calls back about every hundredth of `total`, and at the end.
 
-    Returns
-    -------
-    callable
-        Passes on about every hundredth of the work, and the end.
-
-    Examples
-    --------
     >>> with progress(print):
     ...     tick = ticker("sums", 200)
     >>> for done in (1, 2, 3, 200):

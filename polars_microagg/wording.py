@@ -38,17 +38,17 @@ MOST = 10
 
 @dataclass(frozen=True, repr=False)
 class Hidden:
-    """What is not shown of a value: all but its type where it may hold data, or the rest of a list."""
+    """What is left out of a value: all but its type if it may hold data, or the rest of a list."""
 
     name: str
 
     def __repr__(self) -> str:
-        """Say what was left out."""
+        """Write what was left out."""
         return self.name
 
 
 def _safe(got: object) -> Any:
-    """Keep of a parameter what may be shown."""
+    """Return the part of a value that may be shown."""
     if isinstance(got, list | tuple):
         rest = [Hidden("...")] if len(got) > MOST else []
         return (*map(_safe, got[:MOST]), *rest)
@@ -58,12 +58,12 @@ def _safe(got: object) -> Any:
 
 @dataclass(frozen=True)
 class Given:
-    """A value as it was given; of what may hold data, only its type is kept."""
+    """A received value; if it may hold data, only its type is kept."""
 
     value: object
 
     def __post_init__(self) -> None:
-        """Forget what may not be shown."""
+        """Drop what may not be shown."""
         object.__setattr__(self, "value", _safe(self.value))
 
 
@@ -76,7 +76,7 @@ class Setting:
     key: str | None = None
 
     def __post_init__(self) -> None:
-        """Forget what may not be shown."""
+        """Drop what may not be shown."""
         object.__setattr__(self, "value", _safe(self.value))
 
 
@@ -96,7 +96,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class PerDoor:
-    """What each door says in words of its own."""
+    """Words that differ between doors."""
 
     python: object
     sql: object
@@ -104,15 +104,13 @@ class PerDoor:
 
 
 class Spelling:
-    """How Python writes what a sentence is about; other doors write some of it in another way."""
+    """The spelling of Python; other doors override parts of it."""
 
     door = "python"
 
     def write(self, part: object) -> str:
         """Write a part of a sentence, or the whole of it.
 
-        Examples
-        --------
         >>> [door.write(Setting("seed", 3)) for door in (PYTHON, SQL, COMMAND_LINE)]
         ['seed=3', 'seed := 3', '--seed 3']
         """
@@ -148,15 +146,13 @@ class Spelling:
 
 
 class Sql(Spelling):
-    """How SQL writes it."""
+    """The spelling of SQL."""
 
     door = "sql"
 
     def setting(self, setting: Setting) -> str:
         """Write a named argument of a macro.
 
-        Examples
-        --------
         >>> SQL.write(Setting("nulls", None)), SQL.write(Setting("known", ["age"]))
         ('nulls := NULL', "known := ['age']")
         """
@@ -177,7 +173,7 @@ class Sql(Spelling):
 
 
 class CommandLine(Spelling):
-    """How the command line writes it."""
+    """The spelling of the command line."""
 
     door = "command_line"
 
@@ -187,8 +183,6 @@ class CommandLine(Spelling):
     def setting(self, setting: Setting) -> str:
         """Write an option as it is typed.
 
-        Examples
-        --------
         >>> COMMAND_LINE.write(Setting("known", ["age", "net pay"]))
         "--known 'age,net pay'"
         >>> COMMAND_LINE.write(Setting("overwrite", True))
@@ -221,17 +215,11 @@ PYTHON, SQL, COMMAND_LINE = Spelling(), Sql(), CommandLine()
 
 
 class Sentence(str):
-    """The text of a sentence as Python writes it, and what it is made of.
+    """A sentence as Python writes it, together with its template and fields.
 
-    Parameters
-    ----------
-    template : str
-        Text with the names of fields in braces.
-    **fields : Any
-        What goes there: a `Setting` and so on, another sentence, or any text or number.
+    The template has names of fields in braces; a field is a `Setting` and so on, another sentence,
+    or any text or number.
 
-    Examples
-    --------
     >>> way = Sentence("Use {setting}, or drop those rows.", setting=Setting("nulls", "impute"))
     >>> way
     "Use nulls='impute', or drop those rows."
@@ -243,17 +231,17 @@ class Sentence(str):
     fields: dict[str, Any]
 
     def __new__(cls, template: str, /, **fields: Any) -> Self:
-        """Write it as Python does."""
+        """Write the sentence as Python does."""
         self = super().__new__(cls, _told(template, fields, PYTHON))
         self.template, self.fields = template, fields
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the parts when it is copied or sent to another process."""
+        """Keep template and fields when the sentence is copied or sent to another process."""
         return _again, (type(self), self.template, self.fields)
 
     def told(self, door: Spelling) -> str:
-        """Write it in the spelling of a door."""
+        """Write the sentence in the spelling of a door."""
         return _told(self.template, self.fields, door)
 
 
@@ -277,15 +265,15 @@ def listed(names: Iterable[object]) -> str:
 
 
 def written(got: object) -> str:
-    """Write a parameter as it was given; of what may hold data, only its type."""
+    """Write a received value; if it may hold data, only its type."""
     return PYTHON.value(_safe(got))
 
 
-def hint(name: object, known: Iterable[str], *, told: bool = False) -> str:
-    """Suggest the closest known name, or list what there is, if it was not told."""
+def hint(name: object, known: Iterable[str], *, shown: bool = False) -> str:
+    """Suggest the closest known name, or list the known names unless they are listed already."""
     known = list(known)
     words = {other.lower(): other for other in known if isinstance(other, str)}
     if close := get_close_matches(str(name).lower(), words, n=1):
         return f"Did you mean {words[close[0]]!r}?"
     choose = f"Choose from {listed(known)}." if known else "There is none to choose from."
-    return "" if told else choose
+    return "" if shown else choose

@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> int:
     require_templates()
     record = Path(arguments.manifest) if arguments.manifest else place.record
     if record is None:
-        raise usage.no_manifest()
+        raise usage.report_without_manifest()
     path = Path(arguments.output or f"{place.path}.report.html")
     files = {"the release": place, "the manifest": Location(record, ""), "-o": Location(path, "")}
     source = source_of(arguments.original, arguments.separator)

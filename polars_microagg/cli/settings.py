@@ -107,7 +107,7 @@ def roles(
     if twice := chosen.repeated:
         raise usage.several_roles(twice)
     if released and (none := chosen.missing(table)):
-        raise usage.without_role(none, options.get("config"))
+        raise usage.columns_without_role(none, options.get("config"))
     return chosen
 
 
@@ -137,7 +137,7 @@ def apart(files: Mapping[str, Location]) -> None:
 def _same(one: Location, other: Location) -> bool:
     if one.piped or other.piped:
         return False
-    # DuckDB does not tell the case of names apart.
+    # DuckDB compares names without case.
     if one.table and other.table and one.table.lower() != other.table.lower():
         return False
     try:

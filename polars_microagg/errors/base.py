@@ -30,51 +30,47 @@ class MicroaggError(ValueError):
 
     @classmethod
     def of_fields(cls, template: str, /, **fields: Any) -> Self:
-        """Make an error of its fields and of the template of its sentence.
+        """Make an error from its fields and the template of its sentence.
 
-        Parameters
-        ----------
-        template : str
-            The sentence, with the names of fields in braces.
-        **fields : Any
-            The fields; of them `setting` or `parameter` is the parameter that is wrong, `value`
-            what was received, `need` what is needed, and `way` the way out.
+        The template has names of fields in braces. Of the fields, `setting` or `parameter` is the
+        parameter that is wrong, `value` what was received, `need` what is needed, and `way` the way
+        out.
         """
         return cls(Sentence(template, **fields))
 
     @property
     def sentence(self) -> Sentence:
-        """The message, which each door can write in its own spelling."""
+        """Return the message, which each door can write in its own spelling."""
         said = self.args[0] if self.args else ""
-        # An error that was made again of its text alone has no other fields.
+        # An error that was rebuilt from its text alone has no other fields.
         return said if isinstance(said, Sentence) else Sentence("{text}", text=said)
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """What the message is written from."""
+        """Return the fields that the message is written from."""
         return MappingProxyType(self.sentence.fields)
 
     @property
     def parameter(self) -> str | None:
-        """Name of the parameter that is wrong, as in Python."""
-        found = self._subject()
-        return None if found is None else found.name
+        """Return the name of the parameter that is wrong, as in Python."""
+        subject = self._subject()
+        return None if subject is None else subject.name
 
     @property
     def value(self) -> Any:
-        """What was received, as far as it may be shown."""
-        found = self._subject()
-        got = found if isinstance(found, Setting) else self.fields.get("value")
+        """Return what was received, as far as it may be shown."""
+        subject = self._subject()
+        got = subject if isinstance(subject, Setting) else self.fields.get("value")
         return got.value if isinstance(got, Setting | Given) else got
 
     @property
     def need(self) -> str | None:
-        """What is needed."""
+        """Return what is needed."""
         return self._text("need")
 
     @property
     def way(self) -> str | None:
-        """The way out."""
+        """Return the way out."""
         return self._text("way")
 
     def told(self, door: Spelling) -> str:
@@ -82,14 +78,16 @@ class MicroaggError(ValueError):
         return door.write(self.sentence)
 
     def _subject(self) -> Setting | Parameter | None:
-        found = self.fields.get("setting", self.fields.get("parameter"))
-        while isinstance(found, PerDoor | Sentence):
-            found = found.python if isinstance(found, PerDoor) else found.fields.get("setting")
-        return found if isinstance(found, Setting | Parameter) else None
+        """Return the parameter that is wrong, with its value if that is known."""
+        part = self.fields.get("setting", self.fields.get("parameter"))
+        while isinstance(part, PerDoor | Sentence):
+            part = part.python if isinstance(part, PerDoor) else part.fields.get("setting")
+        return part if isinstance(part, Setting | Parameter) else None
 
     def _text(self, name: str) -> str | None:
-        found = self.fields.get(name)
-        return None if found is None else PYTHON.write(found)
+        """Return a field as Python writes it."""
+        part = self.fields.get(name)
+        return None if part is None else PYTHON.write(part)
 
 
 # As users import it, in tracebacks and pickles.

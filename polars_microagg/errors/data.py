@@ -1,4 +1,4 @@
-"""Errors of data: the call is right, and the table cannot do it."""
+"""Errors of data: the call is right, and the table does not allow it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EMPTY, DROP = Setting("small_strata", "null"), Setting("small_strata", "drop")
 
 
 class InvalidDataError(MicroaggError):
-    """The call is right and the data cannot do it."""
+    """The call is right and the data do not allow it."""
 
     @classmethod
     def rows(cls, original: int, masked: int) -> Self:
@@ -38,12 +38,12 @@ class InvalidDataError(MicroaggError):
         )
 
     @classmethod
-    def key(cls, key: object, found: str) -> Self:
+    def key(cls, key: object, problem: str) -> Self:
         """Refuse a key that does not match rows one to one."""
         return cls.of_fields(
             "{setting} does not match the rows of original and masked one to one: {found}. {way}",
             setting=Setting("key", key),
-            found=found,
+            found=problem,
             way="Name columns that identify a row in both tables.",
         )
 
@@ -54,7 +54,7 @@ class InvalidDataError(MicroaggError):
 
     @classmethod
     def unknown_column(cls, what: str, name: object, known: Iterable[str]) -> Self:
-        """Refuse a table that has not the columns that were written down for it."""
+        """Refuse a table that lacks columns that were recorded for it."""
         return cls(no_such_column(what, name, known))
 
 
@@ -63,14 +63,14 @@ class TooFewRecordsError(InvalidDataError):
 
     @classmethod
     def of(cls, n: int, k: int, way: object = "Lower k, or add records.") -> Self:
-        """Say how many records there are."""
+        """Report how many records there are."""
         return cls.of_fields(
             "k={k} needs at least {k} records, got {value}. {way}", k=k, value=n, way=way
         )
 
     @classmethod
     def strata(cls, small: int, total: int, fewest: int, k: int) -> Self:
-        """Say how many strata are too small."""
+        """Report how many strata are too small."""
         return cls.of_fields(
             "{small} of {total} strata have fewer than k={k} records (the smallest has {fewest}). {way}",
             small=small,
@@ -87,7 +87,7 @@ class TooFewRecordsError(InvalidDataError):
 
     @classmethod
     def emptied(cls, rows: int, k: int) -> Self:
-        """Say that the records to empty are too few to be alike."""
+        """Report that the records to empty are fewer than k."""
         return cls.of_fields(
             "{setting} would empty {rows} record(s), and k={k} needs {need}. {way}",
             setting=EMPTY,
@@ -103,7 +103,7 @@ class MissingValuesError(InvalidDataError):
 
     @classmethod
     def nulls(cls, column: str, count: int, way: object = None) -> Self:
-        """Say which column has nulls and how many."""
+        """Report which column has nulls and how many."""
         impute, pattern = Setting("nulls", "impute"), Setting("nulls", "pattern")
         way = way or Sentence(
             "Use {impute} to fill them with the centroid of their group, {pattern} to keep them, or "
@@ -120,7 +120,7 @@ class MissingValuesError(InvalidDataError):
 
     @classmethod
     def not_finite(cls, column: str, count: int, way: object = None) -> Self:
-        """Say which column has NaN or infinities and how many."""
+        """Report which column has NaN or infinities and how many."""
         python, sql = " (fill_nan(None), in SQL nullif(x, 'nan'))", " (nullif(x, 'nan'))"
         way = way or Sentence(
             "Replace them by null{by} or by a number, or drop those rows first.",
@@ -135,7 +135,7 @@ class MissingValuesError(InvalidDataError):
 
 
 class NotNumericError(InvalidDataError):
-    """A column of a type that has no centroid."""
+    """A column of a type that cannot be averaged."""
 
     @classmethod
     def of(
@@ -144,7 +144,7 @@ class NotNumericError(InvalidDataError):
         dtype: object,
         way: object = "Leave it out, cast it, or use it as a stratum.",
     ) -> Self:
-        """Say which column and what type."""
+        """Report which column and what type."""
         return cls.of_fields(
             "Column {column} is of type {dtype}, which has no centroid; {need}. {way}",
             column=repr(column),
@@ -181,7 +181,7 @@ class NotAnonymousError(InvalidDataError):
     def of(
         cls, columns: Sequence[str], k: int, counts: tuple[int, int, int], strata: Iterable[str]
     ) -> Self:
-        """Say how many classes and records fall short, and the size of the smallest class."""
+        """Report how many classes and records fall short, and the size of the smallest class."""
         keys = [name for name in strata if name not in columns]
         together = f"together with this k{' and these strata' * bool(keys)}"
         return cls.of_fields(

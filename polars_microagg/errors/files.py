@@ -1,4 +1,4 @@
-"""What is wrong with a file or with its name, and on which of its lines."""
+"""Errors of files: their content, with the line, and their names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def not_utf8(line: int) -> InvalidDataError:
 
 
 def ragged(line: str, cells: str, width: int) -> InvalidDataError:
-    """Name the first line that has not as many cells as the header."""
+    """Name the first line with another number of cells than the header."""
     return InvalidDataError.of_fields(
         "{line} has {value} cell(s) and not the {need} of the header. {way}",
         line=line,
@@ -52,7 +52,7 @@ def bad_header() -> InvalidDataError:
 
 
 def bad_names() -> InvalidDataError:
-    """Refuse a header in which names do not tell columns apart."""
+    """Refuse a header in which a name is that of two columns."""
     return InvalidDataError.of_fields(
         "its header names a column twice or none. {way}", way="Name each column once."
     )
@@ -71,7 +71,7 @@ def other_format(what: str, way: str) -> InvalidDataError:
 
 
 def two_readings_of_dates(name: str) -> InvalidDataError:
-    """Refuse dates of which nobody can tell the day."""
+    """Refuse dates whose day is ambiguous."""
     return InvalidDataError.of_fields(
         "Column {column} has dates such as DD/MM/YYYY, of which nobody can tell the day from the "
         "month. {way}",
@@ -105,7 +105,7 @@ def wrong_cells(name: str, count: int, kind: str, line: int, path: object) -> In
 
 
 def no_table_named(text: str, file: str) -> InvalidParameterError:
-    """Ask for the table of a DuckDB file."""
+    """Return an error that requires the table of a DuckDB file."""
     return InvalidParameterError.of_fields(
         "{value} names no table of the file. {way}",
         value=repr(text),
@@ -114,7 +114,7 @@ def no_table_named(text: str, file: str) -> InvalidParameterError:
 
 
 def unknown_ending(text: str, ending: str, known: Iterable[str]) -> InvalidParameterError:
-    """Refuse a file whose ending tells no format."""
+    """Refuse a file whose ending is not that of a format."""
     return InvalidParameterError.of_fields(
         "{text} has the ending {value}, which is of no known format; it must be one of {need}. {way}",
         text=repr(text),
@@ -134,7 +134,7 @@ def compressed_target(place: object, plain: str) -> InvalidParameterError:
 
 
 def no_manifest() -> InvalidDataError:
-    """Ask for the manifest of a stream."""
+    """Return an error that requires the manifest of a stream."""
     return InvalidDataError.of_fields(
         "A stream has no manifest beside it. {way}", way="Name it with --manifest."
     )

@@ -1,4 +1,4 @@
-"""What is wrong where a release is held against a manifest or a table that is not its own."""
+"""Errors of a release that does not fit its manifest, or a table that is not its original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of a release: it was not published, or a promise of ours broke."""
+"""Errors of a release: it was not published, or the library broke its promise."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OutputError(NotPublishedError):
 
     @classmethod
     def of(cls, what: object, why: object) -> Self:
-        """Say what cannot be written and why."""
+        """Report what cannot be written and why."""
         return cls.of_fields(
             "{what} cannot be written: {why} Nothing was published.", what=repr(str(what)), why=why
         )
@@ -81,7 +81,7 @@ class BrokenPromiseError(MicroaggError):
 
     @classmethod
     def small_class(cls, method: str, smallest: int, k: int) -> Self:
-        """Say which promise was broken."""
+        """Report which promise was broken."""
         return cls.of_fields(
             "{method} made a class of {value} record(s) where k={k} was promised. Nothing was "
             "released. {way}",
@@ -102,7 +102,7 @@ class BrokenPromiseError(MicroaggError):
 
     @classmethod
     def shape(cls, method: str, got: int, need: int) -> Self:
-        """Say that a result has the wrong length."""
+        """Report that a result has the wrong length."""
         return cls.of_fields(
             "{method} labelled {value} of {need} records. Nothing was released. {way}",
             method=method,

@@ -1,4 +1,4 @@
-"""Errors of a call: a parameter is wrong, and which."""
+"""Errors of a call: which parameter is wrong."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class InvalidParameterError(MicroaggError):
             of + "{setting} is not known; it must be one of {need}. {way}",
             setting=setting,
             need=Listed(choices),
-            way=hint(got, [choice for choice in choices if isinstance(choice, str)], told=True),
+            way=hint(got, [choice for choice in choices if isinstance(choice, str)], shown=True),
         )
 
     @classmethod
@@ -96,7 +96,7 @@ class InvalidParameterError(MicroaggError):
 
     @classmethod
     def missing_k(cls, method: str) -> Self:
-        """Ask for the `k` that was left out."""
+        """Report that `k` was left out."""
         return cls.of_fields(
             "{method} needs {need}, and none was given. {way}",
             method=method,
@@ -225,7 +225,7 @@ class UnknownMethodError(InvalidParameterError):
 
 
 def no_such_column(what: str, name: object, known: Iterable[str]) -> Sentence:
-    """Say that a parameter names a column that is not there."""
+    """Write that a parameter names an unknown column."""
     return Sentence(
         "{parameter} names {value}, which is not a column of the table. {way}",
         parameter=Parameter(what),

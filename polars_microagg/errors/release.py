@@ -1,4 +1,4 @@
-"""What a release is refused for before anything is read: roles, and requirements that exclude others."""
+"""Errors of a release before anything is read: roles, and requirements that exclude others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["contradictory", "in_two_roles", "more_than_k", "none_measured", "wit
 
 
 def without_role(names: Sequence[str]) -> InvalidParameterError:
-    """Refuse columns that nobody said what to do with."""
+    """Refuse columns that have no role."""
     return InvalidParameterError.of_fields(
         "{names} has no role, and no column is passed through by default. {way}",
         names=f"{'' if len(names) == 1 else 'Each of '}{listed(names)}",

@@ -1,4 +1,4 @@
-"""What the DuckDB door refuses of connections and tables."""
+"""Errors of the DuckDB door: connections and tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["copy_of_masked", "no_order", "not_a_connection", "not_a_table"]
 
 
 def not_a_connection(con: object) -> InvalidParameterError:
-    """Refuse what is no connection."""
+    """Refuse an object that is not a connection."""
     return InvalidParameterError.of_fields(
         "con is of type {value}; it must be {need}. {way}",
         value=type(con).__name__,
@@ -19,7 +19,7 @@ def not_a_connection(con: object) -> InvalidParameterError:
 
 
 def not_a_table(what: str, source: object) -> InvalidParameterError:
-    """Refuse what names no table."""
+    """Refuse an object that does not name a table."""
     return InvalidParameterError.of_fields(
         "{what} is of type {value}; it must be {need}. {way}",
         what=what,
@@ -30,7 +30,7 @@ def not_a_table(what: str, source: object) -> InvalidParameterError:
 
 
 def copy_of_masked(copy: str, name: str) -> InvalidParameterError:
-    """Refuse to release a masked column a second time, as it was."""
+    """Refuse to release a masked column a second time, unmasked."""
     return InvalidParameterError.of_fields(
         "Column {copy} holds the values of the masked column {name}, as where a query has two columns "
         "of the name {name} and DuckDB renames one of them. It would come out as it is, so nothing was "

@@ -1,4 +1,4 @@
-"""What the command line refuses: the words typed, the configuration, and the roles in it."""
+"""Errors of the command line: its arguments, the configuration, and the roles in it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from polars_microagg.wording import Parameter, Sentence, Setting, listed
 __all__ = [
     "both_to_standard_output",
     "columns_and_k",
+    "columns_without_role",
     "foreign_option",
     "looks_like_an_option",
     "needed",
     "needs_a_command",
     "needs_a_value",
     "no_columns",
-    "no_manifest",
     "no_original",
     "not_by_commas",
     "not_installed",
@@ -26,6 +26,7 @@ __all__ = [
     "one_too_many",
     "only_with_an_original",
     "option_unknown",
+    "report_without_manifest",
     "same_file",
     "separator_of_the_original",
     "several_roles",
@@ -36,7 +37,6 @@ __all__ = [
     "unreadable_configuration",
     "without_a_manifest_to_ask",
     "without_an_option",
-    "without_role",
     "wrong_arguments",
     "wrong_key",
 ]
@@ -54,7 +54,7 @@ def wrong_arguments(program: str, message: str) -> InvalidParameterError:
 
 
 def needed(program: str, what: str, *, help_too: bool = False) -> InvalidParameterError:
-    """Ask for an argument that was left out."""
+    """Report that an argument was left out."""
     return InvalidParameterError.of_fields(
         f"{{program}} needs {{need}}, and none was given. {HELP if help_too else ''}",
         program=program,
@@ -63,7 +63,7 @@ def needed(program: str, what: str, *, help_too: bool = False) -> InvalidParamet
 
 
 def needs_a_command(program: str, commands: Iterable[str]) -> InvalidParameterError:
-    """Ask for the command that was left out."""
+    """Report that the command was left out."""
     return InvalidParameterError.of_fields(
         f"{{program}} needs {{need}}. {{way}} {HELP}",
         program=program,
@@ -93,7 +93,7 @@ def takes_no_value(program: str, option: str) -> InvalidParameterError:
 
 
 def needs_a_value(program: str, option: str) -> InvalidParameterError:
-    """Ask for the value of an option."""
+    """Report that the value of an option was left out."""
     return InvalidParameterError.of_fields(
         f"{{option}} needs a value, and none was given. {HELP}", option=option, program=program
     )
@@ -111,7 +111,7 @@ def looks_like_an_option(program: str, option: str, got: str) -> InvalidParamete
 
 
 def option_unknown(program: str, got: str, known: Iterable[str]) -> InvalidParameterError:
-    """Refuse an option that the command has not."""
+    """Refuse an option that the command does not have."""
     way = _meant(got.replace("_", "-"), known)
     if not way and "." in got:
         way = f"If it is a file, write ./{got}."
@@ -120,7 +120,7 @@ def option_unknown(program: str, got: str, known: Iterable[str]) -> InvalidParam
 
 
 def one_too_many(program: str, got: str) -> InvalidParameterError:
-    """Refuse a second table, or whatever else was typed after it."""
+    """Refuse a second table, or anything else typed after the first."""
     return InvalidParameterError.of_fields(
         f"{{program}} does not take {{value}} as well. {HELP}", program=program, value=repr(got)
     )
@@ -164,7 +164,7 @@ def foreign_option(method: str, name: str, having: Sequence[str]) -> InvalidPara
 
 
 def not_by_commas(text: str) -> InvalidParameterError:
-    """Refuse names that cannot be told apart."""
+    """Refuse names that cannot be split at commas."""
     return InvalidParameterError.of_fields(
         "a list={value} was given; it must be {need}. {way}",
         value=repr(text),
@@ -177,7 +177,7 @@ def not_by_commas(text: str) -> InvalidParameterError:
 
 
 def without_a_manifest_to_ask() -> InvalidParameterError:
-    """Ask for columns where no manifest has them."""
+    """Require columns if no manifest has them."""
     return InvalidParameterError.of_fields(
         "risk needs {need}, as there is no manifest beside the table to take them from. {way}",
         need="--columns",
@@ -194,15 +194,15 @@ def only_with_an_original() -> InvalidParameterError:
 
 
 def no_original() -> InvalidParameterError:
-    """Ask for the table before, without which there is no report."""
+    """Require the table before masking, without which a report cannot be written."""
     return InvalidParameterError.of_fields(
         "report needs {need}: it is compared with the release, and none of its records is shown.",
         need="--original, the table before",
     )
 
 
-def no_manifest() -> InvalidParameterError:
-    """Ask for the manifest of a stream."""
+def report_without_manifest() -> InvalidParameterError:
+    """Require the manifest of a stream."""
     return InvalidParameterError.of_fields(
         "A stream has no manifest beside it. {way}", way="Name it with --manifest."
     )
@@ -223,14 +223,14 @@ def separator_of_the_original() -> InvalidParameterError:
 
 
 def columns_and_k() -> InvalidParameterError:
-    """Ask for all that a check without a manifest needs."""
+    """Require what a check without a manifest needs."""
     return InvalidParameterError.of_fields(
         "verify needs {need}, or the manifest that has both.", need="--columns and --k together"
     )
 
 
 def not_of_csv(place: object) -> InvalidParameterError:
-    """Refuse a separator for what is no CSV file."""
+    """Refuse a separator for a table that is not a CSV file."""
     return InvalidParameterError.of_fields(
         "--separator is for CSV, and {place} is none. {way}",
         place=repr(str(place)),
@@ -288,7 +288,7 @@ def wrong_key(name: str, value: object, need: str) -> InvalidParameterError:
 
 
 def no_columns() -> InvalidParameterError:
-    """Ask for columns to mask."""
+    """Require columns to mask."""
     return InvalidParameterError.of_fields(
         "No column was given to mask. {way}",
         way="Name them with --columns, as in --columns age,income, or let microagg init guess.",
@@ -304,8 +304,8 @@ def several_roles(names: Sequence[str]) -> InvalidParameterError:
     )
 
 
-def without_role(names: Sequence[str], config: object) -> InvalidDataError:
-    """Refuse columns that nobody said what to do with."""
+def columns_without_role(names: Sequence[str], config: object) -> InvalidDataError:
+    """Refuse columns that have no role."""
     asks = f" Where {config} asks about it, answer there." if config else ""
     return InvalidDataError.of_fields(
         "{names} has no role, and nothing is passed through by default. {way}",
