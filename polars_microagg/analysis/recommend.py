@@ -126,7 +126,7 @@ def _written(measure: str, value: float | None) -> str:
     if value is None:
         return "unknown"
     entry = metrics().get(measure)
-    # The share of suppressed records is counted by `compare` and is no metric.
+    # The share of suppressed records is counted by `compare` and is not a metric.
     per_cent = measure == "suppressed" or (entry is not None and entry.unit == "%")
     return f"{value:.3g} %" if per_cent else f"{value:.6g}"
 

@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error.told(COMMAND_LINE), code_of(type(error)), words)
     except KeyboardInterrupt as error:
         return _failed(f"Interrupted. {_outcome(error)}", INTERRUPTED, words)
-    except BrokenPipeError:  # whoever reads a list, such as head, may have had enough of it
+    except BrokenPipeError:  # the reader of a list, such as head, may close it early
         return UNREAD
     except Exception as error:  # the text of an error that is not ours may hold data
         if isinstance(error, MemoryError) or UNMAPPED in str(error):

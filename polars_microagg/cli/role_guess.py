@@ -21,7 +21,7 @@ from polars_microagg.frames.columns import can_mask
 __all__ = ["GROUPS", "guess"]
 
 MANY = 0.9
-"""Share of distinct values from which a column tells nearly every record apart."""
+"""Share of distinct values from which a column identifies nearly every record."""
 
 FEW = 20
 """Distinct values up to which a column looks like a class."""
@@ -33,10 +33,10 @@ GROUPS = 5
 """Groups that every stratum should have room for."""
 
 SOME = 200
-"""Distinct values from which a column may be an id that nothing but its values tells of."""
+"""Distinct values from which a column may be an id, though its name does not say so."""
 
 TAKEN = 500
-"""Values that are held against a pattern."""
+"""Values that are compared with a pattern."""
 
 ENOUGH = 50_000
 """Rows in which equal values are compared."""
@@ -49,10 +49,10 @@ PATTERNS = {
     "an email address": r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
     "a telephone number": r"^\+?\(?\d[\d\s()/.-]{6,}\d$",
 }
-"""What values look like that tell who somebody is."""
+"""Patterns of values that identify a person."""
 
 EITHER = "an id or a quantity"
-"""Whole numbers that differ nearly everywhere, and of which the name tells nothing."""
+"""Whole numbers that nearly all differ, and whose name has no known word."""
 
 OUT = "Drop it, or keep it?"
 """What is asked of a column that cannot be masked."""
@@ -92,14 +92,14 @@ def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
 
 
 def _plain(name: str, column: pl.Series, sizes: pl.Series, counted: str, k: int) -> tuple[str, str]:
-    """Guess the role of a column that tells of no person and nothing confidential."""
+    """Guess the role of a column that neither identifies a person nor is confidential."""
     coded = is_code(name)
     smallest = min(sizes.to_list())
     if _quantity(column, len(sizes)) and not coded:
         return "columns", f"{counted}: it can be masked"
     if len(sizes) <= FEW and smallest >= GROUPS * k and not column.null_count():
         if not is_stratum(name):
-            # A stratum is released as it is: what a name does not tell may be a diagnosis.
+            # A stratum is released as it is, and a column of unknown meaning may be a diagnosis.
             return (
                 "ask",
                 f"has few values ({counted}), and may tell a secret. Drop it, or make it a stratum?",
@@ -133,7 +133,7 @@ def _whole(column: pl.Series) -> bool:
 
 
 def _who(frame: pl.DataFrame, name: str, column: pl.Series, distinct: int) -> str:
-    """Find out what a column tells of who somebody is, if it does."""
+    """Return how a column identifies a person, or an empty text."""
     if column.dtype.is_temporal() or (column.dtype.is_numeric() and not _whole(column)):
         return ""
     number = column.dtype.is_numeric()
@@ -172,7 +172,7 @@ def _running(column: pl.Series, distinct: int) -> bool:
 def _determines(frame: pl.DataFrame, name: str) -> bool:
     """Return whether equal values mean equal persons, as another column never differs among them.
 
-    A column that only tells in which interval a quantity lies never differs either. Sorted by the
+    A column of intervals of a quantity never differs either. Sorted by the
     quantity, it has one run for each of its values, and such a column proves nothing.
     """
     frame = frame.head(ENOUGH)

@@ -39,7 +39,7 @@ class MetricInputs(Protocol):
 
 
 def inputs(entry: Metric, options: Mapping[str, Any] | None = None) -> set[str]:
-    """Return the inputs of a metric and of all it is made of that are not metrics."""
+    """Return the inputs of a metric, and of the metrics it is made of, that are not metrics."""
     needed: set[str] = set()
     for name in entry.needed(options or {}):
         needed |= inputs(metrics()[name]) if name in metrics() else {name}

@@ -47,7 +47,7 @@ def _counts(plan: Plan, x: Matrix, strata: Strata) -> Labels:
     if not plan.groups_cells:
         return strata.sizes
     values = np.count_nonzero(~np.isnan(x[strata.firsts]), axis=1)
-    # A stratum without values has nothing to mask: k values are no condition on it.
+    # A stratum without values has nothing to mask, and always passes.
     return np.where(values > 0, strata.sizes * values, plan.k)
 
 

@@ -33,7 +33,7 @@ WORDS = ("all", "subsets")
 """What `known` may be other than columns."""
 
 ALIEN = re.compile(r"INTERVAL|TIME WITH TIME ZONE|MAP\(|UNION\(|BIT|BIGNUM|VARIANT")
-"""Types that polars cannot hold, or not all of; where they only tell records apart, text does."""
+"""Types that polars cannot hold, or not in full; as keys they are read as text."""
 
 
 def assess(

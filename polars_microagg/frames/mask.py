@@ -91,7 +91,7 @@ def _settle(
     """Put masked columns into their frame, and empty or drop the suppressed rows."""
     if request.plan.small_strata == "drop":
         return frame.filter(~suppressed).with_columns(*masked, *keys)
-    # A key would tell who was in a small stratum. It becomes null where the masked cells do.
+    # A key would show who was in a small stratum, so it becomes null where the masked cells do.
     written = {key.meta.output_name(): key for key in keys}
     emptied = [
         pl.when(~suppressed).then(written.get(name, by_name(name))).alias(name)

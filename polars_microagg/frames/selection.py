@@ -124,7 +124,7 @@ def as_frame(frame: Any) -> Any:
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
-        # Pandas knows which of its columns are an index; of the others only the stream is wanted.
+        # Pandas knows which of its columns are an index; of other tables only the stream is needed.
         pandas = type(frame).__module__.partition(".")[0] == "pandas"
         source = frame if pandas else _Stream(frame.__arrow_c_stream__)
         return quietly(lambda: pl.DataFrame(source), "frame", lambda: _labels(frame))

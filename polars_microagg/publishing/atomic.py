@@ -31,7 +31,7 @@ __all__ = [
     "writable",
 ]
 
-# Windows has no locks on folders; two writers of one target are told apart by nothing there.
+# Windows has no locks on folders, so two writers of one target are not kept apart there.
 _fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 

@@ -21,7 +21,7 @@ from polars_microagg.publishing.request import ReleaseRequest
 __all__ = ["publish"]
 
 LOG = logging.getLogger("polars_microagg")
-"""Where its owner reads what the manifest must not tell."""
+"""The log in which the owner reads what the manifest must not disclose."""
 
 
 def publish(
@@ -49,7 +49,7 @@ def publish(
         The table, of which every column is masked, a stratum, kept or dropped; none is passed
         through by default.
     path : str or path
-        A file whose ending tells the format (parquet, csv, arrow, arrows, ndjson), or a table of a
+        A file whose ending gives the format (parquet, csv, arrow, arrows, ndjson), or a table of a
         DuckDB file written ``file.duckdb::table``. What that table held before may stay in the
         free blocks of the file; release to a new file where that must not be.
     columns : str, selector, list, or list of lists
@@ -86,7 +86,7 @@ def publish(
     Returns
     -------
     dict
-        The manifest. Of 100 records it tells `loss` and `dld` in whole per cents, of 1,000 every
+        The manifest. Of 100 records it gives `loss` and `dld` in whole per cents, of 1,000 every
         measure, and of fewer than 100 nothing that was measured on the original; `assess` does.
         It is what the file says, and may go where the release goes, as metadata of a scheduler. Warnings
         that only the original shows are not in it below 100 records: they are for its owner, and go to

@@ -41,7 +41,7 @@ def refuse_encoding(file: IO[bytes]) -> None:
 
 
 def ragged_line(file: IO[bytes], width: int, separator: str) -> InvalidDataError:
-    """Name the first line that has not as many cells as the header; the error is to be raised."""
+    """Return an error that names the first line with another number of cells than the header."""
     line, cells = "some line", "other"
     with suppress(csv.Error), _records(file, separator) as reader:
         lengths = np.fromiter(map(len, reader), dtype=np.int64)

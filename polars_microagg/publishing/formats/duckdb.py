@@ -24,7 +24,7 @@ def _holds(dtype: pl.DataType) -> bool:
 
 
 def _refuse_names(names: Sequence[str]) -> str:
-    """Refuse names that DuckDB does not have, or does not tell apart."""
+    """Return why DuckDB cannot have these names, or an empty text."""
     if null := [name for name in names if "\0" in name]:
         return f"the name of column {null[0]!r} has a null character in it. Rename the column."
     if "" in names:

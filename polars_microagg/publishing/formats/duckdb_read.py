@@ -96,7 +96,7 @@ def connected(path: Path, *, write: bool) -> Any:
             OPEN[con] = path.resolve()
             if path.exists():
                 return con
-            con.close()  # whoever had made it took it away when it was open here already
+            con.close()  # its maker removed it after it was opened here
             if late:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         except duckdb.Error as error:
@@ -149,7 +149,7 @@ def located(con: Any, table: str) -> str:
 
 
 def _split(con: Any, table: str) -> tuple[str, str]:
-    """Schema and name of a table, whatever letters and dots they have.
+    """Return schema and name of a table, also with dots in them.
 
     A table of the schema main whose own name has the dot goes first, then one that is there, then
     a schema that is there.

@@ -59,7 +59,7 @@ class Location:
     def of(cls, text: str | os.PathLike[str], separator: str = "") -> Self:
         """Read a place as it is written on the command line.
 
-        That is a path whose ending tells the format, ``file.duckdb::table``, or ``-``; `separator`
+        That is a path whose ending gives the format, ``file.duckdb::table``, or ``-``; `separator`
         is what is between two cells of a CSV file, if they are not commas.
 
         >>> Location.of("salaries.CSV").format, Location.of("register.duckdb::people").table
@@ -79,7 +79,7 @@ class Location:
         if form is None:
             with suppress(OSError, ValueError):  # a name may be too long to be looked up
                 if path.is_dir() or is_special(path):
-                    return cls(path, "folder")  # whoever reads from it or writes to it says so
+                    return cls(path, "folder")  # an error of reading or writing reports it
             file = text.removesuffix("::")
             if any(_table(entry, f"{file}::table") for entry in with_tables):
                 raise no_table_named(text, file)
@@ -92,7 +92,7 @@ class Location:
 
     @classmethod
     def to(cls, text: str | os.PathLike[str]) -> Self:
-        """Read a place that is to be written, as `of` does; a compressed file is none."""
+        """Read a place that is to be written, as `of` does; a compressed file is refused."""
         place = cls.of(text)
         if not place.table and place.path.suffix.lower() in COMPRESSED:
             raise compressed_target(place, place.path.stem)
@@ -114,7 +114,7 @@ class Location:
             return None
         name = self.path.name
         if self.table:
-            table = self.table.lower()  # DuckDB does not tell the case of names apart
+            table = self.table.lower()  # DuckDB compares names without case
             plain = re.sub(r"[^\w-]", "_", table)[:60]
             mark = hashlib.sha256(os.fsencode(table)).hexdigest()[:8]
             name += f".{plain}" if plain == table else f".{plain}-{mark}"

@@ -48,7 +48,7 @@ class Target(Protocol):
         ...
 
     def reread(self) -> pl.DataFrame:
-        """Read the release as whoever gets it will."""
+        """Read the release as its readers will."""
         ...
 
     def content(self) -> tuple[str, str, int | None]:
@@ -152,7 +152,7 @@ def format_of(ending: str) -> Format | None:
 
 
 def ending_of(path: Path) -> str:
-    """Return the ending that tells the format; a compressed file has one more after it.
+    """Return the ending that gives the format; a compressed file has one more after it.
 
     >>> ending_of(Path("people.csv.gz")), ending_of(Path("people.parquet.gz"))
     ('.csv', '.gz')

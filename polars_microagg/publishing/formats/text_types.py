@@ -13,7 +13,7 @@ __all__ = ["READ", "typed"]
 
 
 def _dates(texts: pl.DataFrame) -> pl.DataFrame:
-    """Read dates of ISO 8601; which number of 01/02/2024 is the day, nobody can tell."""
+    """Read dates of ISO 8601; in 01/02/2024 either number may be the day."""
     return texts.select(_of(pl.all(), "").str.to_date("%Y-%m-%d", strict=False))
 
 

@@ -33,13 +33,13 @@ FIRST = ("loss", "dld")
 """Measures that are published with two digits, where the others are not."""
 
 OF_RELEASE = ("k_min", "k_prime")
-"""Measures of the release alone, which tell nothing that it does not."""
+"""Measures of the release alone, which disclose nothing that it does not."""
 
 TWICE = ("sse", "sst")
 """Measures that are not published, as their ratio is `loss` and would have more digits."""
 
 SPREAD = "spread"
-"""Column of a report's charts, in per cent; it is no metric."""
+"""Column of a report's charts, in per cent; it is not a metric."""
 
 MOST = 1_000
 """Wholes above which a measure is published as that many."""
@@ -48,7 +48,7 @@ CHARTS = 2
 """Digits of numbers in charts and tables of a report."""
 
 SHARE = 0.25
-"""Bits that the charts of a report may tell for each value of the original."""
+"""Bits that the charts of a report may disclose for each value of the original."""
 
 BINS_BITS = 77
 """Bits of a histogram: 15 edges that may be merged, and 15 rising shares in whole per cent."""
@@ -138,7 +138,7 @@ def published(measures: Mapping[str, Any], digits: int) -> dict[str, Any]:
 
 
 def drawable(values: int, columns: int, numbers: int) -> bool:
-    """Return whether the charts of a report tell little beside the values that they are made of.
+    """Return whether the charts of a report disclose little of the values that they are made of.
 
     >>> drawable(720, 3, 20), drawable(3_000, 3, 20)
     (False, True)

@@ -70,7 +70,7 @@ class Recheck:
         """Check the name and the format of the file."""
         output, table = self.manifest["output"], self.place.table
         name, form = table or self.place.path.name, self.place.format
-        # DuckDB does not tell the case of names apart.
+        # DuckDB compares names without case.
         named = name.lower() == output["name"].lower() if table else name == output["name"]
         # What went to standard output has no name yet.
         streamed = output["name"] == "-" and output["format"] == STREAM

@@ -36,7 +36,7 @@ def emptied_strata(
     for name in kept:
         column = original.get_column(name).alias("1")
         of = pl.DataFrame([column, stratum, gone.alias("2")]).drop_nulls("1")
-        # A value that one record has tells nobody where it is from; nearly unique ones are warned of.
+        # A value of one record gives no stratum away; nearly unique columns have their own warning.
         records = of.filter(pl.len().over("1") > 1, pl.col("0").n_unique().over("1") == 1)[
             "2"
         ].sum()

@@ -84,7 +84,7 @@ def _parts(name: str, column: pl.Series) -> Iterator[tuple[str, pl.Series]]:
 
 
 def _numbers(table: pl.DataFrame) -> Matrix:
-    """Columns as numbers, NaN where there is none."""
+    """Return columns as numbers, NaN for missing ones."""
     numbers = table.select(pl.all().to_physical().cast(pl.Float64)).to_numpy()
     return np.where(np.isfinite(numbers), numbers, np.nan)
 

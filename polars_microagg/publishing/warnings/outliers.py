@@ -22,7 +22,7 @@ def exposed(
     strata: Sequence[str],
     center: str = "mean",
 ) -> list[str]:
-    """Count the groups whose centre is, or nearly tells, the value of one record.
+    """Count the groups whose centre is, or nearly is, the value of one record.
 
     Both tables are in the same order; cells that are empty afterwards are not released and count
     nowhere.
