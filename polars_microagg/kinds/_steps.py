@@ -59,6 +59,8 @@ class Steps:
         low = 0
         if not original.dtype.is_float():
             low, high = _bounds(original.to_physical())
+            # Steps that float64 holds stay as they are. Larger ones count from the least, unless
+            # they or their differences do not fit 128 bits.
             low = 0 if (low >= -EXACT and high <= EXACT) or max(high, high - low) >= 2**127 else low
         if masked.dtype != original.dtype:
             # Steps of different sizes, such as milliseconds and nanoseconds, cannot be compared.
@@ -88,6 +90,7 @@ class Steps:
             steps = whole_cells(chosen, _whole_steps(column))
         if steps.dtype == np.int64:
             return self.typed(pl.Series(steps), column.dtype)
+        # Wide steps are Python's integers; a centre is no larger than the largest value.
         wide = pl.Int128 if _bounds(physical)[1] < 2**127 else pl.UInt128
         return self.typed(pl.Series(steps.tolist(), dtype=wide), column.dtype)
 

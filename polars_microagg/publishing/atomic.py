@@ -222,8 +222,8 @@ class Swap:
     def commit(self, record: bytes) -> None:
         """Put the temporary file and its record in place, or keep the old ones."""
         try:
-            # The content is on the device before any name points to it: a rename may survive a
-            # power cut that the content did not.
+            # The content is on the device before the target's name points to it: a rename may
+            # survive a power cut that the content did not.
             self.file.flush()
             os.fsync(self.file.fileno())
             with suppress(FileNotFoundError):
