@@ -90,7 +90,7 @@ def test_too_many_records_for_a_method():
 
 
 def test_no_method_is_begun_that_has_not_the_time():
-    table = pl.DataFrame({"a": [(i * 7919) % 100_003 for i in range(50_000)]})
+    table = pl.DataFrame({"a": [(i * 7919) % 100_003 for i in range(400_000)]})
     found = mg.compare(table, "a", methods=["diameter", "fixed_size"], ks=5, seconds=60)
     assert found["method"].to_list() == ["diameter", "fixed_size"]
     late = found["note"][0]
