@@ -109,6 +109,7 @@ def test_every_method_is_in_the_table(name, page):
     assert row in (ROOT / page).read_text(encoding="utf-8")
 
 
+@pytest.mark.deep
 def test_the_demo_prints_what_the_readme_shows(tmp_path):
     code = "from polars_microagg.cli.main import run; run()"
     done = run("-c", code, "demo", cwd=tmp_path)
@@ -180,6 +181,7 @@ def test_example_runs(path, tmp_path):
     assert str(tmp_path) in done.stdout
 
 
+@pytest.mark.deep
 def test_etl_example_releases_what_it_says(tmp_path):
     example = ROOT / "examples" / "etl_polars.py"
     for _ in range(2):

@@ -77,6 +77,7 @@ def test_what_is_wrong_is_said_with_its_line(case, tmp_path, monkeypatch, microa
         assert value not in found
 
 
+@pytest.mark.deep
 def test_a_column_of_another_separator_is_read_when_it_is_said(tmp_path):
     roles = [*ROLES, "--separator", ";", "--overwrite"]
     code, said = protect(tmp_path, text().replace(",", ";"), *roles, name="s.csv")

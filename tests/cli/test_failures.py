@@ -123,6 +123,7 @@ def test_a_target_that_cannot_be(target, text, source, tmp_path, microagg):
     sound(done, 5, text, tmp_path, before)
 
 
+@pytest.mark.deep
 def test_a_broken_file_leaves_one_line_even_of_native_code(tmp_path, people):
     """Rust would write a trace of its own to standard error."""
     path = tmp_path / "in.arrow"

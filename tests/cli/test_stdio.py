@@ -55,6 +55,7 @@ def test_an_output_that_cannot_be_written_is_no_bug(command, to, why, source, tm
     assert [path.name for path in tmp_path.iterdir()] == [source.name]
 
 
+@pytest.mark.deep
 @posix
 def test_closed_streams_do_not_become_the_next_file_that_is_opened(source, tmp_path):
     roles = shlex.join(ROLES)
@@ -96,6 +97,7 @@ def test_a_reader_that_goes_away_gets_no_release(times, people, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
 
+@pytest.mark.deep
 @posix
 def test_a_slow_reader_gets_all_of_it(source, tmp_path):
     codes, _, err = shell(f"microagg {RELEASE} | (sleep 0.5; cat > o.arrows)", tmp_path)

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 
 
+@pytest.mark.deep
 def test_etl_in_sql(tmp_path):
     command = [sys.executable, "-W", "error", ROOT / "examples" / "etl_duckdb.py", tmp_path]
     for _ in range(2):

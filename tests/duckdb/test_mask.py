@@ -232,6 +232,7 @@ con.close()
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 def test_it_holds_its_input_once_beside_what_the_polars_door_needs():
     def peak(door):

@@ -26,6 +26,7 @@ mg.publish(pl.scan_parquet("in.parquet"), sys.argv[1], ["a", "b"], 5, keep="c")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "step", "modules"),
     [

@@ -86,6 +86,7 @@ def test_threads_take_turns(tmp_path):
     sound(tmp_path, names)
 
 
+@pytest.mark.deep
 def test_a_release_that_fails_takes_no_other_with_the_file_it_had_made(tmp_path):
     """Its file is there for an instant, and the others must not write to what is removed."""
 
@@ -104,6 +105,7 @@ def test_a_release_that_fails_takes_no_other_with_the_file_it_had_made(tmp_path)
             path.unlink()
 
 
+@pytest.mark.deep
 def test_reading_and_the_dry_run_wait_as_well(tmp_path, held):
     publish(tmp_path, "t")
     place = Location.of(f"{tmp_path}/a.duckdb::t")

@@ -194,6 +194,7 @@ def test_columns_taken_together_are_what_each_is_alone(
     assert together[2] == found
 
 
+@pytest.mark.deep
 def test_a_csv_of_very_many_columns_is_looked_through(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

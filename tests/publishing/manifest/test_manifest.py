@@ -30,6 +30,7 @@ OF_ORIGINAL = [
 """Measures that no other measure is made of, and that are not of the release alone."""
 
 
+@pytest.mark.deep
 def test_an_edit_of_any_leaf_is_found_out(tmp_path):
     source, target, told = publish(tmp_path)
     changes = every_edit(told)
