@@ -44,10 +44,15 @@ class RemainingMean:
         return (~self.taken).nonzero()[0]
 
     def mean(self) -> Point:
-        """Return the mean of the remaining records."""
+        """Return the mean of the remaining records.
+
+        Searches that take over from each other must ask at the start of every round, before its
+        removals, and nowhere else: this may take the sum afresh, which can change the last bit of
+        later means.
+        """
         # A running sum less each group removed. It is taken afresh, in row order, when half of its
         # records have gone, so that rounding errors cannot build up. The moment depends on the
-        # counts alone, so every search sees the same means.
+        # counts alone, so every search that keeps the rule above sees the same means.
         if 2 * self._left <= self._summed:
             self._restart_sum()
         return mean_of(self._sum, self._left, whole=self.whole)

@@ -59,7 +59,7 @@ def test_the_front_groups_as_the_plain_version(
 @pytest.mark.parametrize("kind", DRAWS)
 def test_places_group_as_the_plain_version(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duplicates, "SHARE", 1)
-    monkeypatch.setattr(rounds, "REPEATS", 0)
+    monkeypatch.setattr(rounds, "FEWEST_FOR_DUPLICATES", 0)
     for x, k in small_cases(DRAWS[kind], seed=len(kind)):
         expected = PlainMdav(x, k).run()
         np.testing.assert_array_equal(mdav(x, k=k).labels, expected, err_msg=f"{x.shape}, k={k}")
@@ -80,7 +80,7 @@ def test_the_ways_of_searching_hand_over_to_each_other(
     x = DRAWS[kind](np.random.default_rng(d), 6000, d)
     whole = list(mdav_groups(x, 3, search=FullScan))
     np.testing.assert_array_equal(list(mdav_groups(x, 3, search=Frontier)), whole)
-    set_all(monkeypatch, MANY=100, REPEATS=10**9, TRIAL=3, MOST_TRIED=5)
+    set_all(monkeypatch, MANY=100, FEWEST_FOR_DUPLICATES=10**9, TRIAL=3, MOST_TRIED=5)
     np.testing.assert_array_equal(list(mdav_groups(x, 3)), whole)
 
 

@@ -100,14 +100,17 @@ class BoxIndex:
         return values
 
     def near(self, rows: Labels, count: int) -> BoxNeighbours:
-        """Return the `count` records, or a few more, nearest to each of several that remain."""
+        """Return the `count` records, or a few more, nearest to each of several that remain.
+
+        All that are left, if these are fewer.
+        """
         points = self._records.take(rows, axis=1)
         points, norms = points[:-1], points[-1]
         weights = np.ones((len(rows), len(points) + 1))
         np.multiply(points.T, -2.0, out=weights[:, :-1])
-        # At least `count` records have a value up to `last`, so the `count` nearest all have; with
-        # the slack, also those that rounding moved up. What has a larger value cannot be among
-        # them.
+        # At least `count` records, or all that are left, have a value up to `last`, so the `count`
+        # nearest all have; with the slack, also those that rounding moved up. What has a larger
+        # value cannot be among them.
         last = self._bound(rows, weights, count)
         limit = last + self.slack
         pairs = self._within(points, norms, limit + norms + self.margin)
@@ -133,7 +136,7 @@ class BoxIndex:
         return BoxNeighbours(neighbours[order], np.append(0, ends[:-1]), certain)
 
     def _bound(self, rows: Labels, weights: Matrix, count: int) -> Vector:
-        """Return, for each record, a value that at least `count` records do not exceed."""
+        """Return, for each record, a value that `count` records, or all left, do not exceed."""
         chosen = self._close[self._slot.take(rows) // self.table.shape[2]]
         # Any set of `count` real records gives an upper bound; nearby boxes give a tight one.
         # Records that are gone have an infinite value and bound nothing.

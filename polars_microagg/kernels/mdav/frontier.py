@@ -32,8 +32,9 @@ DEARER = 2
 """Cost of scanning a record outside the shell, in records inside it."""
 
 PATIENCE = 4
-"""The shell is rebuilt when searches have scanned this many times all records outside it; then the
-number doubles."""
+"""A shell is rebuilt when it cannot tell the outermost record, or when its searches have scanned more
+records outside it than this many times those left at the start and these scans cost more than those
+inside. If they cost more, the number doubles."""
 
 
 class Frontier:
@@ -102,6 +103,7 @@ class Frontier:
         elif outside < inside // 16:
             self._size = max(self._size // 2, SMALLEST)
         self._flush()
+        # The lists would still be right, but those of records that are gone leave nowhere else.
         self._lists.clear()
         self._shell = OuterShell(self._left, self._boxes, self._size, self._busy)
 
@@ -116,7 +118,7 @@ class Frontier:
         if not self._shell.measured_from(row):
             # One matrix product measures the shell from this seed and from those of the rounds to
             # come; a wrong guess costs time only.
-            rows = self._shell.next(AHEAD)
+            rows = self._shell.likely_outermost(AHEAD)
             if row not in rows:
                 rows = np.append(rows, row)
             self._shell.measure_from(rows)
@@ -152,7 +154,7 @@ class Frontier:
     def _search_again(self, row: int) -> None:
         """Find the neighbours of a record, and of those that the next rounds will probably need."""
         self._lists.pop(row, None)
-        ahead = self._shell.next(FILL)
+        ahead = self._shell.likely_outermost(FILL)
         self._search(np.concatenate(([row], ahead, self._shell.opposites(ahead))))
 
     def _search(self, rows: Labels) -> None:
@@ -164,6 +166,9 @@ class Frontier:
         if not len(rows):
             return
         near = self._boxes.near(rows, self._count)
+        # At least 2k records are left, and `count` is more than k. So k or more listed records are
+        # truly nearer than any missing one, and the first k of the list are the k nearest, even
+        # where `certain` ends earlier. It matters only after removals.
         groups = np.sort(near.rows[near.starts[:, None] + np.arange(self._k)], axis=1)
         # Added up in row order, as `total` does.
         sums = np.cumsum(self._left.columns[:, groups], axis=2)[:, :, -1].T

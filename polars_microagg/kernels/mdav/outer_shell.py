@@ -26,7 +26,8 @@ INFLATED = 1 + 1e-12
 """Factor on bounds of distances, for rounding."""
 
 _TINY = float(np.finfo(np.float64).tiny)
-"""Smaller squares are not rounded relatively, so bounds on them do not decide."""
+"""Added to a squared distance whose root is to be a bound: a smaller square may have lost more to
+rounding than the factor `INFLATED` makes good."""
 
 
 class OuterShell:
@@ -119,10 +120,10 @@ class OuterShell:
         row, certain = self._queue.farthest(exact, self._left.taken)
         return row if certain else -1
 
-    def next(self, count: int) -> Labels:
+    def likely_outermost(self, count: int) -> Labels:
         """Return the rows of records that will probably be the next outermost ones."""
-        # From the last mean, not a new one: asking `RemainingMean` within a round could take its
-        # sum afresh too early and change the last bit of later means.
+        # From the last mean, not a new one, which may be asked for only at the start of a round;
+        # see `RemainingMean.mean`.
         distances = squared_distances(self._columns, self._now)
         distances[self._left.taken.take(self._queued)] = -1.0
         first = len(distances) - min(count, len(distances))
@@ -170,7 +171,8 @@ class OuterShell:
         top, slack = float(values[best]), self._boxes.slack
         # The product is not exact. Whatever it cannot tell from the top by the slack is compared by
         # exact distance; rows ascend, so argmax takes the lowest of equals.
-        close = (values >= top - slack).nonzero()[0] if top > -np.inf else self._gone[:0]
+        none = np.empty(0, dtype=np.intp)
+        close = (values >= top - slack).nonzero()[0] if top > -np.inf else none
         if len(close) > 1:
             distances = squared_distances(self._table[:-1].take(close, axis=1), point)
             best = int(close[distances.argmax()])
@@ -190,8 +192,9 @@ class OuterShell:
         offset = point - self._mean
         # For x in a box, with R its greatest distance from the mean m and q' = q - m, |x - q|^2 =
         # |x - m|^2 + |q'|^2 - 2 (x - m).q' <= R^2 + |q'|^2 - 2 (x - m).q'. Over the box the last
-        # term is greatest in a corner: -2 c.q' + 2 h.|q'| with centre c and half extent h. So one
-        # product bounds all boxes.
+        # term is greatest in a corner: -2 c.q' + 2 h.abs(q'), where c is the middle of the box
+        # relative to m, h half its extent, and abs is taken of each coordinate. So one product
+        # bounds all boxes.
         weights = np.concatenate((-2.0 * offset, 2.0 * np.abs(offset), [1.0]))
         bounds = weights @ self._extent + float(offset @ offset)
         boxes = self._outside[bounds >= top + norm - self._boxes.margin]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FullScan", "mdav_groups"]
 
-REPEATS = 4096
+FEWEST_FOR_DUPLICATES = 4096
 """Least number of records at which duplicates are looked for."""
 
 MANY = 1 << 15
@@ -33,7 +33,8 @@ MOST_TRIED = 512
 """Most rounds of the frontier that are timed."""
 
 SHARE = 0.55
-"""The searches race again when no more than this share of the records is left."""
+"""A search goes on until no more than this share of its records is left. Then the searches race
+again; with too few records for a race, the search in use is only built anew."""
 
 
 class FullScan:
@@ -67,7 +68,7 @@ def mdav_groups(
     # take over from each other between rounds. Timing decides which one runs, never what it
     # returns.
     left = RemainingMean(x)
-    if search is None and len(left) >= max(REPEATS, 3 * k):
+    if search is None and len(left) >= max(FEWEST_FOR_DUPLICATES, 3 * k):
         duplicates = DistinctRecords.of(left, k)
         if duplicates:
             yield from _stretch(duplicates, left, 3 * k)
@@ -96,6 +97,7 @@ def _stretch(
 def _race(left: RemainingMean, k: int) -> Iterator[Labels]:
     """Time both searches on the next rounds, then use the faster one until few records are left."""
     scan_time = yield from _timed(FullScan(left, k), left, k, TRIAL, float("inf"))
+    # What building it takes is not counted: it is spent, whichever search goes on from here.
     frontier = Frontier(left, k)
     frontier_time = yield from _timed(frontier, left, k, MOST_TRIED, TRIAL * STRETCH * scan_time)
     rounds = frontier if frontier_time < scan_time else FullScan(left, k)
@@ -109,6 +111,8 @@ def _timed(
     spent, done = 0.0, 0
     while done < most and spent < limit and len(left) >= 3 * k:
         # The time of this thread alone: other load on the machine does not change the choice much.
+        # It leaves out the other threads of BLAS. In their products this thread computes a share,
+        # too, so its time stands for what a round takes, in either search.
         start = time.thread_time()
         groups = rounds.round()
         spent += time.thread_time() - start
