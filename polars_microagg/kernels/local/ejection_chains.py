@@ -31,7 +31,7 @@ LENGTH = 8
 """Most records in a chain."""
 
 STARTS = 1 << 12
-"""Records whose chains are extended at a time."""
+"""Records whose chains are extended at a time; at most 2^15, as `_lowest` numbers them by int16."""
 
 
 class EjectionCosts:
@@ -71,13 +71,15 @@ class EjectionCosts:
         sizes = groups.sizes[others]
         there = squares_of(groups.x[rows, None] - groups.centres[others])
         joining = there * (sizes / (sizes + 1.0))
+        # A group may have more than 2k - 1 records for a while, as many as its table has room for:
+        # `split_groups` splits it, which never costs anything.
         joining[absent | (sizes >= groups.most)] = np.inf
         self.into[rows], self.joining[rows] = groups.members[others, 0], joining
         partners = groups.members[others, : int(sizes.max())]
         away = squares_of(groups.x[partners] - groups.centres[others][:, :, None])
         apart = squares_of(groups.x[partners] - groups.x[rows, None, None])
         # If x takes the place of y in a group of b records with centre q, its sum of squares
-        # changes by |x-q|^2 - |y-q|^2 - |x-y|^2/b.
+        # changes by |x-q|^2 - |y-q|^2 - |x-y|^2/b, as the centre moves by (x-y)/b.
         cost = there[:, :, None] - away - apart / sizes[:, :, None]
         cost[(partners == len(groups)) | absent[:, :, None]] = np.inf
         partners, cost = partners.reshape(len(rows), -1), cost.reshape(len(rows), -1)
@@ -104,6 +106,7 @@ def eject_records(groups: Groups, costs: EjectionCosts, rows: Labels) -> Labels:
     parts = [
         _BestChains(groups, costs, rows[i : i + STARTS]).run() for i in range(0, len(rows), STARTS)
     ]
+    # Without records there are no groups that changed, either: both lists are empty.
     if not parts:
         return rows
     chains, ends = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -156,9 +159,10 @@ class _BestChains:
         labels, last = self.groups.labels, chains[:, -1]
         count = PUSHES if chains.shape[1] == 1 else LATER
         sums = sums[:, None] + self.costs.cost[last, :count]
-        # A chain is extended only while its sum is below what the first group saves. The bound
-        # itself loses no improving ring: a ring with a negative sum has a record from which on all
-        # its partial sums are negative, and that record is a start as well.
+        # A chain is extended only while its sum is below what the first group saves. If all records
+        # are starts, as in the last pass, the bound itself loses no improving ring: a ring with a
+        # negative sum has a record from which on all its partial sums are negative. It may lose
+        # improving paths, which have only one start.
         open_ = np.flatnonzero(sums < self.leaving[start, None])
         row = open_ // count
         added, sums = self.costs.replaced[last, :count].ravel()[open_], sums.ravel()[open_]
@@ -181,7 +185,9 @@ class _BestChains:
         # record as y. All sizes stay the same.
         ring = sums + squares_of(groups.x[last] - groups.centres[own]) - self.out[start] - apart
         self._keep_best(start, chains, ring, own)
-        # Or it joins another group for good; then the first group must have more than k.
+        # Or it joins another group for good; then the first group must have more than k. This also
+        # leaves out a first record exactly on its centre, which saves nothing by leaving: a path
+        # that would pay may be missed, but none is wrong.
         able = np.flatnonzero(self.leaving[start] > 0.0)
         start, chains, sums, last = start[able], chains[able], sums[able], last[able]
         into = groups.labels[self.costs.into[last]]
@@ -214,7 +220,7 @@ def _lowest(start: Labels, sums: Vector, count: int) -> Labels:
     if not len(many) or many.max() <= count:
         return np.arange(len(start))
     order = np.argsort(sums, kind="stable")
-    # Starts are few, and short integers are sorted by counting.
+    # Starts are below `STARTS`, so they fit int16, and short integers are sorted by counting.
     order = order[np.argsort(start[order].astype(np.int16), kind="stable")]
     rank = np.arange(len(start)) - np.repeat(first, many)
     return order[rank < count]
