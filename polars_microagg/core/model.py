@@ -13,20 +13,20 @@ from polars_microagg.core.partition import Labels
 from polars_microagg.core.registry import discover
 from polars_microagg.errors import BrokenPromiseError
 
-__all__ = ["Groups", "Model", "broken_by", "model", "models", "models_of"]
+__all__ = ["GroupSizes", "Model", "broken_by", "model", "models", "models_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class GroupSizes:
     """Groups of records, as models see them: how many records each has."""
 
     sizes: Labels
 
     @classmethod
-    def of(cls, labels: Labels) -> Groups:
+    def of(cls, labels: Labels) -> GroupSizes:
         """Count the records of each group that is not empty; those of label -1 are one group.
 
-        >>> Groups.of(np.array([0, 1, -1, 1])).sizes
+        >>> GroupSizes.of(np.array([0, 1, -1, 1])).sizes
         array([1, 1, 2])
         """
         sizes = np.bincount(labels - min(int(labels.min(initial=0)), 0))
@@ -40,10 +40,10 @@ class Model(Protocol):
     unions of groups, and a union is not counted again.
     """
 
-    def failing(self, groups: Groups) -> npt.NDArray[np.bool_]:
+    def failing(self, groups: GroupSizes) -> npt.NDArray[np.bool_]:
         """Return which groups do not satisfy the model."""
 
-    def broken(self, method: str, groups: Groups) -> BrokenPromiseError:
+    def broken(self, method: str, groups: GroupSizes) -> BrokenPromiseError:
         """Return the error that says that some groups of a method do not satisfy the model."""
 
 
@@ -78,6 +78,6 @@ def models_of(parameters: Mapping[str, Any]) -> tuple[Model, ...]:
     return tuple(required)
 
 
-def broken_by(required: Sequence[Model], groups: Groups) -> Model | None:
+def broken_by(required: Sequence[Model], groups: GroupSizes) -> Model | None:
     """Return the first model that some group does not satisfy, or None."""
     return next((one for one in required if one.failing(groups).any()), None)

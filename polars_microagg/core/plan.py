@@ -1,4 +1,4 @@
-"""The checked plan of one call; the only place where parameters are checked."""
+"""The checked plan of one call: its method, k and options. Columns are checked against a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.core import registry
-from polars_microagg.core.model import Groups, Model, broken_by, models_of
+from polars_microagg.core.model import GroupSizes, Model, broken_by, models_of
 from polars_microagg.core.options import CHOICES, COMMON, check_option, group_size, whole_number
 from polars_microagg.core.partition import (
     Cells,
@@ -60,7 +60,7 @@ class Plan:
     refine: bool = False
     seed: int = 0
     blocks: tuple[tuple[str, ...], ...] = ()
-    report: Callback | None = None
+    progress_callback: Callback | None = None
 
     @classmethod
     def make(cls, method: object, k: object, /, **options: object) -> Self:
@@ -83,7 +83,7 @@ class Plan:
                 raise InvalidParameterError.option(method, name, known_options)
             check_option(entry.options[name], value)
         common["seed"] = whole_number("seed", common["seed"], "a whole number of at least 0", 0)
-        plan = cls(entry, group_size(k), own, **common, report=current())
+        plan = cls(entry, group_size(k), own, **common, progress_callback=current())
         plan._refuse_what_would_be_ignored()
         return plan
 
@@ -101,7 +101,7 @@ class Plan:
             raise BrokenPromiseError.unchecked()
         return required
 
-    def keep_promise(self, groups: Groups) -> None:
+    def keep_promise(self, groups: GroupSizes) -> None:
         """Refuse groups of records, or classes of emitted ones, that break what the call promises.
 
         It raises BrokenPromiseError, and nothing is released.
@@ -207,11 +207,11 @@ class Plan:
         if np.isnan(ready).any():
             parts = np.split(ready, np.cumsum(strata.sizes)[:-1])
             ready = np.concatenate([completed(part) for part in parts])
-        with progress(self.report):
+        with progress(self.progress_callback):
             grouped, groups = self._grouped(ready, strata.sizes, self._arguments(block), present)
         # Checked before the refinement, which keeps what holds but repairs nothing; the batch
         # counts again on the values that are emitted.
-        self.keep_promise(Groups(np.bincount(grouped, minlength=groups)))
+        self.keep_promise(GroupSizes(np.bincount(grouped, minlength=groups)))
         if self.refine:
             grouped, groups = refined(ready, grouped, strata.sizes, self.k)
         # Back from the order of the strata to the order of the rows.

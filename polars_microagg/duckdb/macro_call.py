@@ -58,13 +58,15 @@ class MaskCall:
             instead = "Ask for the groups of one block, or of one column, at a time."
             raise InvalidParameterError.cannot(plan.method.name, what, instead)
         # The call is kept for other queries, which report their progress to other callbacks.
-        return cls(replace(plan, report=None), tuple(blocks), strata, bool(spec["groups"]))
+        return cls(
+            replace(plan, progress_callback=None), tuple(blocks), strata, bool(spec["groups"])
+        )
 
     def bind(self, table: Sequence[str]) -> Plan:
         """Find the columns to mask in a table, in the order of the call."""
         find("columns", [name for block in self.blocks for name in block], table)
         blocks = [find("columns", block, table) for block in self.blocks]
-        plan = replace(self.plan, report=current())
+        plan = replace(self.plan, progress_callback=current())
         return axes(plan, blocks).bind(blocks)
 
     def roles(self, table: Sequence[str]) -> dict[str, list[str]]:

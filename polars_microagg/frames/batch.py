@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.core.model import Groups, broken_by
+from polars_microagg.core.model import GroupSizes, broken_by
 from polars_microagg.core.partition import Labels, Masked, Matrix, Partition, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.suppression import suppressed
@@ -172,9 +172,9 @@ class BatchMasker:
         # Equal records of several groups are one class, and a union of groups that satisfy a model
         # satisfies it. So if every group does and is uniform, every class does. To see that takes
         # less time and memory than to number the classes, which is done only where it fails.
-        held = broken_by(self.plan.models, Groups.of(labels)) is None
+        held = broken_by(self.plan.models, GroupSizes.of(labels)) is None
         if not (held and _alike(records.get_columns(), labels)):
-            self.plan.keep_promise(Groups.of(_classes(records)))
+            self.plan.keep_promise(GroupSizes.of(_classes(records)))
 
 
 def _alike(columns: list[pl.Series], labels: Labels) -> bool:

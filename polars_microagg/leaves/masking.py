@@ -41,7 +41,7 @@ class LeafPlan(Plan):
         absolute = plan.method.absolute and plan.scale == "none"
         own = replace(plan.method, absolute=absolute)
         weighed = tuple(weights.tolist())
-        plan = replace(plan, method=own, scale="none", weights=weighed, report=None)
+        plan = replace(plan, method=own, scale="none", weights=weighed, progress_callback=None)
         return plan.bind([columns])
 
     def mask(self, x: Matrix, factors: Vector, strata: Strata, whole: Sequence[bool] = ()) -> Any:

@@ -51,6 +51,8 @@ def mdav(x: Matrix, /, *, k: int) -> Partition:
     >>> mdav(x, k=2).labels
     array([0, 0, 1, 1, 1, 2, 2])
     """
+    # Many small strata do not come here: `lockstep` groups them side by side, in
+    # kernels/mdav/many_strata.py, into the same groups.
     n = len(x)
     labels = np.zeros(n, dtype=np.intp)
     if n < 2 * k:

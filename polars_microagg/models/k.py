@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.core.model import Groups, model
+from polars_microagg.core.model import GroupSizes, model
 from polars_microagg.errors import BrokenPromiseError
 
 __all__ = ["K"]
@@ -26,10 +26,10 @@ class K:
 
     k: int
 
-    def failing(self, groups: Groups) -> npt.NDArray[np.bool_]:
+    def failing(self, groups: GroupSizes) -> npt.NDArray[np.bool_]:
         """Return which groups have fewer than k records."""
         return np.asarray(groups.sizes < self.k)
 
-    def broken(self, method: str, groups: Groups) -> BrokenPromiseError:
+    def broken(self, method: str, groups: GroupSizes) -> BrokenPromiseError:
         """Return the error that says how many records the smallest group has."""
         return BrokenPromiseError.small_class(method, int(groups.sizes.min()), self.k)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.analysis.anonymity import classes
-from polars_microagg.core.model import Groups
+from polars_microagg.core.model import GroupSizes
 from polars_microagg.core.partition import Labels
 from polars_microagg.errors import BrokenPromiseError, InvalidParameterError
 from polars_microagg.frames.selection import as_frame, by_name
@@ -168,7 +168,7 @@ class MaskingRun:
                 sizes = classes(
                     read([spill.path(number)]), [str(j) for j in range(len(self.names))]
                 )["size"]
-                plan.keep_promise(Groups(sizes.to_numpy()))
+                plan.keep_promise(GroupSizes(sizes.to_numpy()))
                 spill.path(number).unlink()
 
 

@@ -93,7 +93,7 @@ def release(
         if request.masking is not None:
             hooks.stage("masking")
             # A request may be older than the progress bar that is shown now.
-            plan = replace(request.masking.plan, report=current())
+            plan = replace(request.masking.plan, progress_callback=current())
             table, gone = mask_table(original, replace(request.masking, plan=plan))
             if table.height < original.height:
                 compared = original.filter(~gone)

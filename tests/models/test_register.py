@@ -10,7 +10,7 @@ import pytest
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
 from polars_microagg.core import model as register
-from polars_microagg.core.model import Groups, broken_by, models, models_of
+from polars_microagg.core.model import GroupSizes, broken_by, models, models_of
 from polars_microagg.core.plan import Plan
 from polars_microagg.models.k import K
 
@@ -26,20 +26,20 @@ def test_k_is_a_model_like_any_other():
 
 @pytest.mark.parametrize(("labels", "fails"), [([0, 0, 1, 1], False), ([0, 0, 1, 0], True)])
 def test_k_counts_the_records_of_each_group(labels, fails):
-    assert (broken_by([K(2)], Groups.of(np.array(labels))) is not None) == fails
+    assert (broken_by([K(2)], GroupSizes.of(np.array(labels))) is not None) == fails
 
 
 def test_records_of_no_group_are_one_group():
-    assert Groups.of(np.array([3, -1, 3, -1, -1, 0])).sizes.tolist() == [3, 1, 2]
-    assert broken_by([K(3)], Groups.of(np.array([-1, -1]))) == K(3)
+    assert GroupSizes.of(np.array([3, -1, 3, -1, -1, 0])).sizes.tolist() == [3, 1, 2]
+    assert broken_by([K(3)], GroupSizes.of(np.array([-1, -1]))) == K(3)
 
 
 def test_a_union_of_groups_that_satisfy_k_does_too():
     rng = np.random.default_rng(0)
     for _ in range(50):
         labels = rng.integers(0, 6, 40)
-        if broken_by([K(3)], Groups.of(labels)) is None:
-            assert broken_by([K(3)], Groups.of(labels // 2)) is None
+        if broken_by([K(3)], GroupSizes.of(labels)) is None:
+            assert broken_by([K(3)], GroupSizes.of(labels // 2)) is None
 
 
 @pytest.fixture
