@@ -9,10 +9,10 @@ from polars_microagg.core.partition import Labels, Matrix, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import TooFewRecordsError
 
-__all__ = ["suppressed"]
+__all__ = ["to_suppress"]
 
 
-def suppressed(plan: Plan, x: Matrix, strata: Strata) -> npt.NDArray[np.bool_]:
+def to_suppress(plan: Plan, x: Matrix, strata: Strata) -> npt.NDArray[np.bool_]:
     """Return which records are emptied or dropped, since their stratum has fewer than k.
 
     With ``nulls="pattern"`` records with nulls in the same columns are a stratum of their own.
@@ -21,7 +21,7 @@ def suppressed(plan: Plan, x: Matrix, strata: Strata) -> npt.NDArray[np.bool_]:
 
     >>> plan = Plan.make("mdav", 2, small_strata="drop").bind([["age"]])
     >>> one_alone = Strata(np.array([0, 1, 2]), np.array([2, 1]))
-    >>> suppressed(plan, np.array([[31.0], [34.0], [47.0]]), one_alone)
+    >>> to_suppress(plan, np.array([[31.0], [34.0], [47.0]]), one_alone)
     array([False, False,  True])
     """
     hidden = np.zeros(len(x), dtype=np.bool_)

@@ -11,7 +11,7 @@ import polars as pl
 from polars_microagg.core.model import GroupSizes, broken_by
 from polars_microagg.core.partition import Labels, Masked, Matrix, Partition, Strata
 from polars_microagg.core.plan import Plan
-from polars_microagg.core.suppression import suppressed
+from polars_microagg.core.suppression import to_suppress
 from polars_microagg.frames.columns import emit, numbers, require, unit
 
 __all__ = ["BatchMasker", "Released"]
@@ -33,7 +33,7 @@ class Released:
 
 @dataclass(frozen=True)
 class BatchMasker:
-    """The function that masks all records of a batch in one call.
+    """Masks, or numbers the groups of, one batch.
 
     The columns of the batch are, in this order, those masked (the plan has their names), `strata`
     columns that keep records apart, and `order` columns that order them.
@@ -75,17 +75,17 @@ class BatchMasker:
             # Each block as soon as it is emitted: a later one cannot make up for it.
             self.keep_promise(block, masked.labels, strata)
             released += block
-        suppressed = pl.Series(hidden) if hidden.any() else None
+        flags = pl.Series(hidden) if hidden.any() else None
         if back is not None:
             released = [column.gather(back) for column in released]
-            suppressed = suppressed if suppressed is None else suppressed.gather(back)
-        return Released(released, suppressed)
+            flags = flags if flags is None else flags.gather(back)
+        return Released(released, flags)
 
-    def suppressed(self, batch: pl.DataFrame) -> pl.Series:
+    def find_suppressed(self, batch: pl.DataFrame) -> pl.Series:
         """Find the records of a batch that are emptied or dropped, and mask nothing."""
         columns = batch.get_columns()[: len(self.names)]
         strata = self._strata(batch)
-        return pl.Series(suppressed(self.plan, self._matrix(columns, strata), strata))
+        return pl.Series(to_suppress(self.plan, self._matrix(columns, strata), strata))
 
     def groups(self, batch: pl.DataFrame) -> pl.Series:
         """Number the groups of a batch by their first record, as UInt32 unique over strata.
@@ -135,7 +135,7 @@ class BatchMasker:
         x = self._matrix(columns, strata)
         factors = np.array([unit(column.dtype) for column in columns])
         whole = [not self.output(column.dtype).is_float() for column in columns]
-        hidden = suppressed(self.plan, x, strata)
+        hidden = to_suppress(self.plan, x, strata)
         strata = strata.without(hidden)
         return hidden, strata, list(self.plan.mask(x, factors, strata, whole))
 

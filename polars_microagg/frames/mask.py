@@ -1,4 +1,4 @@
-"""Masking of frames: one call on a DataFrame or LazyFrame becomes one plan node."""
+"""Masking of frames: a DataFrame at once, a LazyFrame by one node in its plan."""
 
 from __future__ import annotations
 
@@ -81,21 +81,23 @@ class MaskRequest:
         return [by_name(name).alias(str(i)) for i, name in enumerate(names)]
 
 
-SUPPRESSED = "suppressed"
-"""Name of the field beside those masked, whose names are numbers."""
+FLAG_FIELD = "suppressed"
+"""Field that says which rows are suppressed; the fields beside it have numbers for names."""
 
 
 def _settle(
-    frame: F, request: MaskRequest, masked: list[pl.Expr], keys: list[pl.Expr], suppressed: pl.Expr
+    frame: F, request: MaskRequest, masked: list[pl.Expr], keys: list[pl.Expr], flag: pl.Expr
 ) -> F:
-    """Put masked columns into their frame, and empty or drop the suppressed rows."""
+    """Put masked columns into their frame, and empty or drop the rows with a true flag.
+
+    `masked` is empty where the frame, a DataFrame, has its masked columns already.
+    """
     if request.plan.small_strata == "drop":
-        return frame.filter(~suppressed).with_columns(*masked, *keys)
+        return frame.filter(~flag).with_columns(*masked, *keys)
     # A key would show who was in a small stratum, so it becomes null where the masked cells do.
     written = {key.meta.output_name(): key for key in keys}
     emptied = [
-        pl.when(~suppressed).then(written.get(name, by_name(name))).alias(name)
-        for name in request.strata
+        pl.when(~flag).then(written.get(name, by_name(name))).alias(name) for name in request.strata
     ]
     return frame.with_columns(*masked, *emptied)
 
@@ -128,7 +130,7 @@ class MaskNode:
         # By a dict: in a list, a column of the name "" would be named anew.
         named = dict(zip(fields.columns, masked.columns, strict=False))
         if self.suppresses:
-            named[SUPPRESSED] = masked.flags(fields.height)
+            named[FLAG_FIELD] = masked.flags(fields.height)
         return pl.DataFrame(named).to_struct(batch.name)
 
 
@@ -168,7 +170,7 @@ def mask_frame(
         # Where nothing can be suppressed, strata do not depend on the node.
         suppresses = request.plan.small_strata != "raise"
         if suppresses:
-            types[SUPPRESSED] = pl.Boolean()
+            types[FLAG_FIELD] = pl.Boolean()
         function = SameRecords(MaskNode(masker, suppresses), runs.planned())
         made = node(pl.struct(request.inputs(masker)), function, pl.Struct(types))
         field = pl.col(spare).struct.field
@@ -176,7 +178,7 @@ def mask_frame(
         keys = released_keys(request.strata, schema)
         lazy = lazy.with_columns(made.alias(spare))
         if suppresses:
-            return _settle(lazy, request, fields, keys, field(SUPPRESSED)).drop(spare)
+            return _settle(lazy, request, fields, keys, field(FLAG_FIELD)).drop(spare)
         return lazy.with_columns(*fields, *keys).drop(spare)
 
     return frame.pipe_with_schema(build)
@@ -202,7 +204,7 @@ def mask_table(frame: pl.DataFrame, request: MaskRequest) -> tuple[pl.DataFrame,
 def suppressed_rows(frame: pl.DataFrame, request: MaskRequest) -> pl.Series:
     """Find the rows of a table that masking would empty or drop."""
     masker = request.masker(frame.schema)
-    return masker.suppressed(frame.select(request.inputs(masker)))
+    return masker.find_suppressed(frame.select(request.inputs(masker)))
 
 
 def one_grouping(masker: BatchMasker) -> BatchMasker:
