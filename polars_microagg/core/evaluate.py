@@ -70,14 +70,17 @@ def evaluate(
         defined = [value for value in by_subset if value is not None]
         # A whole number such as k_min is a guarantee: of several subsets the worst one counts.
         result = (min(defined) if entry.whole else sum(defined) / len(defined)) if defined else None
-    elif "subsets" in entry.inputs:
-        known = release.known
-        result = known and entry.function(*known, release.subsets, **options)
+    elif "subsets" in values and release.known is None:
+        result = None
     else:
+        known: tuple[Matrix, Matrix] | None = None
+        if "subsets" in values:
+            known, values["subsets"] = release.known, release.subsets
         if "original" in values:
-            values["original"] = release.original
+            values["original"] = known[0] if known else release.original
         if "masked" in values:
-            values["masked"] = release.masked
+            values["masked"] = known[1] if known else release.masked
+        # In the order of the parameters, which are taken by position.
         result = entry.function(*values.values(), **options)
     if not options:
         computed[entry.name] = result

@@ -234,9 +234,9 @@ def metric(
     -----
     The positional parameters say by their names what the function takes: ``original`` and
     ``masked``, matrices with NaN for null; ``classes``, the sizes of the classes of equal masked
-    records; ``subsets``, sets of the attributes that an intruder knows, in which case the matrices
-    have these attributes; or the name of another metric. Keyword parameters become options. The
-    result is a whole number, a real number, or None.
+    records, which stands alone; ``subsets``, sets of the attributes that an intruder knows, in which
+    case the matrices have these attributes; or the name of another metric. Keyword parameters become
+    options. The result is a whole number, a real number, or None.
     """
 
     def register(function: Function) -> Function:
@@ -293,7 +293,7 @@ def metrics() -> Mapping[str, Metric]:
 
 @cache
 def _refuse_unknown_inputs(names: tuple[str, ...]) -> None:
-    """Refuse a metric with an unknown input.
+    """Refuse a metric with an unknown input, or with another input beside `classes`.
 
     Metrics may be registered after one that names them.
     """
@@ -303,6 +303,10 @@ def _refuse_unknown_inputs(names: tuple[str, ...]) -> None:
             if taken not in (*offered, *names):
                 need = f"must be one of {', '.join(offered)}, or a metric"
                 raise TypeError(f"metric {name!r} has the input {taken!r}, which {need}.")
+        beside = [taken for taken in _METRICS[name].inputs if taken != "classes"]
+        if beside and "classes" in _METRICS[name].inputs:
+            others = ", ".join(beside)
+            raise TypeError(f"metric {name!r} takes {others} beside classes, which stands alone.")
 
 
 def assessed() -> Mapping[str, Metric]:
