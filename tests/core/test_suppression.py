@@ -263,12 +263,12 @@ def test_every_page_and_line_tells_of_dropped_records(source, capsys):
     code, seen = run(capsys, "protect", *words, "--dry-run")
     assert (code, "1 rows (14 %) would be suppressed." in seen.out) == (0, True)
     code, seen = run(capsys, "protect", *words, "--report", page)
-    assert code == 0
+    assert code == 0, seen.err
     assert "6 records, k=3, 1 dropped (14 %), " in seen.out + seen.err
     assert "1 record was left out, 14.3 % of all." in page.read_text()
     assert "of records suppressed" in page.read_text()
     code, seen = run(capsys, "verify", target, "--original", source / "in.parquet")
-    assert code == 0
+    assert code == 0, seen.err
     assert "0 are emptied, and 1 were dropped" in seen.out
     code, seen = run(capsys, "risk", target, "--original", source / "in.parquet", "--json")
     found = json.loads(seen.out)
@@ -279,7 +279,7 @@ def test_every_page_and_line_tells_of_emptied_records(source, capsys):
     target, page = source / "out.parquet", source / "page.html"
     words = [source / "many.parquet", "-o", target, *ROLES, "--small-strata", "null"]
     code, seen = run(capsys, "protect", *words, "--report", page)
-    assert code == 0
+    assert code == 0, seen.err
     line = seen.out + seen.err
     assert "124 records, k=3, 4 emptied (3.2 %), loss" in line
     assert "% over 240 of 248 cells, dld" in line
