@@ -36,9 +36,9 @@ def to_suppress(plan: Plan, x: Matrix, strata: Strata) -> npt.NDArray[np.bool_]:
             if small.any() and plan.small_strata == "raise":
                 raise _too_few(plan.k, parts, small, len(x))
             hidden[parts.only(small).order] = True
-    # Emptied records are alike, and a class like any other.
-    if plan.small_strata == "null" and 0 < count < plan.k:
-        raise TooFewRecordsError.emptied(count, plan.k)
+    need = plan.k  # emptied records are alike, and a class like any other
+    if plan.small_strata == "null" and 0 < count < need:
+        raise TooFewRecordsError.emptied(count, plan.k, need)
     return hidden
 
 

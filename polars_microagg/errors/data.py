@@ -86,14 +86,14 @@ class TooFewRecordsError(InvalidDataError):
         )
 
     @classmethod
-    def emptied(cls, rows: int, k: int) -> Self:
-        """Report that the records to empty are fewer than k."""
+    def emptied(cls, rows: int, k: int, need: int) -> Self:
+        """Report that the records to empty are fewer than are needed."""
         return cls.of_fields(
             "{setting} would empty {rows} record(s), and k={k} needs {need}. {way}",
             setting=EMPTY,
             rows=rows,
             k=k,
-            need=f"at least {k} records that are alike, also emptied ones",
+            need=f"at least {need} records that are alike, also emptied ones",
             way=Sentence("Use {drop} to leave them out, lower k, or merge strata.", drop=DROP),
         )
 

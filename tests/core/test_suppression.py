@@ -316,3 +316,8 @@ def test_an_emptied_record_that_lost_its_class_is_found_out(tmp_path):
         mg.verify(table, "age", 3, strata="region")
     with pytest.raises(mg.NotAnonymousError, match="the smallest has 1"):
         mg.publish(table, tmp_path / "p.parquet", "age", 3, method=None, strata="region")
+
+
+def test_the_sentence_asks_for_as_many_as_the_rule():
+    said = str(mg.TooFewRecordsError.emptied(3, 5, 6))
+    assert "would empty 3 record(s), and k=5 needs at least 6 records" in said
