@@ -149,7 +149,10 @@ class Staged:
         exact = formats()[self.place.format].exact
         fits, lost = frame.columns == reread.columns and frame.height == reread.height, []
         if exact:
-            fits = fits and frame.equals(reread)
+            whole = fits and frame.equals(reread)
+            if fits and not whole:
+                lost = [n for n in frame.columns if not _equal(frame, reread, n)]
+            fits = whole
         elif fits:
             read = typed(reread, names)
             # Text has no types: masked columns are cast to those that were written, so that classes
@@ -191,6 +194,11 @@ def _kept(before: pl.DataFrame, after: pl.DataFrame, name: str, masked: bool) ->
     """Return whether a column survived the round trip; masked ones are verified separately."""
     one, other = before.get_column(name), after.get_column(name)
     return one.null_count() == other.null_count() if masked else alike(one, other)
+
+
+def _equal(before: pl.DataFrame, after: pl.DataFrame, name: str) -> bool:
+    """Return whether a column came back with every value and its type."""
+    return before.select(by_name(name)).equals(after.select(by_name(name)))
 
 
 def types(frame: pl.DataFrame) -> dict[str, str]:

@@ -21,6 +21,9 @@ READ: dict[type[pl.DataType], Callable[[pl.Series, pl.DataType], pl.Series]] = {
 }
 """What reads the text that CSV and NDJSON hold of a type, where a cast does not."""
 
+PLAIN = pl.DataFrame({"text": ["a", "b"]})
+"""A table that every format holds."""
+
 
 def refuse_types(frame: pl.DataFrame, form: str, what: object) -> None:
     """Refuse a table with a column that a format cannot hold; `what` names the target."""
@@ -45,20 +48,27 @@ def refuse_lost(
 ) -> None:
     """Refuse the column that fails where the others do not, found by writing each alone.
 
-    `trial` writes a table and returns it as it was read again.
+    `trial` writes a table and returns it as it was read again. If that fails for every column, and
+    for a plain text, too, none of them is to blame.
     """
-    for name, dtype in frame.schema.items():
-        one = frame.select(by_name(name))
-        try:
-            back = trial(one)
-            fits = back.height == one.height and alike(one.to_series(), back.to_series())
-        except (OSError, ValueError, NotImplementedError, pl.exceptions.PolarsError):
-            fits = False
-        except pl.exceptions.PanicException:
-            fits = False
-        if not fits:
-            has = " and has values, such as NaN or large ones" if dtype.is_numeric() else ""
-            raise _cannot(name, dtype, form, what, has)
+    alone = [frame.select(by_name(name)) for name in frame.columns]
+    lost = next((i for i, one in enumerate(alone) if not _fits(one, trial)), None)
+    if lost is None or not (lost or any(_fits(one, trial) for one in (PLAIN, *alone[1:]))):
+        return
+    name, dtype = frame.columns[lost], frame.dtypes[lost]
+    has = " and has values, such as NaN or large ones" if dtype.is_numeric() else ""
+    raise _cannot(name, dtype, form, what, has)
+
+
+def _fits(one: pl.DataFrame, trial: Callable[[pl.DataFrame], pl.DataFrame]) -> bool:
+    """Return whether a table of one column comes back."""
+    try:
+        back = trial(one)
+        return back.height == one.height and alike(one.to_series(), back.to_series())
+    except (OSError, ValueError, NotImplementedError, pl.exceptions.PolarsError):
+        return False
+    except pl.exceptions.PanicException:
+        return False
 
 
 def alike(before: pl.Series, after: pl.Series) -> bool:

@@ -77,6 +77,9 @@ def refuse_foreign(file: IO[bytes], form: str) -> None:
     file.seek(0)
     start = file.read(HEAD)
     file.seek(0)
+    # A format of this register may begin as a foreign one does, such as a zip archive.
+    if (own := formats()[form].begins) and re.match(own, start, re.DOTALL):
+        return
     if packer := _packer(start):
         raise packed(packer, UNPACK)
     others = [entry for name, entry in formats().items() if name != form and entry.begins]

@@ -16,7 +16,7 @@ from typing import IO, Self
 import polars as pl
 import polars.selectors as cs
 
-from polars_microagg.errors import InvalidDataError, OutputError
+from polars_microagg.errors import InvalidDataError, MicroaggError, OutputError
 from polars_microagg.errors.files import compressed_target, no_table_named, unknown_ending
 from polars_microagg.publishing.atomic import is_special, of_system, system_message
 from polars_microagg.publishing.formats.file_content import (
@@ -196,6 +196,11 @@ def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None
             raise OutputError.of(what, system_message(error)) from None
         types = ", ".join(sorted({str(t.base_type()) for t in frame.schema.values()}))
         why = f"{form} cannot hold all of {types}. Write Parquet, or cast those columns first."
+        raise OutputError.of(what, why) from None
+    except (MicroaggError, MemoryError):
+        raise
+    except Exception as error:  # a format may be anybody's, and its own words may hold data
+        why = f"what writes {entry.title} failed with {type(error).__name__}. Write another format."
         raise OutputError.of(what, why) from None
 
 
