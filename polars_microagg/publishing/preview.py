@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -95,6 +95,8 @@ def _problems(
     """Yield each distinct error that the release would raise, in order."""
     dropped = set(roles.drop)
     released = frame.select(by_name(n) for n in frame.columns if n not in dropped)
+    # Masked columns are released with nulls only where their null patterns are kept.
+    filled = () if masking.plan.nulls == "pattern" else roles.mask
 
     def counts() -> dict[str, float]:
         gone = int(suppressed_rows(frame, masking).sum())
@@ -103,7 +105,7 @@ def _problems(
 
     steps: list[Callable[[], object]] = [
         lambda: request.blocks(frame.schema),
-        lambda: foresee(*target, released.head(1)),
+        lambda: foresee(*target, _first_rows(released, filled)),
         lambda: rehearse(frame, masking),
         lambda: judged([r for r in request.require if r.name in ("rows", "suppressed")], counts()),
         *(partial(_refuse_column, masking, frame, name) for name in roles.mask),
@@ -116,6 +118,15 @@ def _problems(
             if str(error) not in said:
                 yield error
             said.add(str(error))
+
+
+def _first_rows(frame: pl.DataFrame, filled: Collection[str]) -> pl.DataFrame:
+    """Return the first row, and the first row with a null of each column that is not filled."""
+    rows = {0} if frame.height else set()
+    for column in frame.get_columns():
+        if column.name not in filled and column.null_count():
+            rows.add(column.is_null().arg_max() or 0)
+    return frame[sorted(rows)]
 
 
 def _refuse_column(masking: MaskRequest, frame: pl.DataFrame, name: str) -> None:

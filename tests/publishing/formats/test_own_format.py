@@ -85,3 +85,22 @@ def test_a_column_that_does_not_come_back_exactly_is_named(added, tmp_path):
     added(read=read, typeless=False, exact=True, **arrow)
     with pytest.raises(mg.OutputError, match="is not what was written, in column 'region' of type"):
         mg.publish(TABLE, tmp_path / "out.own", ["age", "income"], 5, strata="region")
+
+
+@pytest.mark.parametrize("nulls", ["raise", "impute"])
+@pytest.mark.parametrize("where", ["kept", "masked"])
+def test_a_dry_run_ends_as_a_writer_does_that_takes_no_null(nulls, where, added, tmp_path):
+    def write(frame, file):
+        if frame.select(pl.any_horizontal(pl.all().is_null().any())).item():
+            raise ValueError("a value of a record")
+        packed(frame, file)
+
+    added(begins=b"PK", write=write)
+    table = TABLE.with_columns(pl.col("region").fill_null("none"), kept=1)
+    holed = {"kept": "kept", "masked": "income"}[where]
+    later = pl.when(pl.int_range(pl.len()) != 7).then(holed).alias(holed)
+    table.with_columns(later).write_parquet(tmp_path / "in.parquet")
+    words = ["protect", str(tmp_path / "in.parquet"), "-o", str(tmp_path / "out.own"), *ROLES]
+    words += ["--keep", "kept", "--nulls", nulls]
+    expected = 5 if where == "kept" else 3 if nulls == "raise" else 0
+    assert (main([*words, "--dry-run"]), main(words)) == (expected, expected)
