@@ -78,6 +78,7 @@ SUBJECTS = {
         usage.not_by_commas('a,"b'),
         usage.not_installed("A report", "jinja2", "Install it."),
         usage.not_of_csv("a.parquet"),
+        usage.one_table("microagg risk", "b.csv"),
         usage.one_too_many("microagg", "b.csv"),
         usage.only_with_an_original(),
         usage.option_unknown("microagg", "--colums", ["--columns"]),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from polars_microagg.cli.output import show
 from polars_microagg.errors import InvalidParameterError, usage
+from polars_microagg.publishing.formats.register import ending_of, format_of
 
 __all__ = ["COMMAND", "Parser", "example", "options_of"]
 
@@ -88,6 +90,8 @@ class Parser(argparse.ArgumentParser):
         name, known = left[0].partition("=")[0], options_of(self)
         if name.startswith("-"):
             raise usage.option_unknown(self.prog, name, [o for o in known if o.startswith("--")])
+        if "--original" in known and ("::" in name or format_of(ending_of(Path(name)))):
+            raise usage.one_table(self.prog, name)
         if "--columns" not in known:
             raise usage.one_too_many(self.prog, name)
         raise usage.without_an_option(self.prog, name)

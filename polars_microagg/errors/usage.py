@@ -23,6 +23,7 @@ __all__ = [
     "not_by_commas",
     "not_installed",
     "not_of_csv",
+    "one_table",
     "one_too_many",
     "only_with_an_original",
     "option_unknown",
@@ -123,6 +124,16 @@ def one_too_many(program: str, got: str) -> InvalidParameterError:
     """Refuse a second table, or anything else typed after the first."""
     return InvalidParameterError.of_fields(
         f"{{program}} does not take {{value}} as well. {HELP}", program=program, value=repr(got)
+    )
+
+
+def one_table(program: str, got: str) -> InvalidParameterError:
+    """Refuse a second table, and say which option takes the one before masking."""
+    return InvalidParameterError.of_fields(
+        f"{{program}} takes one table, and {{value}} was given as well. {{way}} {HELP}",
+        program=program,
+        value=repr(got),
+        way="Name the one before masking with --original.",
     )
 
 

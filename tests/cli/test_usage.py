@@ -71,6 +71,13 @@ def test_a_wrong_call_gets_a_useful_sentence(case, source, tmp_path, microagg):
         (["protect", "--foo"], "has no option '--foo'. See microagg protect --help."),
         (["--k"], "microagg needs a command first. There are protect, "),
         (["risk"], "microagg risk needs TABLE, and none was given"),
+        (
+            ["risk", "x.parquet", "y.csv"],
+            "microagg risk takes one table, and 'y.csv' was given as well. Name",
+        ),
+        (["risk", "x.parquet", "y.db::t"], "Name the one before masking with --original. See"),
+        (["verify", "x.parquet", "y.csv.gz"], "Name the one before masking with --original. See"),
+        (["risk", "x.parquet", "--columns", "age", "income"], "Names of columns go with commas"),
         (["verify", "x.parquet", "--columns", "a"], "needs --columns and --k together"),
         (["report", "x.parquet"], "report needs --original"),
         (["completion", "tcsh"], "'tcsh'"),
