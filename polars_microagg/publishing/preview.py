@@ -122,11 +122,9 @@ def _problems(
 
 def _first_rows(frame: pl.DataFrame, filled: Collection[str]) -> pl.DataFrame:
     """Return the first row, and the first row with a null of each column that is not filled."""
-    rows = {0} if frame.height else set()
-    for column in frame.get_columns():
-        if column.name not in filled and column.null_count():
-            rows.add(column.is_null().arg_max() or 0)
-    return frame[sorted(rows)]
+    holes = {c.name for c in frame.get_columns() if c.null_count()} - {*filled}
+    first = frame.select(by_name(name).is_null().arg_max() for name in sorted(holes))
+    return frame[sorted({0, *first.row(0)} if holes else [0] * bool(frame.height))]
 
 
 def _refuse_column(masking: MaskRequest, frame: pl.DataFrame, name: str) -> None:
