@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_microagg.core.partition import Partition, Strata
+from polars_microagg.core.partition import Members, Partition, Strata
 
 NAN = np.nan
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -97,3 +97,31 @@ def test_only_some_strata_are_kept_with_their_first_rows():
     assert rows(strata.only(np.array([True, False, True]))) == [[4, 0], [2, 3]]
     assert rows(strata.only(np.array([False, False, False]))) == []
     assert rows(strata.only(np.array([True, True, True]))) == rows(strata)
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_members_are_listed_group_by_group_in_the_order_of_their_rows(n):
+    rows, labels = np.arange(n)[::-1] * 3, np.arange(n) * 5 % 3
+    members = Members.of(rows, labels, 4)
+    by_hand = [
+        [int(row) for row, at in zip(rows, labels, strict=True) if at == g] for g in range(4)
+    ]
+    assert members.order.tolist() == [row for group in by_hand for row in group]
+    assert members.sizes.tolist() == [len(group) for group in by_hand]
+    assert members.starts.tolist() == [sum(map(len, by_hand[:g])) for g in range(4)]
+    assert members.sizes.dtype == np.intp
+
+
+def test_members_of_no_rows_are_none():
+    none = Members.of(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), 2)
+    assert (none.order.tolist(), none.sizes.tolist(), none.starts.tolist()) == ([], [0, 0], [0, 0])
+
+
+def test_rows_that_are_left_out_take_empty_strata_with_them():
+    strata = Strata(np.array([0, 2, 1, 3]), np.array([2, 1, 1]))
+    left = strata.without(np.array([False, True, True, False]))
+    assert left.order.tolist() == [0, 3]
+    assert left.sizes.tolist() == [1, 1]
+    assert left.numbers(4).tolist() == [0, -1, -1, 1]
+    assert rows(strata.without(np.ones(4, dtype=bool))) == []
+    assert strata.without(np.zeros(4, dtype=bool)) is strata

@@ -131,3 +131,28 @@ def test_a_batch_without_records_has_the_types_of_the_others():
     assert (column.dtype, len(column)) == (pl.Float64, 0)
     assert masker.mask(empty).flags(0).to_list() == []
     assert masker.groups(empty).dtype == pl.UInt32
+
+
+def test_what_is_suppressed_comes_back_in_the_order_of_the_records():
+    options = {"small_strata": "drop"}
+    masker = BatchMasker(Plan.make("mdav", 2, **options).bind([["a"]]), strata=1, order=1)
+    given = pl.DataFrame({"a": [9.0, 1.0, 5.0, 3.0], "s": ["x", "y", "x", "x"], "o": [4, 3, 2, 1]})
+    released = masker.mask(given)
+    assert released.columns[0].to_list() == [17 / 3, None, 17 / 3, 17 / 3]
+    assert released.suppressed.to_list() == [False, True, False, False]
+    assert masker.suppressed(given).to_list() == [False, True, False, False]
+    alike = given.with_columns(s=pl.lit("x"))
+    assert masker.mask(alike).suppressed is None
+    assert masker.mask(alike).columns[0].to_list() == [7.0, 2.0, 7.0, 2.0]
+
+
+def test_records_that_are_suppressed_have_no_group():
+    options = {"small_strata": "null"}
+    masker = BatchMasker(Plan.make("mdav", 2, **options).bind([["a"]]), strata=1, order=1)
+    given = pl.DataFrame(
+        {"a": [9, 1, 5, 3, 7, 2], "s": ["x", "y", "x", "x", "x", "z"], "o": [6, 5, 4, 3, 2, 1]}
+    )
+    numbers = masker.groups(given)
+    assert numbers.dtype == pl.UInt32
+    assert numbers.to_list() == [0, None, 1, 1, 0, None]
+    assert masker.groups(given.with_columns(s=pl.lit("x"))).null_count() == 0

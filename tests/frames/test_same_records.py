@@ -208,3 +208,16 @@ def test_other_records_and_another_order_are_told_from_the_same(other: pl.DataFr
     run.check(pl.concat([TABLE.head(7), TABLE.tail(53)], rechunk=False))
     with pytest.raises(InvalidDataError):
         run.check(other)
+
+
+def test_each_call_has_a_token_of_its_own_and_keeps_one_that_it_is_given() -> None:
+    one, other = PlanRuns(), PlanRuns()
+    assert one.__reduce__()[1] != other.__reduce__()[1]
+    assert pickle.loads(pickle.dumps(one)) is one
+    assert PlanRuns("given").__reduce__()[1] == ("given",)
+
+
+def test_functions_of_two_runs_are_the_same_node() -> None:
+    one, other = SameRecords(len, PlanRun()), SameRecords(len, PlanRun())
+    assert one == other
+    assert one != SameRecords(abs, one.run)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_microagg.core.partition import Centres, Members, Strata
-from polars_microagg.kernels.centre import CENTRES, centres, real_centres, whole_centres
+from polars_microagg.kernels import centre as centre_file
+from polars_microagg.kernels.centre import CENTRES, _sums, centres, real_centres, whole_centres
 
 pytestmark = pytest.mark.whole
 
@@ -161,3 +162,57 @@ def test_a_group_has_the_same_centre_whatever_the_other_groups_hold(how, rng):
     for g in (0, 1):
         alone = emitted(x[labels == g], [0] * 4, 1, how)
         assert (together[labels == g] == alone).all()
+
+
+def test_empty_groups_of_later_strata_take_the_centres_of_theirs():
+    x = np.array([[1.0], [3.0], [NAN], [10.0], [NAN], [NAN], [100.0], [NAN]])
+    strata = Strata(np.arange(8), np.array([2, 3, 3]))
+    for how in CENTRES:
+        found = emitted(x, [0, 0, 1, 2, 1, 3, 4, 3], 5, how, strata)[:, 0]
+        assert found.tolist() == [2, 2, 10, 10, 10, 100, 100, 100]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("divisor", [1, 3, 10])
+@pytest.mark.parametrize("least", [2**53 - 40, 2**53 + 1, 2**54 - 60])
+def test_sums_that_are_no_doubles_are_divided_without_rounding_them_first(least, divisor, size):
+    totals = range(least, least + 60)
+    parts = [(2**52, total - 2**52, 0) if size == 3 else (total,) for total in totals]
+    members = Members(np.arange(60 * size), np.full(60, size))
+    steps = Centres(np.arange(60), members, "mean")
+    found = real_centres(np.array(parts).ravel(), steps, divisor)
+    assert found.tolist() == [float(Fraction(total, size * divisor)) for total in totals]
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "base", "dtype"),
+    [
+        (1000, 1007, 0, np.int64),
+        (-(2**60), 2**60, 0, np.int64),
+        (2**61 - 3, 2**61 - 1, 0, np.int64),
+        # From here a sum of two might overflow once it is doubled.
+        (2**61 - 2, 2**61, 2**61 - 2, np.int64),
+        (2**61 + 1, 2**61 + 9, 2**61, np.int64),
+        (-(2**61), 5 - 2**61, -(2**61), np.int64),
+        # Values that are far apart have no base in common.
+        (2**62 - 2**61, 2**62 - 2, 2**61, np.int64),
+        (2**62 - 2**61, 2**62 - 1, 0, object),
+        (-(2**62), 2**62, 0, object),
+    ],
+)
+def test_sums_count_from_a_base_where_they_might_overflow(least, most, base, dtype):
+    values, members = np.array([least, most]), Members(np.arange(2), np.array([2]))
+    sums, found = _sums(values, members)
+    assert (found, sums.dtype) == (base, dtype)
+    assert int(sums[0]) + 2 * found == least + most
+
+
+@pytest.mark.parametrize(
+    ("values", "divisor"),
+    [([3, 4], 1), ([2**53 - 1, 1], 1), ([2**52, 3], 3), ([7], 2**53), ([-1, -5], 2**52)],
+)
+def test_whole_numbers_that_are_doubles_are_divided_at_once(values, divisor, monkeypatch):
+    monkeypatch.setattr(centre_file, "zip", None, raising=False)
+    members = Members(np.arange(len(values)), np.array([len(values)]))
+    found = real_centres(np.array(values), Centres(np.zeros(1, int), members, "mean"), divisor)
+    assert found.tolist() == [float(Fraction(sum(values), len(values) * divisor))]

@@ -190,6 +190,42 @@ def test_a_trace_that_only_integers_see_decides_in_single_precision(trace, mean)
     assert mean_of(values, np.float32) == mean
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_trace_decides_for_the_doubles_next_to_the_middle_of_two_singles(dtype):
+    rng, drawn = np.random.default_rng(0), []
+    for last in range(4):
+        middle = 1 + last * 2.0**-23 + 2.0**-24
+        for away in range(-3, 4):
+            for trace in (0.0, TINY, -TINY, 2.0**-80, -(2.0**-80)):
+                near = middle + away * 2.0**-52
+                for turn in (-1, 1):
+                    drawn.append(turn * np.array([near, near, trace, 0.0]))
+    require_rounded(rng, drawn, dtype)
+
+
+@pytest.mark.parametrize("trace", [2.0**-89, -(2.0**-89)])
+def test_a_trace_in_a_large_group_decides(trace):
+    # The mean lies in the middle of two doubles, but for the trace, which a sum of all others loses.
+    values = np.append(np.full(1023, 1 + 2.0**-44), trace)
+    require_rounded(np.random.default_rng(0), [values], np.float64)
+
+
+@pytest.mark.parametrize("trace", [2.0**-86, -(2.0**-86)])
+def test_a_trace_beside_rests_that_are_as_large_as_they_may_be_decides(trace):
+    # Of 1022 values; the sum of 1021 is an odd multiple of 1022 halves of the last digit of a mean.
+    steps = [2**53 + 2**11 + 2] * 1020
+    last = 2**53 - (2**53 + sum(steps) - 511) % 1022
+    values = np.append(np.array([*steps, last]) * 2.0**-53, trace)
+    require_rounded(np.random.default_rng(0), [values], np.float64)
+
+
+def test_products_of_doubles_are_known_to_the_last_digit():
+    rng = np.random.default_rng(0)
+    a, b = 1 + rng.random(200), rng.standard_normal(200)
+    for one, other, product, error in zip(a, b, *exact_mean._product(a, b), strict=True):
+        assert Fraction(product) + Fraction(error) == Fraction(one) * Fraction(other)
+
+
 def test_centres_without_members_are_zero_and_do_not_disturb():
     members = Members(np.array([2, 0]), np.array([0, 1, 0, 1, 0]))
     assert float_means(np.array([5.0, 6.0, 7.0]), members).tolist() == [0, 7, 0, 5, 0]
@@ -235,6 +271,43 @@ def test_integers_decide_where_there_is_a_doubt_and_nowhere_else(kind, dtype, mo
     assert len(doubts) <= (DOUBTS.get(kind, 0) if dtype is np.float64 else 0)
 
 
+STEPS = {
+    "one_binade": (50, 0),
+    "cents": (55, 0),
+    "ties": (52, 0),
+    "near": (4, 4),
+    "ties_but_for_a_trace": (56, 56),
+    "two_scales": (99, 99),
+    "powers": (67, 63),
+    "opposite": (0, 0),
+}
+"""Of 500 means, how many at most are divided with all digits, and how many are summed again."""
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_most_means_are_decided_in_few_steps(kind, monkeypatch):
+    rng, counts = np.random.default_rng(0), {"_divided": 0, "_sums": 0}
+    draw = HOSTILE.get(kind, lambda rng, n: np.outer([1, -1], rng.random(n)).ravel())
+    drawn = [draw(rng, int(rng.integers(2, 12))) for _ in range(AT_ONCE)]
+    labels = np.repeat(np.arange(AT_ONCE), [len(group) for group in drawn])
+
+    def counted(name, sizes_at):
+        function = getattr(exact_mean, name)
+
+        def count(*given):
+            counts[name] = max(counts[name], len(given[sizes_at]))
+            return function(*given)
+
+        monkeypatch.setattr(exact_mean, name, count)
+
+    counted("_divided", 0)
+    counted("_sums", 1)
+    float_means(np.concatenate(drawn), Members.of(np.arange(len(labels)), labels, AT_ONCE))
+    divided, summed = STEPS[kind]
+    assert counts["_divided"] <= divided
+    assert counts["_sums"] <= summed
+
+
 @pytest.mark.parametrize(
     ("value", "integers"), [(1.25 * 2.0**-900, False), (1.5 * 2.0**-901, True), (2.0**-890, False)]
 )
@@ -253,3 +326,10 @@ def test_integers_round_the_mean_of_small_floats_once():
             found = exact_mean._by_integers([middle, middle, rest, 0.0], np.float32)
             exact = (2 * Fraction(middle) + Fraction(rest)) / 4
             assert rounded(Fraction(found), np.float32) == rounded(exact, np.float32)
+
+
+@pytest.mark.parametrize("rest", [TINY, -TINY])
+def test_integers_see_the_least_rest(rest):
+    # The mean is 2**24 + 1, between two singles, and a rest of one in the last place of all.
+    found = exact_mean._by_integers([2.0**25 + 2, rest], np.float32)
+    assert np.float32(found) == 2.0**24 + (2 if rest > 0 else 0)

@@ -1,5 +1,7 @@
 """One file adds one privacy model, and every door holds groups against it."""
 
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import duckdb
@@ -22,6 +24,14 @@ def test_k_is_a_model_like_any_other():
     assert models_of({"k": 5}) == (K(5),)
     assert models_of({}) == models_of({"k": None}) == ()
     assert Plan.make("mdav", 3).models == (K(3),)
+
+
+def test_models_are_found_by_a_process_that_imported_none():
+    asked = "from polars_microagg.core.model import models_of; print(*models_of({'k': 5}))"
+    found = subprocess.run(
+        [sys.executable, "-c", asked], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "K(k=5)\n"
 
 
 @pytest.mark.parametrize(("labels", "fails"), [([0, 0, 1, 1], False), ([0, 0, 1, 0], True)])

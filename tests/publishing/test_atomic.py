@@ -93,6 +93,20 @@ def test_a_folder_that_cannot_be_settled_is_an_error_where_it_could_be(
     assert descriptors() == before
 
 
+def test_a_folder_that_may_not_be_read_is_left_as_it_is(tmp_path, monkeypatch):
+    def closed(*_):
+        raise PermissionError(errno.EACCES, "")
+
+    def gone(*_):
+        raise FileNotFoundError(errno.ENOENT, "")
+
+    monkeypatch.setattr(os, "open", closed)
+    durable.settle(tmp_path)
+    monkeypatch.setattr(os, "open", gone)
+    with pytest.raises(FileNotFoundError):
+        durable.settle(tmp_path)
+
+
 def test_everything_is_on_disk_before_it_is_looked_at(tmp_path, monkeypatch):
     (tmp_path / "files").mkdir()
     (tmp_path / "records").mkdir()

@@ -10,6 +10,8 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.publishing import atomic
+from polars_microagg.publishing.atomic import Swap
+from tests.publishing.disk import record_of, written
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks and modes of POSIX")
 
@@ -92,3 +94,23 @@ def test_what_is_there_is_replaced_only_where_that_is_allowed(tmp_path):
         atomic.free(True, tmp_path / name)
         with pytest.raises(mg.TargetExistsError):
             atomic.free(False, None, tmp_path / "new", tmp_path / name)
+
+
+def test_neither_a_target_nor_a_record_is_a_folder(tmp_path):
+    for pair in ((tmp_path, tmp_path / "r"), (tmp_path / "t", tmp_path)):
+        with pytest.raises(mg.OutputError, match="it is a folder"), Swap(*pair):
+            pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_next_writer_puts_back_what_was_set_aside_and_of_two_that_fit_the_newer(tmp_path):
+    target, record = tmp_path / "out.bin", tmp_path / "out.json"
+    written(target, record, b"old")
+    swap = Swap(target, record)
+    newer = record_of(b"old") + b" "
+    record.replace(swap._last)
+    swap._next.write_bytes(newer)
+    with Swap(target, record):
+        assert record.read_bytes() == newer
+        assert not swap._last.exists()
+        assert not swap._next.exists()

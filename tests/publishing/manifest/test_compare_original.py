@@ -58,6 +58,8 @@ def test_columns_that_differ_are_named():
         ([1, 2], ["1", "3"], False),
         ([1, 2], [1.0, 2.0], True),
         (["1", "2"], [1, 2], True),
+        ([" 1", "2"], [1, 2], True),
+        ([" 1", "2"], [1, 3], False),
         (["1", "2"], [1, 3], False),
         (["01", "2"], ["01", "2"], True),
         (["1", "2"], [1.0, 2.0], True),
@@ -191,3 +193,11 @@ def test_masked_columns_have_the_types_of_the_option(dtype, types, expected):
     # An original of text has no types.
     text = pl.DataFrame({"a": ["1"], "b": ["1"]})
     assert mistyped(told, text) == (expected if dtype == "float" else [])
+
+
+@pytest.mark.parametrize("center", ["mean", "median"])
+def test_zeros_are_the_centres_of_zeros(center):
+    before = pl.DataFrame({"a": [0.0, 0.0, 5.0, 7.0]})
+    manifest = told_of(center=center)
+    assert off_centre(manifest, before, pl.DataFrame({"a": [0.0, 0.0, 6.0, 6.0]})) == []
+    assert off_centre(manifest, before, pl.DataFrame({"a": [1.0, 1.0, 6.0, 6.0]})) == ["a"]

@@ -85,6 +85,12 @@ def test_a_configuration_that_nobody_can_ask_for(made, told):
     with pytest.raises(mg.InvalidParameterError):
         consistency.configuration(none)
     elsewhere = made["elsewhere"].manifest
+    one = rehashed(elsewhere | {"k": elsewhere["k"] | {"asked": 1}}, k=1)
+    with pytest.raises(mg.InvalidParameterError, match="k must be"):
+        consistency.configuration(one)
+    none = rehashed(elsewhere | {"roles": elsewhere["roles"] | {"mask": []}}, columns=[])
+    with pytest.raises(mg.InvalidParameterError):
+        consistency.configuration(none)
     with pytest.raises(LookupError):
         consistency.configuration(rehashed(elsewhere, scale="zscore"))
     with pytest.raises(LookupError):
@@ -122,6 +128,15 @@ def test_measures_that_are_made_of_others(told, change):
     assert set(parts) & set(measures)
 
 
+@pytest.mark.parametrize(
+    ("value", "differ"), [(31.5, []), (28.5, []), (31.6, ["dr"]), (28.4, ["dr"])]
+)
+def test_a_measure_may_be_off_by_its_last_digit_and_half_of_that_of_its_parts(value, differ):
+    # Half of 40 and half of 20, each rounded to 1: 30, rounded to 1.
+    measures = {"dld": 40.0, "pld": None, "interval_disclosure": 20.0, "dr": value}
+    assert consistency.composed({"measures": measures, "digits": 2}) == differ
+
+
 STARTED = "2024-02-28T10:00:00.000+00:00"
 
 
@@ -135,6 +150,7 @@ STARTED = "2024-02-28T10:00:00.000+00:00"
         ("2024-02-28T10:00:01.500+00:00", 1.4994, False),
         ("2024-02-28T10:00:01.500+00:00", -1.5, False),
         ("2024-02-28T10:00:00.000+00:00", 0.0, True),
+        ("2024-02-28T10:00:00.000+00:00", 0.0005, False),
         ("2024-02-28T09:59:59.000+00:00", -1.0, False),
         ("2024-02-28T11:00:01.500+01:00", 1.5, False),
         ("2024-02-28T10:00:01.5+00:00", 1.5, False),

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import polars as pl
 
+import polars_microagg as mg
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.manifest import recheck
+from polars_microagg.publishing.manifest.recheck import Recheck
 from tests.publishing.manifest.edits import PEOPLE, N
-from tests.publishing.releases import alone, edited, file, made, wrong
+from tests.publishing.releases import SMALL, alone, edited, file, made, wrong
 
 __all__ = ["file", "made"]
 
@@ -112,6 +115,12 @@ def test_the_roles(made, file):
     swapped = file.before.with_columns(pl.col("net").reverse())
     no = (False, "Kept or stratum column(s) 'net' differ from the original, row by row.")
     assert replace(file, before=swapped).roles() == no
+
+
+def test_the_roles_where_every_column_is_masked(tmp_path):
+    place = Location.of(tmp_path / "ages.parquet")
+    manifest = mg.publish(SMALL.select("age"), place.path, "age", 5)
+    assert Recheck(manifest, place, place.read()).roles()[0] is True
 
 
 def test_the_roles_of_what_was_masked_elsewhere(made):
@@ -228,3 +237,9 @@ def test_ten_names_are_said_and_no_more(made):
         f"Kept or stratum column(s) {', '.join(map(repr, letters[:10]))} differ from the original"
     )
     assert differ.roles() == (None, f"{says}, row by row.")
+
+
+def test_ten_columns_of_other_types_are_said_and_no_more(file, monkeypatch):
+    monkeypatch.setattr(recheck, "mistyped", lambda *_: list("abcdefghijkl"))
+    named = ", ".join(map(repr, "abcdefghij"))
+    wrong(file.types(), f"The option dtype gives {named} other types than the manifest.")

@@ -10,6 +10,7 @@ import polars as pl
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.recheck import UNPROVEN
 from polars_microagg.publishing.manifest.record import seal
+from polars_microagg.publishing.warnings.advice import of_release
 from tests.publishing.manifest.edits import KEY, N, rehashed
 from tests.publishing.releases import SMALL, alone, edited, file, made, wrong
 
@@ -140,3 +141,22 @@ def test_the_seal(made, file):
     assert made["few"].sealed() == alone(none).sealed()
     told = rehashed(file.manifest, gamma=0.9)
     assert replace(file, manifest=told | {"seal": seal(told, KEY)}).sealed()[0] is True
+
+
+def test_warnings_of_the_release_alone_do_not_prove_that_there_are_no_others(file):
+    other = alone(file)
+    roles = file.manifest["roles"]
+    own = of_release(file.frame, [roles["mask"]], 5, strata=roles["stratum"], kept=roles["keep"])
+    says = f"{len(own)} warning(s) were given again, others need the original."
+    assert edited(other, "warnings", own).warnings() == (None, says)
+    assert edited(other, "warnings", [*own, "another"]).warnings() == (None, says)
+    assert own
+    wrong(edited(other, "warnings", own[1:]).warnings())
+
+
+def test_text_is_measured_in_the_types_of_the_original_or_as_floats(made):
+    text = made["out.csv"]
+    before, after = text._tables
+    assert after.schema["age"] == before.schema["age"] == pl.Int64
+    _, after = edited(text, "config.dtype", "float")._tables
+    assert after.schema["age"] == pl.Float64
