@@ -140,7 +140,7 @@ def test_what_is_suppressed_comes_back_in_the_order_of_the_records():
     released = masker.mask(given)
     assert released.columns[0].to_list() == [17 / 3, None, 17 / 3, 17 / 3]
     assert released.suppressed.to_list() == [False, True, False, False]
-    assert masker.suppressed(given).to_list() == [False, True, False, False]
+    assert masker.find_suppressed(given).to_list() == [False, True, False, False]
     alike = given.with_columns(s=pl.lit("x"))
     assert masker.mask(alike).suppressed is None
     assert masker.mask(alike).columns[0].to_list() == [7.0, 2.0, 7.0, 2.0]
