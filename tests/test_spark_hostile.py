@@ -292,6 +292,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.skipif(not INSTALLED, reason="needs pyspark, whose frames it tells from others")
 @pytest.mark.parametrize("name", FRAMES)
 @pytest.mark.parametrize("call", [door.protect, door.fit, door.verify])
 def test_a_frame_that_is_not_of_spark_is_refused_in_a_sentence(call, name):

@@ -44,10 +44,10 @@ def whole(n):
 
 
 @st.composite
-def starts(draw, high=40):
+def starts(draw, high=40, ks=(2, 3, 4), columns=(1, 2, 3)):
     """Records and a random grouping of them in groups of k to 2k + 2."""
-    k, rng = draw(st.integers(2, 4)), draw(seeds)
-    n, d = draw(st.integers(k, high)), draw(st.integers(1, 3))
+    k, rng = draw(st.sampled_from(ks)), draw(seeds)
+    n, d = draw(st.integers(k, high)), draw(st.sampled_from(columns))
     kind = draw(st.sampled_from(["normal", "integers", "skewed", "equal"]))
     x = {
         "normal": lambda: rng.normal(size=(n, d)),
