@@ -89,7 +89,8 @@ def test_a_signal_ends_with_130_and_leaves_nothing(sent, people, tmp_path):
         "-o",
         str(tmp_path / "o.parquet"),
         *ROLES,
-        "--method=lowloss",  # takes seconds, of which the signal needs some hundredths
+        "--method=lowloss",
+        "--effort=20",  # takes many seconds, of which the signal needs some hundredths
     ]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
