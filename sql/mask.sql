@@ -2,6 +2,7 @@
 -- polars_microagg.duckdb.register(con) adds: _microagg_columns chooses the columns of a table that
 -- play a role in a call (it runs when the query is bound, so wrong parameters are errors then),
 -- _microagg_mask and _microagg_groups see all records at once. `spec` is the call as JSON.
+-- register() fills in the word with a dollar sign: types that a kind of column of your own takes.
 
 -- Which list carries the values of a type: d(ouble), i(nteger), t(ext), or none.
 CREATE OR REPLACE MACRO microagg._lane(type) AS CASE
@@ -12,6 +13,7 @@ CREATE OR REPLACE MACRO microagg._lane(type) AS CASE
     WHEN type IN ('UBIGINT', 'HUGEINT', 'UHUGEINT', 'TIME_NS') THEN 't'
     WHEN type LIKE 'DECIMAL(%' THEN
         CASE WHEN try_cast(regexp_extract(type, '\d+') AS INTEGER) <= 15 THEN 'd' ELSE 't' END
+    WHEN list_contains([$kinds]::VARCHAR[], type) THEN 't'
     ELSE '' END;
 
 CREATE OR REPLACE MACRO microagg._finite(steps, x) AS

@@ -137,5 +137,87 @@ def metrics():
     }
 
 
+SIZES = pl.DataFrame({"x": ["S", "M", "M", "L", "XL", "XL"]})
+ANSWERS = pl.DataFrame({"y": [False, False, True, False, False, True]})
+
+
+def kinds():
+    """The doors of a kind of column: here, text and yes or no."""
+    con = mgd.register(duckdb.connect())
+    con.register("few", SIZES)
+    con.register("masked", mg.mdav(SIZES, "x", 3))
+    SIZES.write_parquet("few.parquet")
+    call = "microagg.{}('few', 'x', 3{})"
+    protected = microagg("protect", "few.parquet", "-o", "out.parquet", "--columns", "x", "--k", 3)
+    published = mg.publish(SIZES, "published.parquet", "x", 3)
+    mg.protect_parquet("few.parquet", "leaves.parquet", ["x"], k=3)
+    masked = {
+        "function": mg.mdav(SIZES, "x", 3),
+        "mask": mg.mask(SIZES, "x", 3),
+        "by type": mg.mask(SIZES, pl.selectors.string(), 3),
+        "DataFrame": SIZES.microagg.mdav("x", 3),
+        "LazyFrame": SIZES.lazy().microagg.mdav("x", 3).collect(),
+        "streaming": SIZES.lazy().microagg.mdav("x", 3).collect(engine="streaming"),
+        "expression": SIZES.select(pl.struct("x").microagg.mdav(3)).unnest("x"),
+        "SQL": con.sql("FROM " + call.format("mdav", "")).pl(),
+        "SQL mask": con.sql("FROM " + call.format("mask", ", method := 'mdav'")).pl(),
+        "Arrow": mgd.mask(con, "few", "x", 3).pl(),
+        "publish": pl.read_parquet("published.parquet"),
+        "protect": pl.read_parquet("out.parquet") if not protected[0] else protected[1],
+        "protect_parquet": pl.read_parquet("leaves.parquet"),
+    }
+    con.register("answers", ANSWERS)
+    answers = {
+        "function": mg.mdav(ANSWERS, "y", 3),
+        "SQL": con.sql("FROM microagg.mdav('answers', 'y', 3)").pl(),
+        "Arrow": mgd.mask(con, "answers", "y", 3).pl(),
+    }
+    sql = "FROM microagg.assess('few', 'masked', ['x'], metrics := ['loss'])"
+    risk = microagg("risk", "out.parquet", "--original", "few.parquet", "--json")
+    return {
+        "masked": {door: frame["x"].to_list() for door, frame in masked.items()},
+        "answers": {door: frame["y"].to_list() for door, frame in answers.items()},
+        "groups": {
+            "function": mg.groups(SIZES, "x", 3)["microagg_group"].to_list(),
+            "SQL": con.sql("FROM " + call.format("groups", "")).pl()["microagg_group"].to_list(),
+        },
+        "loss": {
+            "function": mg.loss(SIZES, mg.mdav(SIZES, "x", 3), "x"),
+            "SQL": con.sql(sql).pl()["loss"].item(),
+            "Arrow": mgd.assess(con, "few", "masked", "x", metrics="loss").pl()["loss"].item(),
+            "compare": mg.compare(SIZES, "x", methods="mdav", ks=3)["loss"].item(),
+            "risk": json.loads(risk[1])["loss"],
+        },
+        "manifest": published["measures"],
+        "verify": microagg("verify", "out.parquet", "--original", "few.parquet"),
+        "page": report_html(SIZES, mg.mdav(SIZES, "x", 3), "x", k=3),
+        "leaves": mg.fit_leaves(SIZES, "x", k=3).protect(SIZES)["x"].to_list(),
+        "refused": refusals(),
+    }
+
+
+def refusals():
+    """What each door says of a text that is not of the kind, or where there is no such kind."""
+    frame = SIZES.with_columns(x=pl.lit("tall"))
+    con = mgd.register(duckdb.connect())
+    con.register("unknown", frame)
+    frame.write_parquet("unknown.parquet")
+    calls = {
+        "function": lambda: mg.mdav(frame, "x", 3),
+        "SQL": lambda: con.sql("FROM microagg.mdav('unknown', 'x', 3)").fetchall(),
+        "Arrow": lambda: mgd.mask(con, "unknown", "x", 3),
+        "leaves": lambda: mg.fit_leaves(frame, "x", k=3),
+        "protect_parquet": lambda: mg.protect_parquet("unknown.parquet", "n.parquet", ["x"], k=3),
+    }
+    said = {}
+    for door, call in calls.items():
+        try:
+            said[door] = str(call())
+        except Exception as error:
+            said[door] = str(error)
+    call = ("protect", "unknown.parquet", "-o", "n.parquet", "--columns", "x", "--k", 3)
+    return said | {"protect": microagg(*call)[1]}
+
+
 if __name__ == "__main__":
     sys.stdout.write(json.dumps(globals()[sys.argv[1]]()))

@@ -54,10 +54,56 @@ def furthest(original: Matrix, masked: Matrix, /) -> float | None:
     return float(np.abs(original - masked).max()) if original.size else None
 '''
 
+KIND = '''
+"""Sizes of clothes, from S to XL, and yes or no."""
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.core.partition import Cells, Centres, Strata, Vector
+from polars_microagg.kernels.centre import real_centres
+from polars_microagg.kinds.register import kind
+
+SCALES = {pl.String: pl.Series(["S", "M", "L", "XL"]), pl.Boolean: pl.Series([False, True])}
+
+
+@kind
+class Size:
+    """Few values in an order: a group gets the one whose place is next to the mean of places."""
+
+    def takes(self, dtype: pl.DataType) -> bool:
+        """Return whether a type has a scale."""
+        return dtype in SCALES
+
+    def unit(self, dtype: pl.DataType) -> float:
+        """Return the distance of two places."""
+        return 1.0
+
+    def refused(self, column: pl.Series) -> int:
+        """Count what is not on the scale."""
+        return int((~column.drop_nulls().is_in(SCALES[column.dtype])).sum())
+
+    def coordinates(self, column: pl.Series, strata: Strata | None) -> Vector:
+        """Turn values into their places."""
+        scale = SCALES[column.dtype]
+        places = column.replace_strict(scale, range(len(scale)), default=None)
+        return places.cast(pl.Float64).to_numpy()
+
+    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector]:
+        """Turn values before and after into their places."""
+        return self.coordinates(original, None), self.coordinates(masked, None)
+
+    def values(self, column: pl.Series, chosen: Centres | Cells, dtype: pl.DataType) -> pl.Series:
+        """Return the value of each group."""
+        places = real_centres(self.coordinates(column, None), chosen, dtype=np.float64)
+        return SCALES[column.dtype].gather(np.rint(places).astype(int))
+'''
+
 # A file for each register: the doors are in `tests/registers.py`, under the name of the room.
 ADDED = {
     "methods/as_they_come.py": METHOD,
     "metrics/change.py": METRIC,
+    "kinds/size.py": KIND,
 }
 
 
@@ -184,3 +230,53 @@ def test_a_report_shows_a_metric_that_says_so(metric):
     assert "moved" in metric["facts"]
     assert "furthest" not in metric["facts"]
     assert "Number of cells that change." in metric["page"]
+
+
+# --- Kinds --------------------------------------------------------------------------------------
+
+SIZES = ["M", "M", "M", "XL", "XL", "XL"]
+"""S, M, M, L, XL, XL with k=3: the means are 2/3 and 8/3 places above S."""
+
+ANSWERS = [True, False, True, False, False, True]
+"""Three no, and the first no with both yes: two thirds of it are yes."""
+
+GROUPS = [0, 0, 0, 1, 1, 1]
+
+
+@pytest.fixture(scope="module")
+def kind(package, tmp_path_factory):
+    return doors(package, "kinds", tmp_path_factory.mktemp("kind"))
+
+
+def test_a_kind_is_masked_at_every_door(kind):
+    assert kind["masked"] == dict.fromkeys(kind["masked"], SIZES)
+    assert kind["answers"] == dict.fromkeys(kind["answers"], ANSWERS)
+    assert kind["groups"] == dict.fromkeys(kind["groups"], GROUPS)
+
+
+def test_a_kind_is_measured_at_every_door(kind):
+    # Two records move by one place; the sum of squares around the mean of 10 / 6 is 22 / 3.
+    assert kind["loss"] == dict.fromkeys(kind["loss"], pytest.approx(100 * 2 / (22 / 3)))
+
+
+def test_a_kind_is_published_checked_and_reported(kind):
+    assert kind["manifest"]["k_min"] == 3
+    code, text = kind["verify"]
+    assert code == 0, text
+    assert "The smallest class has 3 records" in text
+    assert kind["page"].startswith("<!doctype html>")
+
+
+def test_what_a_kind_refuses_is_refused_at_every_door_and_not_shown(kind):
+    for door, said in kind["refused"].items():
+        assert "Column 'x' has 6 " in said, door
+        assert "tall" not in said, door
+
+
+@pytest.mark.deep
+def test_without_the_kind_its_type_cannot_be_masked(tmp_path):
+    found = doors(ROOT, "refusals", tmp_path)
+    assert len(found) == 6
+    for door, said in found.items():
+        assert "'x'" in said, door
+        assert "tall" not in said, door

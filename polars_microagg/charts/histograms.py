@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.partition import Labels, Vector
-from polars_microagg.frames.columns import unit
+from polars_microagg.frames.columns import numbers, unit
 
 __all__ = ["histogram"]
 
@@ -63,11 +63,7 @@ def _plain(column: pl.Series, dtype: pl.DataType) -> Vector:
     column = column.drop_nulls()
     if column.dtype.is_temporal():
         column = column.cast(dtype)
-    if not column.dtype.is_float():
-        step = unit(column.dtype)
-        values: Vector = column.to_physical().cast(pl.Float64).to_numpy() * step
-    else:
-        values = column.cast(pl.Float64).to_numpy()
+    values = numbers(column, None) * unit(column.dtype)
     return values[np.isfinite(values)]
 
 

@@ -107,6 +107,9 @@ def _series(type_: str, values: Any) -> pl.Series:
     dtype = type_in_lists.dtype if type_in_lists else pl.Null()
     if values is None:
         return pl.Series(dtype=dtype)
+    if dtype == pl.Boolean:
+        # Polars casts no text to a Boolean.
+        return pl.Series(values) == "true"
     # What cannot be cast would be shown by the error of the cast.
     return quietly(lambda: pl.Series(values).cast(dtype), "source")
 

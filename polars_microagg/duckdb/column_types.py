@@ -8,8 +8,17 @@ from typing import NamedTuple
 import polars as pl
 
 from polars_microagg.errors import MissingValuesError
+from polars_microagg.frames.columns import can_mask
 
-__all__ = ["NANOSECONDS", "ListType", "lane_of", "list_type", "outline", "refuse_infinite"]
+__all__ = [
+    "NANOSECONDS",
+    "ListType",
+    "lane_of",
+    "list_type",
+    "outline",
+    "refuse_infinite",
+    "texts_of_kinds",
+]
 
 
 class ListType(NamedTuple):
@@ -41,6 +50,9 @@ TYPES = {
     "UHUGEINT": ListType("t", pl.UInt128()),
 }
 
+NOT_NUMBERS = {"BOOLEAN": pl.Boolean(), "VARCHAR": pl.String()}
+"""Types that travel as text where a registered kind of column takes their Polars type."""
+
 ENDLESS = {"DATE": 2**31 - 1} | dict.fromkeys(STAMPS, 2**63 - 1)
 """The integer that stands for 'infinity'; '-infinity' is its negative."""
 
@@ -61,7 +73,18 @@ def list_type(type_: str) -> ListType | None:
     if decimal := re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", type_):
         width, scale = int(decimal[1]), int(decimal[2])
         return ListType("d" if width <= DOUBLED else "t", pl.Decimal(width, scale))
+    if (dtype := NOT_NUMBERS.get(type_)) and can_mask(dtype):
+        return ListType("t", dtype)
     return TYPES.get(type_)
+
+
+def texts_of_kinds() -> list[str]:
+    """Return the types other than numbers, dates and times that a registered kind takes.
+
+    >>> texts_of_kinds()
+    []
+    """
+    return [type_ for type_, dtype in NOT_NUMBERS.items() if can_mask(dtype)]
 
 
 def lane_of(type_: str) -> str:

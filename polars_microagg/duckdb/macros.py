@@ -13,10 +13,11 @@ from typing import Any
 
 from polars_microagg.core import registry
 from polars_microagg.core.options import COMMON
+from polars_microagg.duckdb.column_types import texts_of_kinds
 
 __all__ = ["identifier", "literal", "macros", "sql_text"]
 
-TEMPLATES = ("each_method", "measures", "methods")
+TEMPLATES = ("each_method", "mask", "measures", "methods")
 
 METHOD = ("name", "unit", "sizes", "cost", "limit", "paper", "summary")
 
@@ -72,7 +73,7 @@ def macros(catalog: str) -> Iterator[str]:
     # A dollar sign in a template is a place to fill in.
     forms = {name: Template(_named(name, catalog, "$$")) for name in TEMPLATES}
     yield _named("metrics", catalog)
-    yield _named("mask", catalog)
+    yield forms["mask"].substitute(kinds=", ".join(map(literal, texts_of_kinds())))
     # Those by default come first, in their order.
     measured = {**registry.assessed(), **registry.on_demand()}
     yield forms["measures"].substitute(

@@ -9,7 +9,18 @@ from polars_microagg.core.partition import Centres, Labels, Masked, Strata, Vect
 from polars_microagg.errors import MissingValuesError, NotNumericError
 from polars_microagg.kinds.register import Kind, kind_of
 
-__all__ = ["can_mask", "emit", "numbers", "refuse", "require", "type_name", "unit", "values"]
+__all__ = [
+    "can_mask",
+    "emit",
+    "floats",
+    "numbers",
+    "refuse",
+    "refused",
+    "require",
+    "type_name",
+    "unit",
+    "values",
+]
 
 
 def can_mask(dtype: pl.DataType) -> bool:
@@ -30,11 +41,16 @@ def unit(dtype: pl.DataType) -> float:
     return kind.unit(dtype) if kind else 1.0
 
 
+def refused(column: pl.Series) -> int:
+    """Count the values that have no number and are not null, such as NaN and infinities."""
+    return _kind(column.dtype).refused(column)
+
+
 def require(column: pl.Series, name: str, nulls: str) -> None:
     """Refuse a column that has nulls against the policy, NaN or infinities."""
     if nulls == "raise" and column.null_count():
         raise MissingValuesError.nulls(name, column.null_count())
-    if bad := _kind(column.dtype).refused(column):
+    if bad := refused(column):
         raise MissingValuesError.not_finite(name, bad)
 
 
@@ -49,6 +65,16 @@ def numbers(column: pl.Series, strata: Strata | None) -> Vector:
     array([110.,  nan])
     """
     return _kind(column.dtype).coordinates(column, strata)
+
+
+def floats(column: pl.Series) -> pl.Series:
+    """Turn a column into Float64 by its kind, null for null.
+
+    >>> floats(pl.Series([2**31, None])).to_list()
+    [2147483648.0, None]
+    """
+    counted = pl.Series(column.name, numbers(column.alias("0"), None))
+    return counted.set(column.is_null(), None) if column.null_count() else counted
 
 
 def values(original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector]:

@@ -14,7 +14,10 @@ __all__ = ["Kind", "kind", "kind_of", "kinds"]
 
 
 class Kind(Protocol):
-    """How columns of some types are masked."""
+    """How columns of some types are masked.
+
+    Every door asks for the type that Polars has; DuckDB's BOOLEAN is Boolean and VARCHAR is String.
+    """
 
     def takes(self, dtype: pl.DataType) -> bool:
         """Return whether columns of a type are of this kind."""
@@ -26,7 +29,7 @@ class Kind(Protocol):
         """Count the values that have no coordinates and are not null."""
 
     def coordinates(self, column: pl.Series, strata: Strata | None) -> Vector:
-        """Turn a column into float64, NaN for null.
+        """Turn a column into float64: NaN for null, and nothing finite for what is refused.
 
         Numbers that float64 cannot hold count from the smallest of their stratum; from 0 without
         strata.

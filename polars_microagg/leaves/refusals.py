@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from polars_microagg.errors import MissingValuesError, NotNumericError, TooFewRecordsError
-from polars_microagg.frames.columns import can_mask, type_name
+from polars_microagg.frames.columns import can_mask, refused, type_name
 
 __all__ = ["missing_in", "refuse_few", "refuse_missing", "refuse_type"]
 
@@ -39,14 +39,12 @@ def refuse_missing(columns: Iterable[tuple[str, int, int]]) -> None:
 
 
 def missing_in(column: pl.Series) -> tuple[int, int]:
-    """Return the number of nulls of a column, and that of its NaN and infinities.
+    """Return the number of nulls of a column, and that of its values that have no number.
 
     >>> missing_in(pl.Series([None, 1.0, float("nan")]))
     (1, 1)
     """
-    column, nulls = column.alias(""), column.null_count()
-    finite = column.is_finite().sum() if column.dtype.is_float() else len(column) - nulls
-    return nulls, len(column) - nulls - int(finite)
+    return column.null_count(), refused(column.alias(""))
 
 
 def refuse_type(name: str, dtype: pl.DataType) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from polars_microagg.core.registry import methods
-from polars_microagg.frames.columns import can_mask, type_name, unit
+from polars_microagg.frames.columns import can_mask, floats, type_name, unit
 from polars_microagg.frames.mask import MaskRequest, suppressed_rows
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_types import alike
@@ -117,7 +117,7 @@ def _central(before: pl.Series, after: pl.Series, mean: bool) -> bool:
     half = 0.0 if after.dtype.is_float() else 0.51 * unit(after.dtype)
     pair = pl.DataFrame(
         {
-            name: column.alias("0").to_physical().cast(pl.Float64) * unit(column.dtype)
+            name: floats(column.alias("0")) * unit(column.dtype)
             for name, column in (("x", before), ("y", after))
         }
     )

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.partition import Matrix, Vector
-from polars_microagg.frames.columns import can_mask
+from polars_microagg.frames.columns import can_mask, floats
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_batches import batches
 from polars_microagg.publishing.formats.text_types import typed
@@ -85,6 +85,9 @@ def _parts(name: str, column: pl.Series) -> Iterator[tuple[str, pl.Series]]:
 
 def _numbers(table: pl.DataFrame) -> Matrix:
     """Return columns as numbers, NaN for missing ones."""
+    # One step for all that polars stores as numbers, however many columns there are.
+    others = [c for c in table if not (c.dtype.is_numeric() or c.dtype.is_temporal())]
+    table = table.with_columns(floats(column) for column in others)
     numbers = table.select(pl.all().to_physical().cast(pl.Float64)).to_numpy()
     return np.where(np.isfinite(numbers), numbers, np.nan)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_microagg.frames.columns import can_mask
+from polars_microagg.frames.columns import can_mask, floats
 from polars_microagg.wording import Sentence, Setting
 
 __all__ = ["DOMINATES", "exposed"]
@@ -56,7 +56,7 @@ def _groups(
         value = original.get_column(name).alias("0")
         if not can_mask(value.dtype):
             continue
-        size = value.to_physical().cast(pl.Float64).abs()
+        size = floats(value).abs()
         same = value == masked.get_column(name).alias("0")
         columns += [size.alias(f"x{i}"), same.alias(f"same{i}")]
         x = pl.col(f"x{i}")
