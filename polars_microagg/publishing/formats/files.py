@@ -43,7 +43,10 @@ BROKEN: tuple[type[BaseException], ...] = (
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
     *(OSError, ValueError, EOFError, UnicodeError),
 )
-"""What a file raises that is not in the format of its ending."""
+"""Errors of reading a file that is not in the format of its ending."""
+
+SEVERAL = "it holds several tables. Name one of them, as in file.ending::table."
+"""Why there is nothing that reads or writes the file as a whole."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,8 @@ def parsed(file: IO[bytes], form: str, what: object, separator: str = "") -> pl.
         raise InvalidDataError.unreadable(what, "it is empty. Write a table to it first.")
     file.seek(0)
     entry = formats()[form]
+    if entry.read is None:
+        raise InvalidDataError.unreadable(what, SEVERAL)
     try:
         refuse_foreign(file, form)
         frame = entry.read(file, separator)
@@ -185,6 +190,8 @@ def parsed(file: IO[bytes], form: str, what: object, separator: str = "") -> pl.
 def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None:
     """Write a table to an open file; `what` names it in messages."""
     entry = formats()[form]
+    if entry.write is None:
+        raise OutputError.of(what, SEVERAL)
     try:
         # Text has what is seen; columns in binary may still hold what was there before.
         entry.write(frame if entry.typeless else visible(frame), file)

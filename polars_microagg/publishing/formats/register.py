@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, NoReturn, Protocol, Self
+from typing import IO, Protocol, Self
 
 import polars as pl
 
@@ -73,11 +73,6 @@ class Tables:
     """Write a table into memory and read it again."""
 
 
-def _no_files(*_: object) -> NoReturn:
-    """Replace the reader and the writer of a format that has tables only."""
-    raise NotImplementedError
-
-
 @dataclass(frozen=True)
 class Format:
     """One format of files: how it is read and written, and what it can hold.
@@ -88,18 +83,21 @@ class Format:
 
     name: str
     title: str
-    """What it is called in messages, as in "it is not a whole Parquet file"."""
+    """Its name in messages, as in "it is not a whole Parquet file"."""
     endings: tuple[str, ...]
     """In lower case; the first is the usual one."""
-    read: Callable[[IO[bytes], str], pl.DataFrame] = _no_files
-    """From an open file and the separator of its cells, which is empty if none was named."""
-    write: Callable[[pl.DataFrame, IO[bytes]], object] = _no_files
+    read: Callable[[IO[bytes], str], pl.DataFrame] | None = None
+    """From an open file and the separator of its cells, which is empty if none was named.
+
+    None, as `write`, if a file of the format holds several tables; `tables` is given then.
+    """
+    write: Callable[[pl.DataFrame, IO[bytes]], object] | None = None
     holds: Callable[[pl.DataType], bool] = lambda dtype: not isinstance(dtype, pl.Object)
     """Whether columns of a type can be written; asked of the types inside a type, too."""
     cannot: str = ""
     """Said of a type it does not hold; "TITLE cannot hold" by default."""
     refuse_names: Callable[[Sequence[str]], str] = lambda _: ""
-    """Say what is wrong with the names of columns, if anything."""
+    """Returns what is wrong with the names of columns, or an empty text."""
     exact: bool = False
     typeless: bool = False
     compressed: bool = False

@@ -46,6 +46,16 @@ def test_a_format_that_begins_as_an_archive_is_read(added, tmp_path):
     assert Location.of(tmp_path / "out.own").read().shape == TABLE.shape
 
 
+def test_a_format_of_several_tables_has_no_reader_and_no_writer_of_a_file(added, tmp_path):
+    added(read=None, write=None)
+    (tmp_path / "in.own").write_bytes(b"PK")
+    with pytest.raises(mg.InvalidDataError, match="it holds several tables. Name one of them"):
+        Location.of(tmp_path / "in.own").read()
+    with pytest.raises(mg.OutputError, match="it holds several tables. Name one of them"):
+        mg.publish(TABLE, tmp_path / "out.own", ["age", "income"], 5, strata="region")
+    assert not (tmp_path / "out.own").exists()
+
+
 def test_a_format_that_does_not_say_how_it_begins_is_not_blamed_on_a_column(added, tmp_path):
     added()
     with pytest.raises(mg.OutputError, match=r"cannot be read again\. Check the disk"):
