@@ -38,7 +38,7 @@ MOST = 10
 
 @dataclass(frozen=True, repr=False)
 class Hidden:
-    """What is left out of a value: all but its type if it may hold data, or the rest of a list."""
+    """A value that messages leave out: all but its type if it may hold data, or the rest of a list."""
 
     name: str
 

@@ -59,7 +59,7 @@ CODES = (
 
 
 UNMAPPED = "failed to map segment"
-"""What the system reports of a library for which there is no memory."""
+"""Message of the system where there is no memory to load a library."""
 
 
 def parsers() -> dict[str, Parser]:

@@ -1,4 +1,4 @@
-"""What a column holds, from the words of its name: an id, a contact, a place, a secret, an amount."""
+"""Guesses from the words of a column's name: an id, a contact, a place, a secret or an amount."""
 
 from __future__ import annotations
 

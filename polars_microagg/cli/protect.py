@@ -148,7 +148,7 @@ def _path(options: Mapping[str, Any], name: str) -> Path | None:
 
 
 def _refuse_foreign(method: str, options: Iterable[str]) -> None:
-    """Say whose option it is that the method does not have."""
+    """Refuse options that the method does not have."""
     if method not in methods():
         return
     for name in set(options) & set(own_options()) - set(methods()[method].options):

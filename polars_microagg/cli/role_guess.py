@@ -55,7 +55,7 @@ EITHER = "an id or a quantity"
 """Whole numbers that nearly all differ, and whose name has no known word."""
 
 OUT = "Drop it, or keep it?"
-"""What is asked of a column that cannot be masked."""
+"""The question about a column that cannot be masked."""
 
 
 def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:

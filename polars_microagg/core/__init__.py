@@ -1,1 +1,1 @@
-"""What a call is: its groups, options and checked plan, and the register of what there is; numpy only."""
+"""The parts of a call: its groups, options and checked plan, and the registers; numpy only."""

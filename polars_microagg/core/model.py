@@ -34,7 +34,7 @@ class GroupSizes:
 
 
 class Model(Protocol):
-    """What every group of records must satisfy, with its parameters as fields of a dataclass.
+    """A condition on every group of records, with its parameters as fields of a dataclass.
 
     Two groups that satisfy a model must satisfy it as one group, too: classes of equal records are
     unions of groups, and a union is not counted again.

@@ -47,7 +47,7 @@ __all__ = [
 Unit = Literal["record", "value"]
 
 MetricInput = Literal["original", "masked", "classes", "subsets"]
-"""What a metric may take of a release; `core/evaluate.py` types them. All else is a metric by name."""
+"""Parts of a release that a metric may take, typed in `core/evaluate.py`; other inputs are metrics."""
 
 MetricUnit = Literal["", "%", "points"]
 """Unit of a metric: per cent, points out of 100, or none, as of shares, sums and counts."""

@@ -30,7 +30,7 @@ NAMES = ("strata", "order_by", "known", "by", "key")
 """Parameters that name columns."""
 
 WORDS = ("all", "subsets")
-"""What `known` may be other than columns."""
+"""Values of `known` that are not columns."""
 
 ALIEN = re.compile(r"INTERVAL|TIME WITH TIME ZONE|MAP\(|UNION\(|BIT|BIGNUM|VARIANT")
 """Types that polars cannot hold, or not in full; as keys they are read as text."""

@@ -91,7 +91,7 @@ def text_column(name: str) -> InvalidDataError:
 
 
 def wrong_cells(name: str, count: int, kind: str, line: int, path: object) -> InvalidDataError:
-    """Say how many cells are of no type, and where the first of them is."""
+    """Refuse a column with cells that cannot be read as its type."""
     return InvalidDataError.of_fields(
         "Column {column} has {count} cell(s) that are no {kind}, the first of them on line {line} of "
         "{path}. {way}",

@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 SAME_TABLE = "Name the table that was protected, its rows in the same order."
-"""What helps against another original."""
+"""The way out where the original is another table."""
 
 
 def not_as_the_manifest_says(finding: str) -> InvalidDataError:

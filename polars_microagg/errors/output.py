@@ -24,7 +24,7 @@ class NotPublishedError(MicroaggError):
 
     @classmethod
     def unreadable(cls, what: object, why: object) -> Self:
-        """Say what cannot be read now, where another try may do."""
+        """Report what cannot be read at the moment; a second attempt may succeed."""
         return cls.of_fields("{what} cannot be read: {why}", what=repr(str(what)), why=why)
 
 
@@ -33,7 +33,7 @@ class RequirementError(NotPublishedError):
 
     @classmethod
     def unmet(cls, unmet: Iterable[str]) -> Self:
-        """Say what was required and what was found."""
+        """Refuse to publish a release that does not meet its requirements."""
         return cls.of_fields(
             "The release does not meet {unmet}. Nothing was published. {way}",
             unmet=" and ".join(unmet),
@@ -54,12 +54,12 @@ class OutputError(NotPublishedError):
 
     @classmethod
     def after_publishing(cls, what: object, why: str) -> Self:
-        """Say what failed when the release was in place already."""
+        """Report what failed after the release was published."""
         return cls.of_fields("{what} is published, and {why}", what=what, why=why)
 
     @classmethod
     def demo_unshown(cls, folder: object) -> Self:
-        """Say where the files of the demo are, which could not be shown."""
+        """Report where the files of a demo are that could not be shown."""
         return cls.of_fields(
             "The files of the demo are in {folder}, and standard output could not be written.",
             folder=folder,
@@ -71,7 +71,7 @@ class TargetExistsError(OutputError):
 
     @classmethod
     def of(cls, what: object, why: object = "it is there already.") -> Self:
-        """Say what is there, and what allows to replace it."""
+        """Refuse to replace what exists, and name the setting that allows it."""
         allow = Setting("overwrite", True)
         return super().of(what, Sentence("{why} Allow it with {setting}.", why=why, setting=allow))
 
@@ -93,7 +93,7 @@ class BrokenPromiseError(MicroaggError):
 
     @classmethod
     def unchecked(cls) -> Self:
-        """Say that there is no model to hold a release against."""
+        """Refuse to release anything while no privacy model is registered."""
         return cls.of_fields(
             "No privacy model is registered, so that nothing would be counted. Nothing was "
             "released. {way}",

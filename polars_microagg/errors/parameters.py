@@ -59,7 +59,7 @@ class InvalidParameterError(MicroaggError):
     def of_choices(
         cls, setting: Setting | PerDoor, got: object, choices: Iterable[object], of: str = ""
     ) -> Self:
-        """Say what was received, what there is, and what may have been meant."""
+        """Refuse an unknown value, and suggest the choice that is most like it."""
         choices = tuple(choices)
         return cls.of_fields(
             of + "{setting} is not known; it must be one of {need}. {way}",

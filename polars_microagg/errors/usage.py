@@ -101,7 +101,7 @@ def needs_a_value(program: str, option: str) -> InvalidParameterError:
 
 
 def looks_like_an_option(program: str, option: str, got: str) -> InvalidParameterError:
-    """Say how a value is written that begins with a dash."""
+    """Refuse a value that looks like an option, and show how to write it."""
     return InvalidParameterError.of_fields(
         f"{{option}} was given {{value}}, which looks like an option. {{way}} {HELP}",
         option=option,
@@ -163,7 +163,7 @@ def both_to_standard_output() -> InvalidParameterError:
 
 
 def foreign_option(method: str, name: str, having: Sequence[str]) -> InvalidParameterError:
-    """Say whose option it is that the method does not have."""
+    """Refuse an option of other methods, and name them."""
     return InvalidParameterError.of_fields(
         "{method} has no option {parameter}; {having} {has} it. {way}",
         method=method,

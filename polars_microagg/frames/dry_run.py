@@ -15,7 +15,7 @@ __all__ = ["rehearse"]
 
 
 def rehearse(frame: pl.DataFrame, request: MaskRequest) -> None:
-    """Take every step of `mask_table` but the search: each stratum is one group.
+    """Run every step of `mask_table` except the search: each stratum is one group.
 
     Raises what `mask_table` would raise, except errors that only the method can find.
 

@@ -121,7 +121,7 @@ class MaskNode:
 
     masker: BatchMasker
     suppresses: bool = False
-    """Whether one more field says which rows are suppressed."""
+    """Whether the result has one more field, which marks suppressed rows."""
 
     def __call__(self, batch: pl.Series) -> pl.Series:
         """Mask the fields of a struct column."""

@@ -120,7 +120,7 @@ def _labels(frame: Any) -> list[str]:
 
 
 def as_frame(frame: Any) -> Any:
-    """Take a polars frame as it is and anything that speaks Arrow as a DataFrame."""
+    """Return a polars frame as it is, and any other table that exports Arrow as a DataFrame."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):

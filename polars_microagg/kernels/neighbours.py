@@ -69,7 +69,7 @@ class Neighbours:
         self._table = self._records.take(self._rows, axis=1)
 
     def _renew(self, rows: Labels) -> None:
-        """Take the nearest of the known neighbours that remain."""
+        """Refill the lists from the nearest of the known neighbours that remain."""
         count = len(self.near)
         # The known neighbours were the nearest of all when they were found, and removals only take
         # competitors away. So the first survivors are the nearest; a search is needed only when too

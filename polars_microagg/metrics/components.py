@@ -1,4 +1,4 @@
-"""What masking does to correlations, spreads and the first principal component."""
+"""Changes of correlations, spreads and the first principal component."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class _Columns:
 
 @dataclass(frozen=True)
 class _Findings:
-    """What was measured on a release as it was read again, and the part of it that is published."""
+    """Measures and warnings of a release as it was read again, and the part of them that is published."""
 
     rows: Rows
     classes: list[Sizes]

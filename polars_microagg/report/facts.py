@@ -1,4 +1,4 @@
-"""What a report says of a release: measured on the two tables, never taken on trust."""
+"""The facts of a report: measured on the two tables, never taken on trust."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sections of a report show: drawings, and the rows of their tables."""
+"""The contents of a report's sections: drawings, and the rows of their tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from polars_microagg.report.verdict import Requirement
 __all__ = ["charts", "measures", "rows_of", "settings"]
 
 Section = dict[str, Any] | None
-"""What a template shows, or None where there is nothing to show."""
+"""The contents of a template, or None where there is nothing to show."""
 
 
 def charts(

@@ -51,7 +51,7 @@ class Verdict:
 
 
 def _suppressed(facts: Facts) -> str:
-    """Say how many records were emptied or dropped, if any were."""
+    """Return how many records were emptied or dropped, if any were."""
     counts = {"emptied": facts.emptied, "left out": facts.dropped}
     parts = [
         f"{counted(n, 'record')} {'was' if n == 1 else 'were'} {how}"

@@ -83,7 +83,7 @@ class Groups:
         return squares
 
     def remove(self, rows: Labels, groups: Labels) -> None:
-        """Take one record each out of different groups."""
+        """Remove one record from each of several groups."""
         # The last member fills the gap, so rows stay filled from the left.
         last = self.sizes[groups] - 1
         moved = self.members[groups, last]

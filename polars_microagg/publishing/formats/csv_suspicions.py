@@ -19,7 +19,7 @@ BLOCK = 1 << 24
 """Bytes that are looked at in one go."""
 
 SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'"}
-"""What else is between cells, and how it is typed in a shell."""
+"""Other separators, and how each is typed in a shell."""
 
 WIDE = 1000
 """Separators in a line from which on it reads like a line of any table; patterns have a limit of size."""

@@ -20,7 +20,7 @@ OWN = ("IOException", "CatalogException", "ConnectionException", "TransactionExc
 """Errors of DuckDB whose words are its own; those of the others may be values."""
 
 IN_USE = r"Could not set lock|different configuration|write-write conflict"
-"""What is gone when another process is done."""
+"""Messages of DuckDB about a state that ends with another process."""
 
 CAUSES = (
     (
@@ -65,7 +65,7 @@ def _why(error: BaseException, way: str) -> str:
 
 
 def unreadable(what: object, error: BaseException, *, view: bool = False) -> MicroaggError:
-    """Say why a table of a DuckDB file cannot be read.
+    """Return the error for a table of a DuckDB file that cannot be read.
 
     >>> class ConversionException(Exception): ...
     >>> "Zelda" in str(unreadable("a.duckdb::t", ConversionException("'Zelda' is no number")))
@@ -84,5 +84,5 @@ def unreadable(what: object, error: BaseException, *, view: bool = False) -> Mic
 
 
 def unwritable(what: object, error: BaseException) -> OutputError:
-    """Say why a table of a DuckDB file cannot be written; parameters and errors as for `unreadable`."""
+    """Return the error for a table that cannot be written; parameters as for `unreadable`."""
     return OutputError.of(what, _why(error, "write the table in DuckDB to see it."))

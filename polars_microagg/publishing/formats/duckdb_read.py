@@ -44,10 +44,10 @@ GRACE = 1.0
 """Seconds without one of `OPEN`, after which the caller is assumed to have the file open."""
 
 LOCKED = "Could not set lock"
-"""What DuckDB reports if another process has the file open."""
+"""DuckDB's message if another process has the file open."""
 
 SHARED = ("different configuration", "already attached")
-"""What it reports if this process has it open."""
+"""DuckDB's message if this process has the file open."""
 
 OPEN: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
 """Connections that were made here, and calls that wait for one, with the paths of their files."""
@@ -65,7 +65,7 @@ FAILED: tuple[type[BaseException], ...] = (
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
     *(ValueError, NotImplementedError),
 )
-"""What the way between Polars, Arrow and DuckDB raises for a type that one of them does not have."""
+"""Errors for a type that one of Polars, Arrow and DuckDB does not have."""
 
 
 def failed() -> tuple[type[BaseException], ...]:

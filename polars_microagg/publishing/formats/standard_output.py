@@ -40,7 +40,7 @@ def deliver(content: bytes) -> None:
 
 
 def lost(error: OSError) -> OutputError:
-    """Say why standard output took nothing.
+    """Return the error for a standard output that could not be written.
 
     >>> print(lost(BrokenPipeError(errno.EPIPE, "")))
     'standard output' cannot be written: its reader went away. Nothing was published.

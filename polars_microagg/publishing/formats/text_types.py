@@ -42,7 +42,7 @@ READ: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "dates and times": _instants,
     "times": lambda texts: texts.select(pl.all().str.to_time("%H:%M:%S%.f", strict=False)),
 }
-"""What is read from columns of text: the first type that reads every value is taken."""
+"""Types that columns of text are read as: the first that reads every value is taken."""
 
 FIRST = 64
 """Rows that are tried before all are; a column that fails on them fails as a whole."""

@@ -53,7 +53,7 @@ class Judgement(TypedDict):
 
 
 class Verdict(TypedDict):
-    """What the release was judged by."""
+    """The requirements that the release was judged by."""
 
     released: bool
     k_holds: bool
@@ -111,7 +111,7 @@ class K(TypedDict):
 
 
 class Attack(TypedDict):
-    """What the intruder of the measures knows and does."""
+    """The intruder that the measures assume: what is known, and what is tried."""
 
     known: list[str]
     intruder: str

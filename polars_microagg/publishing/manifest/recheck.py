@@ -342,4 +342,4 @@ UNPROVEN = (
     "Without it nothing proves what was asked (method, options, k, requirements, seed), the versions, "
     "the times, the dropped columns and the hash of the original."
 )
-"""What anybody who can write the manifest can change, together with its plain hash."""
+"""Parts that anybody who can write the manifest can change, together with its plain hash."""

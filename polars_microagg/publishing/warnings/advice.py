@@ -27,7 +27,7 @@ def advice(
     kept: Sequence[str] = (),
     center: str = "mean",
 ) -> list[str]:
-    """Say what k does not protect in this release, in sentences without values of records.
+    """Warn of what k does not protect in this release, in sentences without values of records.
 
     Records whose masked cells are empty are not counted where masked values are meant; their kept
     cells are released, and count. Rows that were dropped are in neither table.
@@ -56,7 +56,7 @@ def of_release(
     strata: Sequence[str] = (),
     kept: Sequence[str] = (),
 ) -> list[str]:
-    """Say what can be seen without the table before; parameters as for `advice`."""
+    """Return the warnings that need no original; parameters as for `advice`."""
     names = [name for block in blocks for name in block]
     released = masked.filter(with_values(masked, names))
     return [
@@ -77,7 +77,7 @@ def of_table(
     nulls: str = "raise",
     small_strata: str = "raise",
 ) -> list[str]:
-    """Say what a table will be warned of before it is masked; parameters as for `advice`.
+    """Return the warnings that can be given before masking; parameters as for `advice`.
 
     With `nulls` "pattern" a record without any value has nothing to mask; with `small_strata`
     "null" or "drop" a stratum below k is not released.
