@@ -63,9 +63,15 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item not in left]
 
 
-def pytest_collection_finish(session):
-    """Spare the collector of garbage what stays: thousands of cases, and all that was imported."""
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Spare the collector of garbage what stays: thousands of cases, and all that is imported."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_sessionfinish(session):

@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-__all__ = ["axes", "covering", "left_out", "tries"]
+__all__ = ["axes", "covering", "left_out", "rounds", "tries"]
 
 DEEP = 30
 """Examples of a law that asks for no other number, under `--deep`."""
@@ -11,6 +11,11 @@ DEEP = 30
 def tries(examples):
     """Settings for a test with its own number of examples under `--deep`: as much more or less."""
     return settings(max_examples=max(3, round(examples * settings().max_examples / DEEP)))
+
+
+def rounds(number):
+    """How often a test that draws its own cases does so: a quarter as often in the quick loop."""
+    return number if settings().max_examples >= DEEP else -(-number // 4)
 
 
 def axes(item):

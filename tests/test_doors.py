@@ -19,9 +19,27 @@ MIXED = ["i8", "f64", "day", "dec", "i64"]
 """Masked together; `others` below are masked in a second block of calls."""
 OTHERS = ["f32", "at", "u64", "money", "u16"]
 
-every_method = pytest.mark.parametrize(
-    "method", list(registry.methods().values()), ids=attrgetter("name")
+METHODS = list(registry.methods().values())
+QUICK = ("mdav", "individual_ranking", "mic1d")
+"""One that groups records, one that groups columns one by one, and one that groups cells.
+
+What the plan does beside a method is the same for all that group alike.
+"""
+
+every_method = pytest.mark.parametrize("method", METHODS, ids=attrgetter("name"))
+each_unit = pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(method, id=method.name, marks=[pytest.mark.deep] * (method.name not in QUICK))
+        for method in METHODS
+    ],
 )
+
+
+@pytest.fixture(scope="module")
+def con():
+    with mgd.register(duckdb.connect()) as con:
+        yield con
 
 
 def table(nulls=0.0):
@@ -75,7 +93,7 @@ def unnested(expression, frame, columns):
     return frame.with_columns(masked[name] for name in columns)
 
 
-def doors(method, frame, columns, strata=None, **options):
+def doors(con, method, frame, columns, strata=None, **options):
     """The same call at every door: a name and a frame each."""
     masked = {"DataFrame": mg.mask(frame, columns, K, method=method.name, strata=strata, **options)}
     function = getattr(mg, method.name)
@@ -89,23 +107,18 @@ def doors(method, frame, columns, strata=None, **options):
         if strata:
             expression = expression.over(strata)
         masked["expression"] = unnested(expression, frame, columns)
-    with duckdb.connect() as con:
-        mgd.register(con)
-        con.register("people", frame)
-        named = {"strata": strata, **options}
-        given = "".join(
-            f", {name} := ${name}" for name, value in named.items() if value is not None
-        )
-        values = {name: value for name, value in named.items() if value is not None}
-        for query in (
-            f"FROM microagg.{method.name}('people', $columns, {K}{given})",
-            f"FROM microagg.mask('people', $columns, {K}, method := '{method.name}'{given})",
-        ):
-            masked[query.partition("(")[0]] = con.sql(
-                query, params={"columns": columns, **values}
-            ).pl()
-        arrow = mgd.mask(con, "people", columns, K, method=method.name, strata=strata, **options)
-        masked["arrow"] = arrow.pl()
+    con.register("people", frame)
+    values = {
+        name: value for name, value in {"strata": strata, **options}.items() if value is not None
+    }
+    given = "".join(f", {name} := ${name}" for name in values)
+    for query in (
+        f"FROM microagg.{method.name}('people', $columns, {K}{given})",
+        f"FROM microagg.mask('people', $columns, {K}, method := '{method.name}'{given})",
+    ):
+        masked[query.partition("(")[0]] = con.sql(query, params={"columns": columns, **values}).pl()
+    arrow = mgd.mask(con, "people", columns, K, method=method.name, strata=strata, **options)
+    masked["arrow"] = arrow.pl()
     return masked
 
 
@@ -118,78 +131,79 @@ def assert_same(masked):
 @every_method
 @pytest.mark.parametrize("columns", [MIXED, OTHERS], ids=["mixed", "others"])
 @pytest.mark.parametrize("strata", [None, ["region"]], ids=["whole", "strata"])
-def test_all_doors_agree(method, columns, strata):
+def test_all_doors_agree(con, method, columns, strata):
     frame = table()
-    masked = doors(method, frame, columns, strata)
+    masked = doors(con, method, frame, columns, strata)
     assert_same(masked)
     untouched = [name for name in frame.columns if name not in columns]
     assert bits(masked["arrow"].select(untouched)) == bits(frame.select(untouched))
     assert masked["arrow"].schema == frame.schema
 
 
-@every_method
+@pytest.mark.whole
+@each_unit
 @pytest.mark.parametrize("nulls", ["impute", "pattern"])
-def test_all_doors_agree_on_nulls(method, nulls):
+def test_all_doors_agree_on_nulls(con, method, nulls):
     if nulls == "impute" and method.unit == "value" and not method.columnwise:
         pytest.skip("cells are grouped, so there is no record to impute")
     frame = table(nulls=0.3)
     assert frame["i8"].null_count() > K
-    assert_same(doors(method, frame, MIXED, ["region"], nulls=nulls, small_strata="null"))
+    assert_same(doors(con, method, frame, MIXED, ["region"], nulls=nulls, small_strata="null"))
 
 
-@every_method
-def test_all_doors_agree_on_float_centres(method):
-    assert_same(doors(method, table(), MIXED + OTHERS, ["region"], dtype="float", scale="robust"))
+@each_unit
+def test_all_doors_agree_on_float_centres(con, method):
+    options = {"dtype": "float", "scale": "robust"}
+    assert_same(doors(con, method, table(), MIXED + OTHERS, ["region"], **options))
 
 
-@every_method
-def test_all_doors_agree_on_medians(method):
+@each_unit
+def test_all_doors_agree_on_medians(con, method):
     if method.unit == "value" and not method.columnwise:
         pytest.skip("the centre of cells is their mean")
-    assert_same(doors(method, table(), MIXED, scale="none", center="median", seed=3))
+    assert_same(doors(con, method, table(), MIXED, scale="none", center="median", seed=3))
 
 
-@every_method
+@pytest.mark.whole
+@each_unit
 @pytest.mark.parametrize("policy", ["null", "drop"])
-def test_all_doors_agree_where_a_stratum_is_too_small(method, policy):
+def test_all_doors_agree_where_a_stratum_is_too_small(con, method, policy):
     small = pl.when(pl.col("id") < 1).then(pl.lit("one"))
     small = small.when(pl.col("id") < 2).then(pl.lit("two")).when(pl.col("id") < 3)
     frame = table().with_columns(region=small.then(pl.lit("three")).otherwise("region"))
-    assert_same(doors(method, frame, ["i8", "f64"], ["region"], small_strata=policy))
+    assert_same(doors(con, method, frame, ["i8", "f64"], ["region"], small_strata=policy))
 
 
-@every_method
-def test_all_doors_agree_on_groups(method):
+@each_unit
+def test_all_doors_agree_on_groups(con, method):
     if method.unit == "value":
         pytest.skip("values are grouped, not records")
     columns = MIXED[:1] if method.columnwise else MIXED
     frame = table()
     options = {"method": method.name, "strata": ["region"]}
     grouped = mg.groups(frame, columns, K, **options)
-    with mgd.register(duckdb.connect()) as con:
-        con.register("people", frame)
-        query = f"FROM microagg.groups('people', $c, {K}, method := $m, strata := ['region'])"
-        assert bits(con.sql(query, params={"c": columns, "m": method.name}).pl()) == bits(grouped)
+    con.register("people", frame)
+    query = f"FROM microagg.groups('people', $c, {K}, method := $m, strata := ['region'])"
+    assert bits(con.sql(query, params={"c": columns, "m": method.name}).pl()) == bits(grouped)
 
 
-def test_blocks_agree():
+def test_blocks_agree(con):
     frame = table()
     blocks = [["f64", "i8"], ["dec"]]
     expected = bits(mg.mdav(frame, blocks, K))
-    with mgd.register(duckdb.connect()) as con:
-        con.register("people", frame)
-        query = f"FROM microagg.mdav('people', [['f64', 'i8'], ['dec']], {K})"
-        assert bits(con.sql(query).pl()) == expected
-        assert bits(mgd.mask(con, "people", blocks, K).pl()) == expected
+    con.register("people", frame)
+    query = f"FROM microagg.mdav('people', [['f64', 'i8'], ['dec']], {K})"
+    assert bits(con.sql(query).pl()) == expected
+    assert bits(mgd.mask(con, "people", blocks, K).pl()) == expected
 
 
-def test_the_order_of_the_columns_asked_for_is_the_same_everywhere():
+def test_the_order_of_the_columns_asked_for_is_the_same_everywhere(con):
     frame = table()
     for columns in (MIXED, MIXED[::-1]):
-        assert_same(doors(registry.methods()["mdav"], frame, columns))
+        assert_same(doors(con, registry.methods()["mdav"], frame, columns))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 8])
+@pytest.mark.parametrize("threads", [*(pytest.param(n, marks=pytest.mark.deep) for n in (1, 2)), 8])
 def test_many_rows_agree_whatever_the_threads(threads):
     rng = np.random.default_rng(1)
     n = 150_000

@@ -12,6 +12,7 @@ CONFTEST = Path(__file__).with_name("conftest.py")
 TESTS = """
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.loop import rounds
 
 @pytest.mark.parametrize("a", "klmn")
 @pytest.mark.parametrize("b", [[1], [2], [3]])
@@ -29,7 +30,7 @@ def test_one_axis(a, b): ...
 def test_deep(): ...
 
 def test_examples():
-    print("examples", settings().max_examples)
+    print("examples", settings().max_examples, "rounds", rounds(10))
 """
 STARTS = """
 def pytest_sessionstart(session):
@@ -63,14 +64,14 @@ def file(pytester):
 
 
 @pytest.mark.parametrize(
-    ("asked", "passed", "examples"),
-    [([], 4 + 4 + 4 + 1, 5), (["--deep"], 12 + 4 + 4 + 2, 30)],
+    ("asked", "passed", "examples", "rounds"),
+    [([], 4 + 4 + 4 + 1, 5, 3), (["--deep"], 12 + 4 + 4 + 2, 30, 10)],
     ids=["quick", "deep"],
 )
-def test_what_is_run(pytester, file, asked, passed, examples):
+def test_what_is_run(pytester, file, asked, passed, examples, rounds):
     done = pytester.runpytest_subprocess("-n", "0", "-s", *asked)
     done.assert_outcomes(passed=passed, deselected=22 - passed)
-    done.stdout.fnmatch_lines([f"*examples {examples}*"])
+    done.stdout.fnmatch_lines([f"*examples {examples} rounds {rounds}*"])
 
 
 def test_a_case_that_is_asked_for_is_run(pytester, file):
@@ -79,15 +80,19 @@ def test_a_case_that_is_asked_for_is_run(pytester, file):
 
 @pytest.mark.parametrize(
     ("asked", "workers"),
-    [([], 3), (["-p", "no:xdist"], 0), (["--pdb"], 0), (["."], 0)],
-    ids=["whole suite", "no xdist", "debugger", "a part"],
+    [
+        pytest.param([], 2, id="whole suite"),
+        pytest.param(["."], 0, id="a part"),
+        pytest.param(["-p", "no:xdist"], 0, id="no xdist", marks=pytest.mark.deep),
+        pytest.param(["--pdb"], 0, id="debugger", marks=pytest.mark.deep),
+    ],
 )
 def test_the_whole_suite_is_run_by_workers_and_these_start_no_more(
     pytester, file, monkeypatch, asked, workers
 ):
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PYTEST_XDIST_AUTO_NUM_WORKERS", "3")
+    monkeypatch.setenv("PYTEST_XDIST_AUTO_NUM_WORKERS", "2")
     pytester.makeconftest(CONFTEST.read_text(encoding="utf-8") + STARTS)
     pytester.runpytest_subprocess(*asked, timeout=200).assert_outcomes(passed=13)
     assert len(list(pytester.path.glob("*.started"))) == 1 + workers

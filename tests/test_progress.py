@@ -24,7 +24,7 @@ def telling(told):
 STEPS = [
     ("mdav", {}),
     ("lowloss", {"effort": 0.2}),
-    ("lowloss", {"effort": 0}),
+    pytest.param("lowloss", {"effort": 0}, marks=pytest.mark.deep),
     ("genetic", {"generations": 30}),
     ("genetic", {"generations": 30, "steps": 1}),
     ("fuzzy", {"iterations": 2}),

@@ -27,6 +27,7 @@ def test_a_short_time_leaves_methods_out_and_says_so(source, tmp_path):
     )
 
 
+@pytest.mark.deep
 def test_no_time_at_all_is_an_error_that_says_how_much_would_do(source, tmp_path):
     code, said = compare(tmp_path, *COLUMNS, "--seconds", "1e-6")
     assert code == 2
@@ -81,6 +82,7 @@ def test_a_wrong_call_of_compare_is_answered_at_once(arguments, code, said, sour
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.deep
 def test_a_report_without_time_for_a_map_is_written_all_the_same(source, tmp_path):
     roles = [*COLUMNS, "--drop", "name", "--k", "5"]
     assert process(tmp_path, "protect", "in.parquet", "-o", "o.parquet", *roles)[0] == 0

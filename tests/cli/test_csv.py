@@ -96,6 +96,7 @@ def test_a_column_of_another_separator_is_read_when_it_is_said(tmp_path):
     assert process(tmp_path, "compare", "s.csv", *compared, "--separator", ";")[0] == 0
 
 
+@pytest.mark.deep
 def test_the_separator_is_a_key_of_the_configuration_that_init_writes(tmp_path):
     (tmp_path / "in.csv").write_text(text().replace(",", "\t"))
     assert process(tmp_path, "init", "in.csv", "-o", "job.toml")[0] == 3

@@ -10,7 +10,7 @@ def protect(folder, target, *more):
     return process(folder, "protect", "in.parquet", "-o", target, *ROLES, *more)
 
 
-@pytest.mark.parametrize("name", ["folder", "folder.csv"])
+@pytest.mark.parametrize("name", ["folder", pytest.param("folder.csv", marks=pytest.mark.deep)])
 def test_a_folder_is_no_place_for_a_table(name, source, tmp_path):
     (tmp_path / name).mkdir()
     said = (
@@ -33,7 +33,11 @@ def test_a_target_that_cannot_be_is_found_before_the_table_is_read(tmp_path):
     ("column", "named"),
     [
         (pl.Series([2**70] * 60, dtype=pl.Int128), "'extra' is of type Int128, which does not go"),
-        (pl.Series([1.5] * 60, dtype=pl.Float16), "'extra' is of type Float16, which does not go"),
+        pytest.param(
+            pl.Series([1.5] * 60, dtype=pl.Float16),
+            "'extra' is of type Float16, which does not go",
+            marks=pytest.mark.deep,
+        ),
         (pl.Series([[1]] * 60).alias(""), None),
     ],
     ids=["Int128", "Float16", "List"],
@@ -55,7 +59,11 @@ def test_a_type_that_duckdb_lacks_is_named_before_any_work(column, named, people
     ("names", "said"),
     [
         ({"age": ""}, "a column has no name, and DuckDB needs one. Name the column."),
-        ({"name": "AGE"}, "columns 'AGE' and 'age' have one name in DuckDB. Rename one of them."),
+        pytest.param(
+            {"name": "AGE"},
+            "columns 'AGE' and 'age' have one name in DuckDB. Rename one of them.",
+            marks=pytest.mark.deep,
+        ),
     ],
 )
 def test_names_that_duckdb_lacks_are_told(names, said, people, tmp_path):
@@ -101,6 +109,7 @@ def test_a_schema_can_be_named(source, tmp_path):
     assert "the file has no such table" in said
 
 
+@pytest.mark.deep
 def test_a_table_has_one_manifest_however_its_name_is_written(source, tmp_path):
     assert protect(tmp_path, "o.duckdb::people")[0] == 0
     more = ("--overwrite", "--method", "vmdav")

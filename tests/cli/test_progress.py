@@ -72,7 +72,9 @@ def test_nohup_is_obeyed(monkeypatch):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode != 0
 
 
-@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "sent", ["SIGINT", "SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.deep)]
+)
 def test_a_signal_ends_with_130_and_leaves_nothing(sent, people, tmp_path):
     import signal
 

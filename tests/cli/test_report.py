@@ -66,7 +66,7 @@ def absent(monkeypatch, *packages):
         )
 
 
-@pytest.mark.parametrize("package", ["altair", "vl_convert"])
+@pytest.mark.parametrize("package", ["altair", pytest.param("vl_convert", marks=pytest.mark.deep)])
 def test_without_what_draws_the_page_has_no_charts_and_says_so(
     package, source, tmp_path, microagg, monkeypatch
 ):

@@ -45,7 +45,11 @@ def shell(line, folder, **options):
     ],
 )
 @pytest.mark.parametrize(
-    "command", ["methods", "methods --json", "protect --help", "--version", RELEASE]
+    "command",
+    [
+        *(pytest.param(command, marks=pytest.mark.deep) for command in ("methods", "--version")),
+        *("methods --json", "protect --help", RELEASE),
+    ],
 )
 def test_an_output_that_cannot_be_written_is_no_bug(command, to, why, source, tmp_path):
     codes, out, err = shell(f"microagg {command} {to}", tmp_path)
@@ -85,7 +89,13 @@ def test_a_release_that_is_in_place_is_not_denied(source, tmp_path):
 
 
 @posix
-@pytest.mark.parametrize("times", [1, 200], ids=["fits into the pipe", "larger than a pipe"])
+@pytest.mark.parametrize(
+    "times",
+    [
+        pytest.param(1, id="fits into the pipe", marks=pytest.mark.deep),
+        pytest.param(200, id="larger than a pipe"),
+    ],
+)
 def test_a_reader_that_goes_away_gets_no_release(times, people, tmp_path):
     pl.concat([people] * times).write_parquet(tmp_path / "in.parquet")
     line = f"microagg {RELEASE} --method fixed_size | head -c 10 > /dev/null"
@@ -109,7 +119,11 @@ def test_a_slow_reader_gets_all_of_it(source, tmp_path):
 
 @posix
 @pytest.mark.parametrize(
-    "command", ["methods --json", "protect --help", "completion bash", "methods mdav"]
+    "command",
+    [
+        *("methods --json", "protect --help"),
+        *(pytest.param(c, marks=pytest.mark.deep) for c in ("completion bash", "methods mdav")),
+    ],
 )
 def test_a_list_that_is_not_read_to_its_end_is_quiet(command, tmp_path):
     """As a program that is ended by SIGPIPE, of which a shell says 128 + 13."""

@@ -5,11 +5,13 @@ from decimal import Decimal
 from fractions import Fraction
 from statistics import median
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
 
 import polars_microagg as mg
+import polars_microagg.duckdb as mgd
 from polars_microagg.core import registry
 from tests.laws import bits, typed
 from tests.test_doors import assert_same, doors
@@ -148,7 +150,8 @@ def test_all_doors_emit_the_same_exact_centres(options):
         }
     )
     columns = [name for name in frame.columns if name != "region"]
-    masked = doors(registry.methods()["mdav"], frame, columns, ["region"], **options)
+    with mgd.register(duckdb.connect()) as con:
+        masked = doors(con, registry.methods()["mdav"], frame, columns, ["region"], **options)
     assert_same(masked)
     assert not any("-0.0" in repr(v) for v in masked["DataFrame"]["zero"].to_list())
 

@@ -153,7 +153,7 @@ def hidden(frame, columns, k, strata, nulls, cellwise):
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 6))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(1, 6))]
 )
 def test_k_holds_over_masked_columns_and_strata_together(seed):
     rng = np.random.default_rng(seed)

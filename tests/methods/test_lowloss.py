@@ -146,8 +146,10 @@ def test_neither_the_process_nor_its_threads_decide(whole):
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("whole", [20_000, 500])
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+@pytest.mark.parametrize("whole", [pytest.param(20_000, marks=pytest.mark.deep), 500])
+@pytest.mark.parametrize(
+    "error", [pytest.param(KeyboardInterrupt, marks=pytest.mark.deep), ZeroDivisionError]
+)
 def test_an_interrupt_leaves_nothing_half_done(monkeypatch, whole, error):
     monkeypatch.setattr(module, "WHOLE", whole)
     monkeypatch.setattr(patches, "PATCH", 400)
@@ -181,6 +183,7 @@ def test_the_budget_is_a_number_of_steps_that_grows_with_the_effort():
     assert totals == sorted(totals)
 
 
+@pytest.mark.deep
 def test_more_effort_loses_less():
     x = np.random.default_rng(2).lognormal(size=(400, 4))
     losses = [loss(x, lowloss(x, k=3, effort=e).labels) for e in (0, 0.1, 1)]

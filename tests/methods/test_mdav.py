@@ -13,7 +13,7 @@ from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
 from polars_microagg.core.registry import methods
 from polars_microagg.kernels import point_search, remaining_records, smallest
 from polars_microagg.methods.mdav import mdav
-from tests.loop import tries
+from tests.loop import rounds, tries
 from tests.methods.plain import divided, on_paper
 from tests.reference import loss, reference
 
@@ -142,7 +142,7 @@ def setting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 def small_cases(draw: Draw, seed: int) -> Iterator[tuple[Matrix, int]]:
     rng = np.random.default_rng(seed)
-    for _ in range(60):
+    for _ in range(rounds(60)):
         n, d, k = int(rng.integers(1, 121)), int(rng.integers(1, 13)), int(rng.integers(2, 11))
         yield np.asarray(draw(rng, n, d), order=rng.choice(["C", "F"])), k
 

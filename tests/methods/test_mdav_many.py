@@ -114,7 +114,7 @@ def test_the_quicker_way_is_used(quicker: type, monkeypatch: pytest.MonkeyPatch)
     assert len(groups) == 999
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "lognormal"])
+@pytest.mark.parametrize("kind", ["gaussian", pytest.param("lognormal", marks=pytest.mark.deep)])
 def test_many_records_are_grouped_as_by_the_search_of_all(kind: str) -> None:
     x = DRAWS[kind](np.random.default_rng(1), 20_000, 3)
     np.testing.assert_array_equal(

@@ -9,6 +9,7 @@ from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.core.registry import methods
 from polars_microagg.methods._forest import cut_trees, forest
 from polars_microagg.methods.mu_approx import mu_approx
+from tests.loop import rounds
 from tests.methods.plain import Plain, labelled
 from tests.methods.test_mdav import DRAWS
 
@@ -111,7 +112,7 @@ def plain(x: Matrix, k: int) -> Labels:
 @pytest.mark.parametrize("kind", DRAWS)
 def test_records_are_grouped_as_by_the_plain_version(kind):
     rng = np.random.default_rng(len(kind))
-    for trial in range(14):
+    for trial in range(rounds(14)):
         n, d = int(rng.integers(1, 40)), int(rng.integers(1, 4))
         k = int(rng.integers(2, 5 + trial % 4))
         x = DRAWS[kind](rng, n, d)

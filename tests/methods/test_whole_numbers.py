@@ -17,6 +17,7 @@ from polars_microagg.methods.k_ward import k_ward
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.mu_approx import mu_approx
 from polars_microagg.methods.multi_dsort import multi_dsort
+from tests.loop import rounds
 from tests.methods import test_k_ward, test_mu_approx, test_multi_dsort
 from tests.methods.test_distance_methods import PAIRS
 from tests.methods.test_mdav import PlainMdav
@@ -59,7 +60,7 @@ def unscaled(x: Matrix, *, zero: bool = False) -> Matrix:
 @pytest.mark.parametrize("name", ALL)
 def test_equal_distances_go_to_the_lowest_row_as_on_paper(name: str) -> None:
     method, expected = ALL[name]
-    for x, k in tables(len(name), 250):
+    for x, k in tables(len(name), rounds(250)):
         found = method(unscaled(x, zero=name.startswith("tfrp")), k=k).labels
         assert found.tolist() == expected(x, k).tolist(), f"{x.tolist()}, k={k}"
 

@@ -60,6 +60,7 @@ def test_processes_give_the_same_bits(tmp_path, small_parts, monkeypatch):
     assert one.equals(other)
 
 
+@pytest.mark.deep
 def test_an_error_of_another_process_is_the_same_error(tmp_path):
     leaves = mg.fit_leaves(people(100), ["age"], 5)
     parts = {}

@@ -143,16 +143,28 @@ TAMPER = {
 }
 
 
-@pytest.mark.parametrize("what", TAMPER)
-def test_a_manifest_that_was_changed_is_found_out(what, tmp_path):
-    key, place = b"k" * 16, Location.of(tmp_path / "out.parquet")
-    source = Location.of(tmp_path / "in.duckdb::people")
-    mg.publish(PEOPLE, tmp_path / "in.duckdb::people", ["age"], 2, keep=cs.all())
+@pytest.fixture(scope="module")
+def sealed(tmp_path_factory):
+    """A sealed release, what it is checked with, and its manifest."""
+    folder = tmp_path_factory.mktemp("sealed")
+    key, place = b"k" * 16, Location.of(folder / "out.parquet")
+    source = Location.of(folder / "in.duckdb::people")
+    mg.publish(PEOPLE, folder / "in.duckdb::people", ["age"], 2, keep=cs.all())
     before = source.read()
     publish(place.path, before, hash_key=key, require="dld<=90")
-    options = {"original": source, "hash_key": key}
+    return place, {"original": source, "hash_key": key}, place.record.read_bytes()
+
+
+def test_a_manifest_that_was_not_changed_holds(sealed):
+    place, options, manifest = sealed
+    place.record.write_bytes(manifest)
     assert holds(place, **options) == dict.fromkeys(TAMPER, True)
-    told = json.loads(place.record.read_bytes())
+
+
+@pytest.mark.parametrize("what", TAMPER)
+def test_a_manifest_that_was_changed_is_found_out(what, sealed):
+    place, options, manifest = sealed
+    told = json.loads(manifest)
     TAMPER[what](told)
     place.record.write_text(json.dumps(told))
     assert not holds(place, **options)[what]

@@ -139,11 +139,17 @@ def unmet(met):
         ),
         ({"k": 7}, "Do not release this table", "groups of fewer than 7 alike"),
         ({"warnings": ["x"]}, "Nobody stands alone, but read a warning first", "<li>x</li>"),
-        ({"warnings": ["x", "y"]}, "Nobody stands alone, but read 2 warnings first", "<li>y</li>"),
-        (
+        pytest.param(
+            {"warnings": ["x", "y"]},
+            "Nobody stands alone, but read 2 warnings first",
+            "<li>y</li>",
+            marks=pytest.mark.deep,
+        ),
+        pytest.param(
             {"manifest": unmet(True)},
             "Nobody stands alone in the masked columns",
             "What was required",
+            marks=pytest.mark.deep,
         ),
         (
             {"manifest": unmet(False)},

@@ -16,6 +16,7 @@ from polars_microagg.core.partition import Labels, Vector
 from polars_microagg.kernels.order import dynamic_programme
 from polars_microagg.kernels.order.dynamic_programme import DynamicProgramme
 from polars_microagg.kernels.order.runs import fixed_runs, labels_along, optimal_runs, stable_order
+from tests.loop import rounds
 
 Whole: TypeAlias = list[list[int]]
 """Columns of whole numbers: what Python adds up without rounding."""
@@ -108,7 +109,7 @@ def whole(kind: str, rng: np.random.Generator, n: int) -> list[int]:
 
 def cases(seed: int, count: int, largest: int) -> Iterator[tuple[np.random.Generator, int, int]]:
     rng = np.random.default_rng(seed)
-    for _ in range(count):
+    for _ in range(rounds(count)):
         k = int(rng.integers(2, 13))
         yield rng, int(rng.integers(2 * k, largest)), k
 
