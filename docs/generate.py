@@ -20,7 +20,8 @@ import papers
 from polars_microagg import functions
 from polars_microagg.core import registry
 from polars_microagg.frames import signatures
-from polars_microagg.frames.signatures import Argument, Spec
+from polars_microagg.frames.arguments import Argument
+from polars_microagg.frames.signatures import Spec
 from polars_microagg.namespace import MicroaggExpr, MicroaggFrame
 from polars_microagg.publishing.manifest.schema import json_schema
 

@@ -34,6 +34,9 @@ CLASSES = [
     mg.InvalidParameterError.changed(),
     mg.InvalidParameterError.overlap("strata", ["age"]),
     mg.InvalidParameterError.taken("age"),
+    mg.InvalidParameterError.unnamed_mode(["patient"]),
+    mg.InvalidParameterError.needs(Setting("l", 2), "confidential"),
+    mg.InvalidParameterError.needs(Setting("confidential", ["sick"]), "l", Setting("t", 0.5)),
     mg.InvalidParameterError.not_joint("mdav", "Int64"),
     mg.InvalidParameterError.cannot("An expression", Setting("small_strata", "drop"), LATER),
     mg.InvalidParameterError.of_choices(Setting("nulls", None), None, ["raise", "impute"]),
@@ -45,6 +48,10 @@ CLASSES = [
     mg.InvalidDataError.key(["id", "b c"], "1 of 2 and 2 rows match"),
     mg.InvalidDataError.unreadable("a.csv", "it is empty."),
     mg.InvalidDataError.unknown_column("columns", "agee", ["age"]),
+    mg.InvalidDataError.nameless("patient", 3),
+    mg.InvalidDataError.unreachable(
+        Setting("l", 3), "distinct values", "sick", 2, stratum=20, at_least=True
+    ),
     mg.TooFewRecordsError.of(4, 5),
     mg.TooFewRecordsError.strata(1, 2, 3, 5),
     mg.TooFewRecordsError.emptied(3, 5, 5),
@@ -59,6 +66,7 @@ CLASSES = [
     mg.OutputError.after_publishing("a.csv", "its report is not."),
     mg.OutputError.demo_unshown("demo"),
     mg.TargetExistsError.of("a.csv"),
+    mg.BrokenPromiseError.model("mdav", Setting("l", 2), "distinct values", 1),
     mg.BrokenPromiseError.small_class("mdav", 1, 5),
     mg.BrokenPromiseError.shape("mdav", 4, 5),
     mg.BrokenPromiseError.unchecked(),

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_microagg.analysis.confidential import distinct_values, farthest
 from polars_microagg.core import registry
-from polars_microagg.core.options import group_size
+from polars_microagg.core.options import group_size, names_of
 from polars_microagg.errors import InvalidParameterError, NotAnonymousError
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected, schema_of
@@ -20,7 +20,6 @@ from polars_microagg.frames.selection import (
     as_frame,
     blocks_of,
     by_name,
-    names_of,
     resolve,
 )
 

@@ -13,13 +13,13 @@ from polars_microagg.analysis.anonymity import classes, keys_of, selected
 from polars_microagg.analysis.attacker import Attack, Known, attacker
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate, inputs
-from polars_microagg.core.options import check_option
+from polars_microagg.core.options import check_option, names_of
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
 from polars_microagg.frames.columns import can_mask, refuse, require, type_name, values
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected
-from polars_microagg.frames.selection import Columns, Names, as_frame, by_name, names_of
+from polars_microagg.frames.selection import Columns, Names, as_frame, by_name
 from polars_microagg.kernels.equal_records import class_sizes
 
 __all__ = ["assess", "matched", "matrices", "measure"]

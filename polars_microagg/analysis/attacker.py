@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.analysis.anonymity import keys_of
-from polars_microagg.core.options import whole_number
+from polars_microagg.core.options import names_of, whole_number
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.selection import names_of
 
 __all__ = ["Attack", "Known", "attacker"]
 

@@ -15,7 +15,7 @@ from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.attacker import Known
 from polars_microagg.analysis.time_budget import NotBegun, TimeBudget
 from polars_microagg.core import registry
-from polars_microagg.core.options import group_size
+from polars_microagg.core.options import group_size, names_of
 from polars_microagg.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -24,7 +24,7 @@ from polars_microagg.errors import (
 )
 from polars_microagg.frames.mask import MaskRequest, mask_frame, mask_table
 from polars_microagg.frames.safe_collect import collected
-from polars_microagg.frames.selection import Columns, Names, as_frame, names_of
+from polars_microagg.frames.selection import Columns, Names, as_frame
 
 __all__ = ["TYPES", "Comparison", "compare", "comparison"]
 

@@ -1,83 +1,69 @@
-"""The register of privacy models, filled by a decorator in their own files, and the one check."""
+"""The register of privacy models, filled by a decorator in their own files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Protocol, TypeVar
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from polars_microagg.core.registry import Option, discover, docstring
+from polars_microagg.core.type_hints import options_of
 
-from polars_microagg.core.partition import Labels
-from polars_microagg.core.registry import discover
-from polars_microagg.errors import BrokenPromiseError
+__all__ = ["Model", "model", "models"]
 
-__all__ = ["GroupSizes", "Model", "broken_by", "model", "models", "models_of"]
-
-
-@dataclass(frozen=True, eq=False)
-class GroupSizes:
-    """Groups of records, as models see them: how many records each has."""
-
-    sizes: Labels
-
-    @classmethod
-    def of(cls, labels: Labels) -> GroupSizes:
-        """Count the records of each group that is not empty; those of label -1 are one group.
-
-        >>> GroupSizes.of(np.array([0, 1, -1, 1])).sizes
-        array([1, 1, 2])
-        """
-        sizes = np.bincount(labels - min(int(labels.min(initial=0)), 0))
-        return cls(sizes[sizes > 0])
+Counts = Literal["entity", "confidential"]
 
 
-class Model(Protocol):
-    """A condition on every group of records, with its parameters as fields of a dataclass.
+@dataclass(frozen=True)
+class Model:
+    """What every group of records must satisfy: a measure of each group, and a bound on it.
 
-    Two groups that satisfy a model must satisfy it as one group, too: classes of equal records are
-    unions of groups, and a union is not counted again.
+    `measure` takes an `Attribute` and the groups as `Members`, and returns one number for each; of the
+    entity None means that every record is one of its own. `bound` is the parameter of calls, the least
+    that a group may have if `at_least` and the most otherwise. `of` says which columns are
+    counted, and `what` names the number in messages.
     """
 
-    def failing(self, groups: GroupSizes) -> npt.NDArray[np.bool_]:
-        """Return which groups do not satisfy the model."""
+    name: str
+    measure: Callable[..., Any]
+    bound: Option
+    at_least: bool
+    of: Counts
+    what: str
+    options: Mapping[str, Option] = field(default_factory=dict)
 
-    def broken(self, method: str, groups: GroupSizes) -> BrokenPromiseError:
-        """Return the error that says that some groups of a method do not satisfy the model."""
-
-
-Registered = TypeVar("Registered", bound=type)
-
-_MODELS: dict[str, Any] = {}
-
-
-def model(class_: Registered) -> Registered:
-    """Register a dataclass as a privacy model, under its own name."""
-    _MODELS[class_.__name__.lower()] = class_
-    return class_
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return docstring(self.measure).partition("\n")[0]
 
 
-def models() -> Mapping[str, Any]:
+Registered = TypeVar("Registered", bound=Callable[..., Any])
+
+_MODELS: dict[str, Model] = {}
+
+
+def model(
+    *, bound: Option, at_least: bool, of: Counts, what: str
+) -> Callable[[Registered], Registered]:
+    """Register a function ``(attribute, groups, /, *, ...) -> numbers`` under the name of its bound.
+
+    Two groups that satisfy the model must satisfy it as one group, too: classes of equal records are
+    unions of groups, and what all records of a stratum do not satisfy, no grouping of them can.
+    Keyword parameters become options of calls.
+    """
+
+    def register(function: Registered) -> Registered:
+        _MODELS[bound.name] = Model(
+            bound.name, function, bound, at_least, of, what, options_of(function)
+        )
+        return function
+
+    return register
+
+
+def models() -> Mapping[str, Model]:
     """Return all registered models by name, in alphabetical order."""
     discover("models")
-    return dict(sorted(_MODELS.items()))
-
-
-def models_of(parameters: Mapping[str, Any]) -> tuple[Model, ...]:
-    """Return the models that a call requires: those whose parameters it has.
-
-    >>> models_of({"k": 5})
-    (K(k=5),)
-    """
-    required = []
-    for class_ in models().values():
-        values = {field.name: parameters.get(field.name) for field in fields(class_)}
-        if None not in values.values():
-            required.append(class_(**values))
-    return tuple(required)
-
-
-def broken_by(required: Sequence[Model], groups: GroupSizes) -> Model | None:
-    """Return the first model that some group does not satisfy, or None."""
-    return next((one for one in required if one.failing(groups).any()), None)
+    return types.MappingProxyType(dict(sorted(_MODELS.items())))

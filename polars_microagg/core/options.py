@@ -10,12 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from polars_microagg.core.model import models
 from polars_microagg.core.registry import Option
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.kernels.centre import CENTRES
 from polars_microagg.kernels.scale import SCALES
 
-__all__ = ["CHOICES", "COMMON", "check_option", "group_size", "repeated", "whole_number"]
+__all__ = [
+    "CHOICES",
+    "COMMON",
+    "ENTITY_MODES",
+    "MODEL_OPTIONS",
+    "check_option",
+    "group_size",
+    "names_of",
+    "repeated",
+    "whole_number",
+]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "scale": tuple(SCALES),
@@ -25,11 +36,28 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "dtype": ("keep", "float"),
 }
 
-COMMON: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {
+MODEL_OPTIONS: dict[str, Option] = {
+    option.name: option
+    for entry in models().values()
+    for option in (entry.bound, *entry.options.values())
+    if option.name != "k"
+}
+"""Bounds of the privacy models, and their options; k is a parameter by itself."""
+
+COMMON: dict[str, Any] = {
+    **{name: choices[0] for name, choices in CHOICES.items()},
     "refine": False,
     "seed": 0,
+    "entity": None,
+    "entity_mode": None,
+    "cap_rows": None,
+    "confidential": None,
+    **{name: option.default for name, option in MODEL_OPTIONS.items()},
 }
 """Options that every method shares, with their defaults."""
+
+ENTITY_MODES = ("rows", "mean", "alike")
+"""What the rows of one entity are masked as."""
 
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -68,6 +96,22 @@ def repeated(names: Iterable[str]) -> list[str]:
     ['sex']
     """
     return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def names_of(what: str, names: object) -> tuple[str, ...]:
+    """Check a parameter that names columns.
+
+    >>> names_of("strata", "sex"), names_of("strata", None)
+    (('sex',), ())
+    """
+    listed = [names] if isinstance(names, str) else names
+    if listed is None:
+        return ()
+    if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
+        raise InvalidParameterError.kind(what, names, "a column name or a list of names")
+    if twice := repeated(listed):
+        raise InvalidParameterError.duplicate(what, twice)
+    return tuple(listed)
 
 
 def check_option(option: Option, value: object, key: str | None = None) -> None:

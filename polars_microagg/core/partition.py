@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 __all__ = [
     "Cells",
     "Centres",
+    "GroupRule",
     "Labels",
     "Masked",
     "Matrix",
@@ -182,6 +183,19 @@ class Members:
         """Position in `order` at which each centre starts."""
         starts: Labels = np.cumsum(self.sizes) - self.sizes
         return starts
+
+
+class GroupRule(Protocol):
+    """What groups must satisfy beyond their size.
+
+    Two groups that satisfy it satisfy it as one group, too.
+    """
+
+    def failing(self, groups: Members) -> npt.NDArray[np.bool_]:
+        """Return which groups, none of them empty, break the rule."""
+
+    def take(self, rows: Labels) -> Self:
+        """Return the rule for some of the records, numbered from 0 in this order."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -4,24 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.core import registry
-from polars_microagg.core.model import GroupSizes, Model, broken_by, models_of
-from polars_microagg.core.options import CHOICES, COMMON, check_option, group_size, whole_number
+from polars_microagg.core.attributes import Attribute
+from polars_microagg.core.model import models
+from polars_microagg.core.options import (
+    CHOICES,
+    COMMON,
+    ENTITY_MODES,
+    MODEL_OPTIONS,
+    check_option,
+    group_size,
+    names_of,
+    whole_number,
+)
 from polars_microagg.core.partition import (
     Cells,
     Labels,
     Masked,
     Matrix,
+    Members,
     Strata,
     ValueMasking,
     Vector,
 )
+from polars_microagg.core.refusals import refuse_what_would_be_ignored
 from polars_microagg.core.registry import Method
+from polars_microagg.core.rule import Bound, Rule
 from polars_microagg.errors import (
     BrokenPromiseError,
     InvalidParameterError,
@@ -30,10 +43,11 @@ from polars_microagg.errors import (
 from polars_microagg.kernels.cell_masking import cells
 from polars_microagg.kernels.centre import centres
 from polars_microagg.kernels.local.local_search import refined
+from polars_microagg.kernels.local.repair import obedient
 from polars_microagg.kernels.missing import completed
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.progress import Callback, current, progress
-from polars_microagg.wording import Parameter, Sentence, Setting
+from polars_microagg.wording import Setting
 
 __all__ = ["Plan"]
 
@@ -59,6 +73,11 @@ class Plan:
     dtype: str = "keep"
     refine: bool = False
     seed: int = 0
+    entity: tuple[str, ...] = ()
+    entity_mode: str | None = None
+    cap_rows: int | None = None
+    confidential: tuple[str, ...] = ()
+    models: Mapping[str, Any] = field(default_factory=dict)
     blocks: tuple[tuple[str, ...], ...] = ()
     progress_callback: Callback | None = None
 
@@ -82,9 +101,26 @@ class Plan:
                 known_options = [*entry.options, "strata", "order_by", *COMMON]
                 raise InvalidParameterError.option(method, name, known_options)
             check_option(entry.options[name], value)
+        for name in ("entity", "confidential"):
+            common[name] = names_of(name, common[name])
+        bounds = {name: common.pop(name) for name in MODEL_OPTIONS}
+        for name, value in bounds.items():
+            check_option(MODEL_OPTIONS[name], value)
+        if common["entity_mode"] not in (None, *ENTITY_MODES):
+            raise InvalidParameterError.choice("entity_mode", common["entity_mode"], ENTITY_MODES)
+        if common["cap_rows"] is not None:
+            need = "a whole number of at least 1"
+            common["cap_rows"] = whole_number("cap_rows", common["cap_rows"], need, 1)
         common["seed"] = whole_number("seed", common["seed"], "a whole number of at least 0", 0)
-        plan = cls(entry, group_size(k), own, **common, progress_callback=current())
-        plan._refuse_what_would_be_ignored()
+        plan = cls(
+            entry,
+            group_size(k),
+            own,
+            **common,
+            models=bounds,
+            progress_callback=current(),
+        )
+        refuse_what_would_be_ignored(plan)
         return plan
 
     @property
@@ -93,41 +129,38 @@ class Plan:
         return self.method.unit == "value" and not self.method.columnwise
 
     @property
-    def models(self) -> tuple[Model, ...]:
-        """Models of privacy that every group must satisfy."""
-        required = models_of({"k": self.k})
-        # Without a model every release would pass.
-        if not required:
-            raise BrokenPromiseError.unchecked()
-        return required
+    def drops(self) -> bool:
+        """Whether rows may be left out."""
+        return self.small_strata == "drop" or self.cap_rows is not None
 
-    def keep_promise(self, groups: GroupSizes) -> None:
+    def rule(self, entity: Attribute | None = None, confidential: Sequence[Attribute] = ()) -> Rule:
+        """Return what every group must satisfy, counted on these columns of its records."""
+        bounds = []
+        for name, entry in models().items():
+            limit = self.k if name == "k" else self.models.get(name)
+            if limit is None:
+                continue
+            own = {option: self.models[option] for option in entry.options}
+            counted = [entity] if entry.of == "entity" else confidential
+            bounds += [Bound(entry, limit, attribute, own) for attribute in counted]
+        # Without a model every release would pass.
+        if not any(bound.model.of == "entity" for bound in bounds):
+            raise BrokenPromiseError.unchecked()
+        return Rule(tuple(bounds))
+
+    def keep_promise(self, groups: Members, rule: Rule) -> None:
         """Refuse groups of records, or classes of emitted ones, that break what the call promises.
 
         It raises BrokenPromiseError, and nothing is released.
         """
-        if model := broken_by(self.models, groups):
-            raise model.broken(self.method.name, groups)
-
-    def _refuse_what_would_be_ignored(self) -> None:
-        """Refuse options that have no effect with this method, since a user would rely on them."""
-        if not isinstance(self.refine, bool):
-            raise InvalidParameterError.switch("refine", self.refine)
-        if self.refine and self.method.unit == "value":
-            what = "{setting}, which exchanges records"
-            self._refuse("refine", Sentence(what, setting=Setting("refine", True)))
-        if self.groups_cells and self.center != "mean":
-            self._refuse("center", Setting("center", self.center))
-        if self.groups_cells and self.nulls == "impute":
-            way = Sentence(
-                "Use {pattern}, or drop those rows first.", pattern=Setting("nulls", "pattern")
+        if bound := rule.broken(groups):
+            name, worst = bound.model.name, bound.worst(groups)
+            if name == "k":
+                what = "record(s)" if bound.attribute is None else bound.model.what
+                raise BrokenPromiseError.small_class(self.method.name, int(worst), self.k, what)
+            raise BrokenPromiseError.model(
+                self.method.name, Setting(name, bound.limit), bound.model.what, worst
             )
-            raise InvalidParameterError.cannot(self.method.name, Setting("nulls", "impute"), way)
-
-    def _refuse(self, name: str, what: object) -> NoReturn:
-        """Refuse an option of all methods that this one cannot honour."""
-        way = Sentence("Leave {parameter} out.", parameter=Parameter(name))
-        raise InvalidParameterError.cannot(self.method.name, what, way)
 
     def bind(self, blocks: Sequence[Sequence[str]]) -> Self:
         """Return the same plan for these blocks of columns, each masked on its own.
@@ -156,28 +189,35 @@ class Plan:
         return strata.by_pattern(x)
 
     def mask(
-        self, x: Matrix, factors: Vector, strata: Strata, whole: Sequence[bool] = ()
+        self,
+        x: Matrix,
+        factors: Vector,
+        strata: Strata,
+        whole: Sequence[bool] = (),
+        rule: Rule | None = None,
     ) -> Iterator[Masked]:
         """Group the records and find the centres, one block after the other.
 
         `x` (n, p) has the columns of all blocks in order: finite values in original units, NaN
         where null. `factors` (p,) are the sizes of one unit of each column, `whole` says which
-        columns are emitted in whole steps. `strata` are without suppressed rows.
+        columns are emitted in whole steps. `strata` are without suppressed rows. `rule` is what the
+        groups must satisfy; by default k records.
         """
+        rule = rule or self.rule()
         for block, columns in zip(self.blocks, self.slices(), strict=True):
             if self.groups_cells:
                 yield from self._mask_cells(
                     block, x[:, columns], factors[columns], strata, whole[columns]
                 )
             else:
-                labels, groups = self._labels(block, x[:, columns], factors[columns], strata)
+                labels, groups = self._labels(block, x[:, columns], factors[columns], strata, rule)
                 wide = strata if self.nulls == "impute" else None
                 yield Masked(
                     block, labels, centres(x[:, columns], labels, groups, self.center, wide)
                 )
 
     def _labels(
-        self, block: tuple[str, ...], x: Matrix, factors: Vector, strata: Strata
+        self, block: tuple[str, ...], x: Matrix, factors: Vector, strata: Strata, rule: Rule
     ) -> tuple[Labels, int]:
         """Number the groups of all strata, -1 where a record is in none, and count them."""
         labels = np.full(len(x), -1, dtype=np.intp)
@@ -187,7 +227,7 @@ class Plan:
         # Records without any value are alike as they are: a group that no method needs to find.
         bare = _without_values(x[strata.firsts])
         if self.nulls == "pattern" and bare.any():
-            grouped, groups = self._labels(block, x, factors, strata.only(~bare))
+            grouped, groups = self._labels(block, x, factors, strata.only(~bare), rule)
             plain = strata.only(bare)
             grouped[plain.order] = groups + np.repeat(np.arange(bare.sum()), plain.sizes)
             return grouped, groups + int(bare.sum())
@@ -211,9 +251,14 @@ class Plan:
             grouped, groups = self._grouped(ready, strata.sizes, self._arguments(block), present)
         # Checked before the refinement, which keeps what holds but repairs nothing; the batch
         # counts again on the values that are emitted.
-        self.keep_promise(GroupSizes(np.bincount(grouped, minlength=groups)))
+        self.keep_promise(
+            Members(strata.order[:0], np.bincount(grouped, minlength=groups)), self.rule()
+        )
+        beyond = rule.take(strata.order).beyond_size(len(ready))
+        if beyond is not None:
+            grouped, groups = obedient(ready, grouped, strata.sizes, self.k, beyond)
         if self.refine:
-            grouped, groups = refined(ready, grouped, strata.sizes, self.k)
+            grouped, groups = refined(ready, grouped, strata.sizes, self.k, beyond)
         # Back from the order of the strata to the order of the rows.
         labels[strata.order] = grouped
         return labels, groups

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.core.partition import Labels, Matrix, Strata
+from polars_microagg.core.partition import Labels, Matrix, Members, Strata
 from polars_microagg.core.plan import Plan
-from polars_microagg.errors import TooFewRecordsError
+from polars_microagg.core.rule import Bound, Rule
+from polars_microagg.errors import InvalidDataError, TooFewRecordsError
+from polars_microagg.wording import Setting
 
 __all__ = ["to_suppress"]
 
 
-def to_suppress(plan: Plan, x: Matrix, strata: Strata) -> npt.NDArray[np.bool_]:
-    """Return which records are emptied or dropped, since their stratum has fewer than k.
+def to_suppress(
+    plan: Plan, x: Matrix, strata: Strata, rule: Rule | None = None
+) -> npt.NDArray[np.bool_]:
+    """Return which records are emptied or dropped, since their stratum as one group breaks the rule.
 
-    With ``nulls="pattern"`` records with nulls in the same columns are a stratum of their own.
-    TooFewRecordsError is raised if `small_strata` is "raise", or if the emptied records are fewer than
-    k.
+    What a stratum does not satisfy as one group, no grouping of it can. With ``nulls="pattern"``
+    records with nulls in the same columns are a stratum of their own. InvalidDataError is raised if
+    `small_strata` is "raise", or if the emptied records are a group that breaks the rule.
 
     >>> plan = Plan.make("mdav", 2, small_strata="drop").bind([["age"]])
     >>> one_alone = Strata(np.array([0, 1, 2]), np.array([2, 1]))
     >>> to_suppress(plan, np.array([[31.0], [34.0], [47.0]]), one_alone)
     array([False, False,  True])
     """
+    whole = rule or plan.rule()
     hidden = np.zeros(len(x), dtype=np.bool_)
     before = -1
     # A record that is suppressed for one block is missing in the others, whose strata may then
     # be too small. Records are only ever added, so this ends at the least set that leaves k everywhere.
     while (count := int(hidden.sum())) > before:
         before = count
+        now = whole.among(~hidden) if plan.drops else whole
         for columns in plan.slices():
             parts = plan.patterns(x[:, columns], strata.without(hidden))
-            small = _counts(plan, x[:, columns], parts) < plan.k
+            groups = Members(parts.order, _counts(plan, x[:, columns], parts))
+            small = now.failing(groups)
             if small.any() and plan.small_strata == "raise":
-                raise _too_few(plan.k, parts, small, len(x))
+                _refuse(plan, now, groups, parts.sizes, len(x))
             hidden[parts.only(small).order] = True
-    need = plan.k  # emptied records are alike, and a class like any other
-    if plan.small_strata == "null" and 0 < count < need:
-        raise TooFewRecordsError.emptied(count, plan.k, need)
+    emptied = Members(np.flatnonzero(hidden), np.array([count], dtype=np.intp))
+    # Emptied records are alike, and a class like any other.
+    if plan.small_strata == "null" and count and (bound := whole.broken(emptied)):
+        if bound.model.name == "k":
+            raise TooFewRecordsError.emptied(count, plan.k, plan.k)
+        raise _unreachable(bound, emptied, count)
     return hidden
 
 
@@ -51,10 +63,29 @@ def _counts(plan: Plan, x: Matrix, strata: Strata) -> Labels:
     return np.where(values > 0, strata.sizes * values, plan.k)
 
 
-def _too_few(
-    k: int, strata: Strata, small: npt.NDArray[np.bool_], records: int
-) -> TooFewRecordsError:
-    fewest = int(strata.sizes[small].min())
-    if len(small) == 1 and fewest == records:
-        return TooFewRecordsError.of(fewest, k)
-    return TooFewRecordsError.strata(int(small.sum()), len(small), fewest, k)
+def _refuse(plan: Plan, rule: Rule, strata: Members, sizes: Labels, records: int) -> NoReturn:
+    """Raise the error on strata of which some break the rule."""
+    bound = next(bound for bound in rule.bounds if bound.failing(strata).any())
+    if bound.model.name != "k":
+        raise _unreachable(bound, strata, records)
+    small = bound.failing(strata)
+    what, fewest = "records", int(sizes[small].min())
+    if bound.attribute is not None:
+        what, fewest = bound.model.what, int(bound.worst(strata))
+    if len(sizes) == 1 and sizes[0] == records:
+        raise TooFewRecordsError.of(fewest, plan.k, what=what)
+    raise TooFewRecordsError.strata(int(small.sum()), len(sizes), fewest, plan.k, what)
+
+
+def _unreachable(bound: Bound, strata: Members, records: int) -> InvalidDataError:
+    """Return the error that says what could be reached."""
+    worst = int(np.flatnonzero(bound.measure(strata) == bound.worst(strata))[0])
+    few = int(strata.sizes[worst])
+    return InvalidDataError.unreachable(
+        Setting(bound.model.name, bound.limit),
+        bound.model.what,
+        bound.attribute.name if bound.attribute else "",
+        bound.worst(strata),
+        stratum=None if few == records else few,
+        at_least=bound.model.at_least,
+    )

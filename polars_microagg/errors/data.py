@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Self
 
@@ -16,6 +17,9 @@ __all__ = [
     "NotNumericError",
     "TooFewRecordsError",
 ]
+
+DIGITS = 4
+"""Decimals of a number that could be had, rounded up so that it can."""
 
 EMPTY, DROP = Setting("small_strata", "null"), Setting("small_strata", "drop")
 
@@ -57,25 +61,76 @@ class InvalidDataError(MicroaggError):
         """Refuse a table that lacks columns that were recorded for it."""
         return cls(no_such_column(what, name, known))
 
+    @classmethod
+    def nameless(cls, column: str, count: int) -> Self:
+        """Refuse records whose entity is null."""
+        return cls.of_fields(
+            "Column {column} has {count} null value(s), and {need}. {way}",
+            column=repr(column),
+            count=count,
+            need="an entity that is not known cannot be counted",
+            way="Drop those rows first, or give each of them an entity of its own.",
+        )
+
+    @classmethod
+    def unreachable(
+        cls,
+        bound: Setting,
+        what: str,
+        column: str,
+        reached: float,
+        *,
+        stratum: int | None,
+        at_least: bool,
+    ) -> Self:
+        """Refuse a bound that even all records of a stratum as one group do not satisfy."""
+        could = int(reached) if at_least else math.ceil(reached * 10**DIGITS) / 10**DIGITS
+        return cls.of_fields(
+            "{setting} cannot be reached: in {where}, {what} of {column} is {value}, and no grouping "
+            "changes that. {way}",
+            setting=bound,
+            where="all records" if stratum is None else f"a stratum of {stratum} records",
+            what=what,
+            column=repr(column),
+            value=could,
+            way=Sentence(
+                "{parameter} can be {side} {value}{strata}.",
+                parameter=Parameter(bound.name),
+                side="at most" if at_least else "at least",
+                value=could,
+                strata=""
+                if stratum is None
+                else Sentence(
+                    "; or merge strata, or use {empty} to empty such strata, or {drop} to leave their "
+                    "rows out",
+                    empty=EMPTY,
+                    drop=DROP,
+                ),
+            ),
+        )
+
 
 class TooFewRecordsError(InvalidDataError):
     """Fewer than k records."""
 
     @classmethod
-    def of(cls, n: int, k: int, way: object = "Lower k, or add records.") -> Self:
-        """Report how many records there are."""
+    def of(
+        cls, n: int, k: int, way: object = "Lower k, or add records.", what: str = "records"
+    ) -> Self:
+        """Report how many records, or entities, there are."""
         return cls.of_fields(
-            "k={k} needs at least {k} records, got {value}. {way}", k=k, value=n, way=way
+            "k={k} needs at least {k} {what}, got {value}. {way}", k=k, value=n, what=what, way=way
         )
 
     @classmethod
-    def strata(cls, small: int, total: int, fewest: int, k: int) -> Self:
+    def strata(cls, small: int, total: int, fewest: int, k: int, what: str = "records") -> Self:
         """Report how many strata are too small."""
         return cls.of_fields(
-            "{small} of {total} strata have fewer than k={k} records (the smallest has {fewest}). {way}",
+            "{small} of {total} strata have fewer than k={k} {what} (the smallest has {fewest}). {way}",
             small=small,
             total=total,
             k=k,
+            what=what,
             fewest=fewest,
             way=Sentence(
                 "Lower k, merge strata, or use {empty} to empty their masked cells and strata, or "

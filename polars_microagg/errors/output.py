@@ -80,14 +80,28 @@ class BrokenPromiseError(MicroaggError):
     """A result broke our own promise; a bug of ours, and nothing was released."""
 
     @classmethod
-    def small_class(cls, method: str, smallest: int, k: int) -> Self:
+    def small_class(cls, method: str, smallest: int, k: int, what: str = "record(s)") -> Self:
         """Report which promise was broken."""
         return cls.of_fields(
-            "{method} made a class of {value} record(s) where k={k} was promised. Nothing was "
+            "{method} made a class of {value} {what} where k={k} was promised. Nothing was "
             "released. {way}",
             method=method,
             value=smallest,
+            what=what,
             k=k,
+            way=BUG,
+        )
+
+    @classmethod
+    def model(cls, method: str, bound: object, what: str, value: float) -> Self:
+        """Report which model a class breaks."""
+        return cls.of_fields(
+            "{method} made a class in which {what} is {value} where {setting} was promised. Nothing "
+            "was released. {way}",
+            method=method,
+            what=what,
+            value=value,
+            setting=bound,
             way=BUG,
         )
 

@@ -182,6 +182,37 @@ class InvalidParameterError(MicroaggError):
         )
 
     @classmethod
+    def needs(cls, setting: Setting, *others: str | Setting) -> Self:
+        """Refuse an option that means nothing without another one."""
+        named = [Parameter(other) if isinstance(other, str) else other for other in others]
+        either: object = named[0]
+        for other in named[1:]:
+            either = Sentence("{one} or {other}", one=either, other=other)
+        return cls.of_fields(
+            "{setting} was given without {either}. {way}",
+            setting=setting,
+            either=either,
+            way=Sentence("Give {either} as well, or leave it out.", either=either),
+        )
+
+    @classmethod
+    def unnamed_mode(cls, names: Iterable[str]) -> Self:
+        """Refuse an entity that is released, without a word on its rows."""
+        return cls.of_fields(
+            "{setting} is released with the table, so that the rows of one entity can be put together, "
+            "and {parameter} is not named. {way}",
+            setting=Setting("entity", list(names)),
+            parameter=Parameter("entity_mode"),
+            way=Sentence(
+                "Use {alike} if k entities must have the same rows, {mean} if the rows of each are masked "
+                "as one, or {rows} if it is enough that k entities share each row; or leave the column out.",
+                alike=Setting("entity_mode", "alike"),
+                mean=Setting("entity_mode", "mean"),
+                rows=Setting("entity_mode", "rows"),
+            ),
+        )
+
+    @classmethod
     def taken(cls, name: str) -> Self:
         """Refuse an output name that the table already uses."""
         return cls.of_fields(

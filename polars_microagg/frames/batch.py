@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.core.model import GroupSizes, broken_by
 from polars_microagg.core.partition import Labels, Masked, Matrix, Partition, Strata
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.rule import Rule
 from polars_microagg.core.suppression import to_suppress
+from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.columns import emit, numbers, require, unit
 
 __all__ = ["BatchMasker", "Released"]
@@ -36,7 +37,8 @@ class BatchMasker:
     """Masks, or numbers the groups of, one batch.
 
     The columns of the batch are, in this order, those masked (the plan has their names), `strata`
-    columns that keep records apart, and `order` columns that order them.
+    columns that keep records apart, those of the entity and the confidential ones (the plan has their
+    names, too), and `order` columns that order them.
     """
 
     plan: Plan
@@ -64,7 +66,7 @@ class BatchMasker:
             return Released([column.cast(self.output(column.dtype)) for column in columns])
         batch, back = self._ordered(batch)
         columns = batch.get_columns()[: len(self.names)]
-        hidden, strata, blocks = self._masked(columns, self._strata(batch))
+        hidden, strata, rule, blocks = self._masked(batch)
         released: list[pl.Series] = []
         for masked in blocks:
             originals = columns[len(released) : len(released) + len(masked.columns)]
@@ -73,7 +75,7 @@ class BatchMasker:
                 for j, column in enumerate(originals)
             ]
             # Each block as soon as it is emitted: a later one cannot make up for it.
-            self.keep_promise(block, masked.labels, strata)
+            self.keep_promise(block, masked.labels, strata, rule)
             released += block
         flags = pl.Series(hidden) if hidden.any() else None
         if back is not None:
@@ -85,7 +87,8 @@ class BatchMasker:
         """Find the records of a batch that are emptied or dropped, and mask nothing."""
         columns = batch.get_columns()[: len(self.names)]
         strata = self._strata(batch)
-        return pl.Series(to_suppress(self.plan, self._matrix(columns, strata), strata))
+        x = self._matrix(columns, strata)
+        return pl.Series(to_suppress(self.plan, x, strata, self._rule(batch)))
 
     def groups(self, batch: pl.DataFrame) -> pl.Series:
         """Number the groups of a batch by their first record, as UInt32 unique over strata.
@@ -95,8 +98,7 @@ class BatchMasker:
         if not batch.height:
             return pl.Series(dtype=pl.UInt32)
         batch, back = self._ordered(batch)
-        columns = batch.get_columns()[: len(self.names)]
-        (masked,) = self._masked(columns, self._strata(batch))[2]
+        (masked,) = self._masked(batch)[3]
         labels = masked.labels if back is None else masked.labels[back.to_numpy()]
         number = np.zeros(len(labels), dtype=np.uint32)
         grouped = labels >= 0
@@ -128,16 +130,29 @@ class BatchMasker:
         order = rows.explode().to_numpy().astype(np.intp)
         return Strata(order, rows.list.len().to_numpy().astype(np.intp))
 
+    def _rule(self, batch: pl.DataFrame) -> Rule:
+        """Return what every group must satisfy, counted on the records of the batch."""
+        first = len(self.names) + self.strata
+        last = first + len(self.plan.entity)
+        counted = batch.get_columns()
+        entity = entity_of(counted[first:last], self.plan.entity) if self.plan.entity else None
+        hidden = counted[last : last + len(self.plan.confidential)]
+        confidential = map(confidential_of, hidden, self.plan.confidential)
+        return self.plan.rule(entity, list(confidential))
+
     def _masked(
-        self, columns: list[pl.Series], strata: Strata
-    ) -> tuple[npt.NDArray[np.bool_], Strata, list[Masked]]:
-        """Return the suppressed rows, the strata of the others, and masked values of each block."""
-        x = self._matrix(columns, strata)
+        self, batch: pl.DataFrame
+    ) -> tuple[npt.NDArray[np.bool_], Strata, Rule, list[Masked]]:
+        """Return the suppressed rows, strata and rule of the others, and masked values of each block."""
+        columns, strata = batch.get_columns()[: len(self.names)], self._strata(batch)
+        x, rule = self._matrix(columns, strata), self._rule(batch)
         factors = np.array([unit(column.dtype) for column in columns])
         whole = [not self.output(column.dtype).is_float() for column in columns]
-        hidden = to_suppress(self.plan, x, strata)
+        hidden = to_suppress(self.plan, x, strata, rule)
         strata = strata.without(hidden)
-        return hidden, strata, list(self.plan.mask(x, factors, strata, whole))
+        if self.plan.drops:
+            rule = rule.among(~hidden)
+        return hidden, strata, rule, list(self.plan.mask(x, factors, strata, whole, rule))
 
     def _matrix(self, columns: list[pl.Series], strata: Strata) -> Matrix:
         """Turn the columns into one (n, p) matrix, NaN for null."""
@@ -147,7 +162,9 @@ class BatchMasker:
             x[:, j] = numbers(column, None if self.plan.groups_cells else strata)
         return x
 
-    def keep_promise(self, block: list[pl.Series], labels: Labels, strata: Strata) -> None:
+    def keep_promise(
+        self, block: list[pl.Series], labels: Labels, strata: Strata, rule: Rule | None = None
+    ) -> None:
         """Refuse classes of equal emitted records of a stratum that break the promise of the plan.
 
         Emptied records are released, too: they are a class in a stratum of their own.
@@ -156,6 +173,7 @@ class BatchMasker:
         # promised.
         if self.plan.groups_cells:
             return
+        rule = rule or self.plan.rule()
         # A value is what a reader sees, after rounding to its type, and a class is all that is
         # equal in the block and in the stratum. Numbers as names, since a name may be a pattern.
         emitted = [column.alias(str(j)) for j, column in enumerate(block)]
@@ -164,17 +182,18 @@ class BatchMasker:
             emitted.append(pl.Series("stratum", numbers))
         records = pl.DataFrame(emitted)
         # Dropped records are not released and must not make a class look larger.
-        if self.plan.small_strata == "drop" and len(strata.order) < len(labels):
+        if self.plan.drops and len(strata.order) < len(labels):
             released = labels >= 0
             records, labels = records.filter(pl.Series(released)), labels[released]
+            rule = rule.take(np.flatnonzero(released))
         if not records.height:
             return
         # Equal records of several groups are one class, and a union of groups that satisfy a model
         # satisfies it. So if every group does and is uniform, every class does. To see that takes
         # less time and memory than to number the classes, which is done only where it fails.
-        held = broken_by(self.plan.models, GroupSizes.of(labels)) is None
+        held = rule.broken(rule.groups(labels)) is None
         if not (held and _alike(records.get_columns(), labels)):
-            self.plan.keep_promise(GroupSizes.of(_classes(records)))
+            self.plan.keep_promise(rule.groups(_classes(records)), rule)
 
 
 def _alike(columns: list[pl.Series], labels: Labels) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.release import in_two_roles
 from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import refuse, type_name
 from polars_microagg.frames.mask import GroupNode, MaskNode, node, one_grouping
@@ -30,10 +32,10 @@ def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> P
                 else "Use the frame function, which takes order_by."
             )
             raise InvalidParameterError.cannot("An expression", name, instead)
-    if options.get("small_strata") == "drop":
-        instead = "Use the frame function, which may return fewer rows."
-        what = Setting("small_strata", "drop")
-        raise InvalidParameterError.cannot("An expression", what, instead)
+    for name, drops in (("small_strata", "drop"), ("cap_rows", options.get("cap_rows"))):
+        if drops is not None and options.get(name) == drops:
+            instead = "Use the frame function, which may return fewer rows."
+            raise InvalidParameterError.cannot("An expression", Setting(name, drops), instead)
     return Plan.make(
         method, k, **{n: v for n, v in options.items() if n not in ("strata", "order_by")}
     )
@@ -51,9 +53,20 @@ def _expression_masker(plan: Plan, dtype: pl.DataType) -> BatchMasker:
         raise InvalidParameterError.no_columns(
             "A struct without fields", 'pl.struct("age", "income")'
         )
-    for name, kind in fields.items():
-        refuse(name, kind)  # type: ignore[arg-type]
-    return BatchMasker(plan.bind([list(fields)]))
+    counted = {"entity": plan.entity, "confidential": plan.confidential}
+    for what, names in counted.items():
+        for name in names:
+            if name not in fields:
+                raise InvalidParameterError.unknown_column(what, name, fields)
+    both = [name for name in plan.entity if name in plan.confidential]
+    if both:
+        raise in_two_roles(both[0], *counted)
+    masked = [name for name in fields if name not in (*plan.entity, *plan.confidential)]
+    if not masked:
+        raise InvalidParameterError.no_columns()
+    for name in masked:
+        refuse(name, fields[name])  # type: ignore[arg-type]
+    return BatchMasker(plan.bind([masked]))
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,35 @@ class _MaskingColumn:
     def __call__(self, batch: pl.Series) -> pl.Series:
         named = replace(self.masker.plan, blocks=((batch.name,),))
         return replace(self.masker, plan=named).mask(batch.to_frame()).columns[0].alias(batch.name)
+
+
+@dataclass(frozen=True)
+class _FieldsInOrder:
+    """The function of a plan node on a struct that has the entity or confidential columns as well.
+
+    They come out as they are, all fields at their places; what is not a struct comes out by itself.
+    """
+
+    function: Callable[[pl.Series], pl.Series]
+    names: tuple[str, ...]
+
+    def __call__(self, batch: pl.Series) -> pl.Series:
+        fields = {column.name: column for column in batch.struct.unnest().get_columns()}
+        rest = [name for name in fields if name not in self.names]
+        ordered = {name: fields[name] for name in (*rest, *self.names)}
+        result = self.function(pl.DataFrame(ordered).to_struct(batch.name))
+        if not isinstance(result.dtype, pl.Struct):
+            return result
+        masked = {column.name: column for column in result.struct.unnest().get_columns()}
+        return pl.DataFrame(fields | masked).to_struct(batch.name)
+
+
+def _of_struct(
+    masker: BatchMasker, function: Callable[[pl.Series], pl.Series]
+) -> Callable[[pl.Series], pl.Series]:
+    """Return the function of a node on structs, which puts the counted fields last if there are any."""
+    counted = (*masker.plan.entity, *masker.plan.confidential)
+    return _FieldsInOrder(function, counted) if counted else function
 
 
 @dataclass(frozen=True)
@@ -82,13 +124,15 @@ def mask_expression(
 ) -> pl.Expr:
     """Mask the fields of a struct expression together, or one column with a columnwise method."""
     plan = _expression_plan(method, k, options)
+    refuse_unnamed_mode(plan)
 
     def build(inputs: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         masker = _expression_masker(plan, dtype)
         if not isinstance(dtype, pl.Struct):
             return node(inputs, _MaskingColumn(masker), masker.output(dtype))
-        types = {f.name: masker.output(f.dtype) for f in dtype.fields}  # type: ignore[arg-type]
-        return node(inputs, MaskNode(masker), pl.Struct(types))
+        types: dict[str, Any] = {f.name: f.dtype for f in dtype.fields}
+        types |= {name: masker.output(types[name]) for name in masker.names}
+        return node(inputs, _of_struct(masker, MaskNode(masker)), pl.Struct(types))
 
     return expression.pipe_with_dtype(build)
 
@@ -101,7 +145,8 @@ def group_expression(
 
     def build(inputs: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         masker = one_grouping(_expression_masker(plan, dtype))
-        column = GroupNode if isinstance(dtype, pl.Struct) else _GroupingColumn
-        return node(inputs, column(masker), pl.UInt32())
+        if not isinstance(dtype, pl.Struct):
+            return node(inputs, _GroupingColumn(masker), pl.UInt32())
+        return node(inputs, _of_struct(masker, GroupNode(masker)), pl.UInt32())
 
     return expression.pipe_with_dtype(build)

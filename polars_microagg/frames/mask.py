@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import polars as pl
 
+from polars_microagg.core.options import names_of
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.release import in_two_roles
 from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import refuse
 from polars_microagg.frames.released_strata import released_keys
@@ -20,7 +24,6 @@ from polars_microagg.frames.selection import (
     as_frame,
     blocks_of,
     by_name,
-    names_of,
     refuse_repeated,
     resolve,
 )
@@ -60,7 +63,12 @@ class MaskRequest:
 
     def masker(self, schema: Schema) -> BatchMasker:
         """Bind the call to the columns of a table."""
-        for what, listed in (("strata", self.strata), ("order_by", self.order_by)):
+        roles = {
+            "strata": self.strata,
+            "entity": self.plan.entity,
+            "confidential": self.plan.confidential,
+        }
+        for what, listed in (*roles.items(), ("order_by", self.order_by)):
             for name in listed:
                 if name not in schema:
                     raise InvalidParameterError.unknown_column(what, name, schema)
@@ -69,15 +77,20 @@ class MaskRequest:
         if not all(blocks):
             raise InvalidParameterError.no_columns()
         refuse_repeated(names)
-        if both := [name for name in names if name in self.strata]:
-            raise InvalidParameterError.overlap("strata", both)
+        for what, listed in roles.items():
+            if both := [name for name in names if name in listed]:
+                raise InvalidParameterError.overlap(what, both)
+        for one, other in combinations(roles, 2):
+            if both := [name for name in roles[one] if name in roles[other]]:
+                raise in_two_roles(both[0], one, other)
         for name in names:
             refuse(name, schema[name])
         return BatchMasker(self.plan.bind(blocks), len(self.strata), len(self.order_by))
 
     def inputs(self, masker: BatchMasker) -> list[pl.Expr]:
         """Return the columns of the batch, under names that cannot clash."""
-        names = [*masker.names, *self.strata, *self.order_by]
+        plan = self.plan
+        names = [*masker.names, *self.strata, *plan.entity, *plan.confidential, *self.order_by]
         return [by_name(name).alias(str(i)) for i, name in enumerate(names)]
 
 
@@ -92,7 +105,7 @@ def _settle(
 
     `masked` is empty where the frame, a DataFrame, has its masked columns already.
     """
-    if request.plan.small_strata == "drop":
+    if request.plan.drops:
         return frame.filter(~flag).with_columns(*masked, *keys)
     # A key would show who was in a small stratum, so it becomes null where the masked cells do.
     written = {key.meta.output_name(): key for key in keys}
@@ -159,6 +172,7 @@ def mask_frame(
 ) -> Any:
     """Mask columns of a DataFrame or LazyFrame; columns, their order and the kind of frame stay."""
     request = MaskRequest.of(method, columns, k, options)
+    refuse_unnamed_mode(request.plan)
     frame = as_frame(frame)
     if isinstance(frame, pl.DataFrame):
         return mask_table(frame, request)[0]
@@ -168,7 +182,7 @@ def mask_frame(
         masker = request.masker(schema)
         spare, types = _spare(schema), _each_type(masker, schema)
         # Where nothing can be suppressed, strata do not depend on the node.
-        suppresses = request.plan.small_strata != "raise"
+        suppresses = request.plan.small_strata != "raise" or request.plan.drops
         if suppresses:
             types[FLAG_FIELD] = pl.Boolean()
         function = SameRecords(MaskNode(masker, suppresses), runs.planned())
@@ -233,7 +247,7 @@ def group_frame(
         return one_grouping(request.masker(schema))
 
     # A record without a group is one that masking would suppress.
-    drops = request.plan.small_strata == "drop"
+    drops = request.plan.drops
     if isinstance(frame, pl.DataFrame):
         masker = masker_for(frame.schema)
         numbers = masker.groups(frame.select(request.inputs(masker)))

@@ -23,7 +23,6 @@ __all__ = [
     "blocks_of",
     "by_name",
     "items_of",
-    "names_of",
     "refuse_repeated",
     "resolve",
 ]
@@ -35,17 +34,6 @@ Names: TypeAlias = "str | Sequence[str] | None"
 Others: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | None"
 """A name, a selector, or a list of them: columns that are not masked but have another role."""
 Schema: TypeAlias = "Mapping[str, pl.DataType]"
-
-
-def names_of(what: str, names: object) -> tuple[str, ...]:
-    """Check a parameter that names columns."""
-    listed = [names] if isinstance(names, str) else names
-    if listed is None:
-        return ()
-    if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
-        raise InvalidParameterError.kind(what, names, "a column name or a list of names")
-    refuse_repeated(listed, what)
-    return tuple(listed)
 
 
 def blocks_of(columns: object) -> list[list[str | pl.Expr]]:

@@ -71,11 +71,12 @@ def random_parts(points: Matrix, size: int, rng: np.random.Generator) -> list[La
     return parts
 
 
-def mdav_in_blocks(x: Matrix, blocks: Labels, k: int) -> Labels:
+def mdav_in_blocks(x: Matrix, blocks: Labels, k: int, layers: int = 1) -> Labels:
     """Return (n,) labels of MDAV in each of many equal blocks, up to rounding.
 
     `blocks` (b, m) has the rows of each, m >= k. Groups have k records, the last of each block k to
-    2k - 1.
+    2k - 1. With several `layers`, equal runs of the rows of a block, a group takes as many records of
+    each; their number divides k and m.
 
     >>> mdav_in_blocks(np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([[0, 1, 2, 3]]), 2)
     array([0, 0, 1, 1])
@@ -86,15 +87,15 @@ def mdav_in_blocks(x: Matrix, blocks: Labels, k: int) -> Labels:
     for first in range(0, len(blocks), step):
         part = blocks[first : first + step]
         offset = (first + np.arange(len(part))) * groups
-        labels[part] = _Blocks(x[part], k).group(groups) + offset[:, None]
+        labels[part] = _Blocks(x[part], k, layers).group(groups) + offset[:, None]
     return labels
 
 
 class _Blocks:
     """Blocks side by side, their records as columns, and the squared norms below them."""
 
-    def __init__(self, x: Matrix, k: int) -> None:
-        self.k = k
+    def __init__(self, x: Matrix, k: int, layers: int) -> None:
+        self.k, self.layers = k, layers
         x = x - x.mean(axis=1, keepdims=True)
         norms = np.einsum("bmd,bmd->bm", x, x)
         self.table = np.concatenate((x.transpose(0, 2, 1), norms[:, None]), axis=1)
@@ -134,7 +135,11 @@ class _Blocks:
     def take(self, distances: Matrix) -> None:
         """Group the k nearest remaining records of each block."""
         distances += self.gone
-        near = np.argpartition(distances, self.k - 1, axis=1)[:, : self.k]
+        each = self.k // self.layers
+        layered = distances.reshape(len(distances), self.layers, -1)
+        near = np.argpartition(layered, each - 1, axis=2)[:, :, :each]
+        near += np.arange(self.layers)[:, None] * layered.shape[2]
+        near = near.reshape(len(distances), self.k)
         row = self.index[:, None]
         self.labels[row, near] = self.made
         self.gone[row, near] = np.inf

@@ -11,6 +11,7 @@ import polars as pl
 
 from polars_microagg.core.partition import Labels, Matrix, Strata, Vector
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.rule import Rule
 from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import numbers
 from polars_microagg.frames.selection import by_name
@@ -44,10 +45,17 @@ class LeafPlan(Plan):
         plan = replace(plan, method=own, scale="none", weights=weighed, progress_callback=None)
         return plan.bind([columns])
 
-    def mask(self, x: Matrix, factors: Vector, strata: Strata, whole: Sequence[bool] = ()) -> Any:
+    def mask(
+        self,
+        x: Matrix,
+        factors: Vector,
+        strata: Strata,
+        whole: Sequence[bool] = (),
+        rule: Rule | None = None,
+    ) -> Any:
         """Mask as any plan does, with the weights in place of the sizes of units."""
         del factors
-        return super().mask(x, _bounded(x, np.array(self.weights)), strata, whole)
+        return super().mask(x, _bounded(x, np.array(self.weights)), strata, whole, rule)
 
 
 def _bounded(x: Matrix, weights: Vector) -> Vector:

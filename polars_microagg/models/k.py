@@ -1,35 +1,31 @@
-"""k-anonymity."""
+"""k-anonymity of records, or of entities."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polars_microagg.core.attributes import Attribute, distinct_values
+from polars_microagg.core.model import model
+from polars_microagg.core.partition import Labels, Members
+from polars_microagg.core.registry import Option, Range
 
-import numpy as np
-import numpy.typing as npt
-
-from polars_microagg.core.model import GroupSizes, model
-from polars_microagg.errors import BrokenPromiseError
-
-__all__ = ["K"]
+__all__ = ["k"]
 
 
-@model
-@dataclass(frozen=True)
-class K:
-    """Every group has at least k records.
+@model(
+    bound=Option("k", None, kind=int, range=Range(2)), at_least=True, of="entity", what="entities"
+)
+def k(entity: Attribute | None, groups: Members, /) -> Labels:
+    """Records of each group, or distinct entities where records have one.
 
     Notes
     -----
     Samarati, P. and Sweeney, L. (1998). Protecting privacy when disclosing information:
     k-anonymity and its enforcement through generalization and suppression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = Members(np.array([0, 1, 2, 3]), np.array([2, 2]))
+    >>> k(None, pairs), k(Attribute.of("patient", np.array([0, 0, 0, 1])), pairs)
+    (array([2, 2]), array([1, 2]))
     """
-
-    k: int
-
-    def failing(self, groups: GroupSizes) -> npt.NDArray[np.bool_]:
-        """Return which groups have fewer than k records."""
-        return np.asarray(groups.sizes < self.k)
-
-    def broken(self, method: str, groups: GroupSizes) -> BrokenPromiseError:
-        """Return the error that says how many records the smallest group has."""
-        return BrokenPromiseError.small_class(method, int(groups.sizes.min()), self.k)
+    return groups.sizes if entity is None else distinct_values(entity, groups)

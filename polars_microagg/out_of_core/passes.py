@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.analysis.anonymity import classes
-from polars_microagg.core.model import GroupSizes
-from polars_microagg.core.partition import Labels
+from polars_microagg.core.partition import Labels, Members
 from polars_microagg.errors import BrokenPromiseError, InvalidParameterError
 from polars_microagg.frames.selection import as_frame, by_name
 from polars_microagg.leaves.fit import in_sample
@@ -168,7 +167,8 @@ class MaskingRun:
                 sizes = classes(
                     read([spill.path(number)]), [str(j) for j in range(len(self.names))]
                 )["size"]
-                plan.keep_promise(GroupSizes(sizes.to_numpy()))
+                counted = Members(np.empty(0, dtype=np.intp), sizes.to_numpy().astype(np.intp))
+                plan.keep_promise(counted, plan.rule())
                 spill.path(number).unlink()
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from polars_microagg.core.options import COMMON, group_size
+from polars_microagg.core.options import COMMON, group_size, names_of
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.requirements import Requirement
 from polars_microagg.errors import InvalidParameterError
@@ -16,7 +16,6 @@ from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.selection import (
     Schema,
     blocks_of,
-    names_of,
     refuse_repeated,
     resolve,
 )

@@ -202,7 +202,11 @@ def together(toys, monkeypatch):
 
 def test_a_plan_has_the_defaults_of_the_door():
     plan = Plan(registry.methods()["mdav"], 2)
-    assert {name: getattr(plan, name) for name in COMMON} == COMMON
+    named = {name: getattr(plan, name) for name in COMMON if hasattr(plan, name)}
+    named |= {"entity": plan.entity or None, "confidential": plan.confidential or None}
+    assert named == {name: COMMON[name] for name in named}
+    assert COMMON.keys() - named.keys() == {"l", "max_share", "t", "t_scale"}
+    assert plan.models == {}
     assert plan.blocks == ()
 
 
@@ -282,7 +286,7 @@ def test_groups_of_k_pass_and_smaller_ones_do_not(toys):
 def test_refining_is_asked_for(monkeypatch):
     asked = []
 
-    def refined(x, labels, sizes, k):
+    def refined(x, labels, sizes, k, rule):
         asked.append((len(x), sizes.tolist(), k))
         return labels, int(labels.max()) + 1
 

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
-from polars_microagg.kernels.local.dissolve_split import creations, dissolutions
+from polars_microagg.kernels.local.dissolve_split import (
+    created_holds,
+    creations,
+    dissolutions,
+    dissolved_holds,
+)
 from polars_microagg.kernels.local.groups import Groups
 
 __all__ = ["Schedule", "anneal", "temperature_units"]
@@ -165,6 +170,11 @@ class _Annealing:
         self.update_share(0, len(chosen) / count)
         if len(chosen):
             chosen = chosen[self.independent(np.stack((own[chosen], other[chosen]), axis=1))]
+            if groups.rule is not None:
+                here, there = rows[chosen, None], partners[chosen, None]
+                held = groups.hold(own[chosen], out=here, into=there)
+                held &= groups.hold(other[chosen], out=there, into=here)
+                chosen = chosen[held]
             groups.swap(rows[chosen], partners[chosen])
         return count
 
@@ -191,6 +201,10 @@ class _Annealing:
         self.update_share(1, len(chosen) / count)
         if len(chosen):
             chosen = chosen[self.independent(np.stack((own[chosen], other[chosen]), axis=1))]
+            if groups.rule is not None:
+                here = rows[chosen, None]
+                held = groups.hold(own[chosen], out=here) & groups.hold(other[chosen], into=here)
+                chosen = chosen[held]
             groups.move(rows[chosen], other[chosen])
         return count
 
@@ -208,6 +222,7 @@ class _Annealing:
             chosen = np.flatnonzero(change < self.thresholds(units))
             touched = np.concatenate((targets, same_size[:, None]), axis=1)[chosen]
             chosen = chosen[self.independent(touched)]
+            chosen = chosen[dissolved_holds(groups, same_size[chosen], targets[chosen])]
             if len(chosen):
                 groups.dissolve(same_size[chosen], targets[chosen])
 
@@ -223,5 +238,6 @@ class _Annealing:
         change, _, members = creations(groups, self.near, rows)
         chosen = np.flatnonzero(change < self.thresholds(self.units[members].mean(axis=1)))
         chosen = chosen[self.independent(groups.labels[members[chosen]])][: groups.spare]
+        chosen = chosen[created_holds(groups, members[chosen])]
         if len(chosen):
             groups.create(members[chosen])

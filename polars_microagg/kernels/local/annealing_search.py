@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.core.partition import GroupRule, Labels, Matrix
 from polars_microagg.kernels.local.annealing import Schedule, anneal, temperature_units
 from polars_microagg.kernels.local.crossover import crossed
 from polars_microagg.kernels.local.groups import Groups
@@ -99,13 +99,14 @@ class AnnealingSearch:
     effort: float
     seed: int
     tick: Tick
+    rule: GroupRule | None = None
 
     def best_of(self, starts: list[Labels]) -> Labels:
         """Improve the starts and anneal from the best; return the best grouping seen."""
         near = neighbour_lists(self.x, np.array([len(self.x)]), neighbour_count(self.k))
         groupings = list(starts)
         for labels in starts:
-            groups = Groups(self.x, labels, self.k)
+            groups = Groups(self.x, labels, self.k, self.rule)
             improve(groups, near)
             groupings.append(groups.labels)
         squares = [squares_within(self.x, labels).sum() for labels in groupings]
@@ -132,7 +133,7 @@ class AnnealingSearch:
             # Each annealing starts from the best grouping. `crossed` keeps, of each part where old
             # and new differ, the better one: no round can raise the sum of squares, and
             # improvements in different places all stay.
-            groups = Groups(self.x, best, self.k)
+            groups = Groups(self.x, best, self.k, self.rule)
             tick = partial(self._after, done)
             anneal(groups, near, units[turn % len(POWERS)], schedule, rng, tick)
             improve(groups, near)
@@ -169,7 +170,9 @@ class AnnealingSearch:
                 done += len(groups)
                 self.tick(done)
 
-            labels = in_patches(self.x, labels, self.k, neighbour_count(self.k), rng, work)
+            labels = in_patches(
+                self.x, labels, self.k, neighbour_count(self.k), rng, work, self.rule
+            )
         # The hot annealings may end above the start. Then the start is returned, so no effort makes
         # it worse.
         before, after = (squares_within(self.x, grouping).sum() for grouping in (start, labels))

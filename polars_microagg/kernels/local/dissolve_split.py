@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.core.partition import Labels, Vector
+from polars_microagg.core.partition import Labels, Members, Vector
 from polars_microagg.kernels.local.groups import Groups, disjoint
 from polars_microagg.kernels.local.moves_and_swaps import TOLERANCE, squares_of
 
-__all__ = ["create_groups", "creations", "dissolutions", "dissolve_groups", "split_groups"]
+__all__ = [
+    "create_groups",
+    "created_holds",
+    "creations",
+    "dissolutions",
+    "dissolve_groups",
+    "dissolved_holds",
+    "split_groups",
+]
 
 REACH = 8
 """Neighbours of a record whose groups may take it in when its own is dissolved."""
@@ -25,7 +33,8 @@ def dissolve_groups(groups: Groups, near: Labels, chosen: Labels) -> Labels:
     """
     changed = []
     sizes = groups.sizes[chosen]
-    for size in range(groups.k, min(2 * groups.k, int(sizes.max(initial=0)) + 1)):
+    most = 2 * groups.k if groups.rule is None else groups.most
+    for size in range(groups.k, min(most, int(sizes.max(initial=0)) + 1)):
         # What an earlier size has changed has another size now, or is gone.
         # Groups changed in an earlier pass may have another size now, or no longer exist.
         same_size = chosen[(sizes == size) & (groups.sizes[chosen] == size)]
@@ -37,6 +46,7 @@ def dissolve_groups(groups: Groups, near: Labels, chosen: Labels) -> Labels:
                 continue
             gains, least, targets = dissolutions(groups, near, part)
             better = np.flatnonzero(gains < -least)
+            better = better[dissolved_holds(groups, part[better], targets[better])]
             touched = np.concatenate((targets, part[:, None]), axis=1)[better]
             # Costs were computed one by one; they add up only for dissolutions that touch different
             # groups.
@@ -75,6 +85,34 @@ def dissolutions(groups: Groups, near: Labels, chosen: Labels) -> tuple[Vector, 
     return np.where(nowhere, np.inf, after - now), _counts(groups, members, after + now), targets
 
 
+def dissolved_holds(groups: Groups, chosen: Labels, targets: Labels) -> npt.NDArray[np.bool_]:
+    """Return which dissolutions leave groups that satisfy the rule."""
+    if groups.rule is None or not len(chosen):
+        return np.ones(len(chosen), dtype=np.bool_)
+    members = groups.members[chosen, : targets.shape[1]]
+    # All members that go the same way, once for each of them: asked more often than needed, but of
+    # few groups.
+    together = targets[:, :, None] == targets[:, None, :]
+    into = np.where(together, members[:, None, :], len(groups)).reshape(-1, targets.shape[1])
+    held = groups.hold(targets.ravel(), into=into).reshape(targets.shape)
+    return np.asarray(held.all(axis=1))
+
+
+def created_holds(groups: Groups, members: Labels) -> npt.NDArray[np.bool_]:
+    """Return which new groups satisfy the rule and leave groups that do."""
+    if groups.rule is None or not len(members):
+        return np.ones(len(members), dtype=np.bool_)
+    width = members.shape[1]
+    sizes = np.full(len(members), width)
+    held = ~groups.rule.failing(Members(members.ravel(), sizes))
+    few = members[held]
+    sources = groups.labels[few]
+    together = sources[:, :, None] == sources[:, None, :]
+    out = np.where(together, few[:, None, :], len(groups)).reshape(-1, width)
+    held[held] = groups.hold(sources.ravel(), out=out).reshape(few.shape).all(axis=1)
+    return held
+
+
 def create_groups(groups: Groups, near: Labels, rows: Labels) -> Labels:
     """Create groups of a record and the nearest ones that can be spared, if better.
 
@@ -85,7 +123,8 @@ def create_groups(groups: Groups, near: Labels, rows: Labels) -> Labels:
     step = max(1, CELLS // (groups.k * max(groups.x.shape[1], groups.k)))
     for first in range(0, len(rows), step):
         gains, least, members = creations(groups, near, rows[first : first + step])
-        better = gains < -least
+        better = np.flatnonzero(gains < -least)
+        better = better[created_holds(groups, members[better])]
         proposals.append((gains[better], members[better]))
     if not proposals or not groups.spare:
         return np.empty(0, dtype=np.intp)
@@ -163,5 +202,10 @@ def split_groups(groups: Groups, chosen: Labels) -> Labels:
         distances = squares_of(records - records[index, far][:, None])
         distances[index, far] = -1.0
         part = np.argsort(distances, axis=1, kind="stable")[:, : groups.k]
+        if groups.rule is not None:
+            held = created_holds(groups, np.take_along_axis(members, part, axis=1))
+            members, part = members[held], part[held]
+            if not len(part):
+                continue
         changed.append(groups.create(np.take_along_axis(members, part, axis=1)))
     return np.concatenate(changed) if changed else np.empty(0, dtype=np.intp)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Vector
 from polars_microagg.kernels.local.groups import Groups, disjoint
@@ -114,6 +115,7 @@ def eject_records(groups: Groups, costs: EjectionCosts, rows: Labels) -> Labels:
     # error.
     change, least = _changes(groups, chains, ends)
     better = np.flatnonzero(change < -least)
+    better = better[_hold(groups, chains[better], ends[better])]
     chains, ends = chains[better], ends[better]
     touched = np.concatenate((groups.labels[chains], ends[:, None]), axis=1)
     # Only chains that touch different groups are applied together, so each has the change computed
@@ -250,6 +252,28 @@ def _changes(groups: Groups, chains: Labels, ends: Labels) -> tuple[Vector, Vect
     change += np.where(ring, 0.0, added - freed)
     terms += np.where(ring, 0.0, added + freed)
     return change, TOLERANCE * terms + groups.noise[chains].sum(axis=1)
+
+
+def _hold(groups: Groups, chains: Labels, ends: Labels) -> npt.NDArray[np.bool_]:
+    """Return which chains leave groups that satisfy the rule."""
+    held = np.ones(len(chains), dtype=np.bool_)
+    if groups.rule is None or not len(chains):
+        return held
+    nobody = len(groups)
+    # Each record takes the place of the next one; the last record is repeated, and pushes nobody.
+    pushed = np.where(chains[:, 1:] != chains[:, :-1], chains[:, 1:], nobody)
+    for i in range(LENGTH - 1):
+        at = np.flatnonzero(held & (pushed[:, i] != nobody))
+        out = pushed[at, i]
+        held[at] = groups.hold(groups.labels[out], out=out[:, None], into=chains[at, i, None])
+    ring = ends == groups.labels[chains[:, 0]]
+    last = np.where(ring, chains[:, -1], nobody)
+    at = np.flatnonzero(held)
+    first = chains[at, 0]
+    held[at] = groups.hold(groups.labels[first], out=first[:, None], into=last[at, None])
+    at = np.flatnonzero(held & ~ring)
+    held[at] = groups.hold(ends[at], into=chains[at, -1, None])
+    return held
 
 
 def _apply(groups: Groups, chains: Labels, ends: Labels) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.core.partition import Labels, Matrix, Vector
+from polars_microagg.core.partition import GroupRule, Labels, Matrix, Members, Vector
 
 __all__ = ["Groups", "disjoint"]
 
 NOISE = 1e-20
 """Distances below the square root of this share of a record's norm are taken for rounding."""
+
+CELLS = 1 << 20
+"""Members handled at a time, so that memory stays small."""
 
 SLOTS = 64
 """Tables up to this width are added slot by slot."""
@@ -19,20 +22,23 @@ SLOTS = 64
 class Groups:
     """A grouping with a table of the members of each group.
 
-    Built from (n, d) records of one order of magnitude about zero, and groups of k to `most` = 2k +
-    2 records. No method checks that a group keeps k members; whoever proposes a change does. `x` (n
-    + 1, d) ends with a row of zeros that stands for absent members; `sizes` (g,) is 0 for numbers
-    not in use; `members` (g, most) is filled from the left, n where there is none; `centres` (g, d)
-    are 0 for numbers not in use; `noise` (n + 1,) is the squared distance that rounding can make of
-    nothing, with room to spare.
+    Built from (n, d) records of one order of magnitude about zero, and groups of k to `most`
+    records, 2k + 2 or a little more than the largest has. No method checks that a group keeps k members,
+    or the `rule` of the groups if there is one; whoever proposes a change does. `x` (n + 1, d) ends
+    with a row of zeros that stands for absent members; `sizes` (g,) is 0 for numbers not in use;
+    `members` (g, most) is filled from the left, n where there is none; `centres` (g, d) are 0 for
+    numbers not in use; `noise` (n + 1,) is the squared distance that rounding can make of nothing,
+    with room to spare.
     """
 
-    def __init__(self, x: Matrix, labels: Labels, k: int) -> None:
+    def __init__(self, x: Matrix, labels: Labels, k: int, rule: GroupRule | None = None) -> None:
         n = len(x)
         self.x = np.zeros((n + 1, x.shape[1]))
         self.x[:n] = x
         self.noise = NOISE * np.einsum("ij,ij->i", self.x, self.x)
-        self.k, self.most = k, 2 * k + 2
+        self.k, self.most, self.rule = k, 2 * k + 2, rule
+        if rule is not None:
+            self.most = max(self.most, int(np.bincount(labels).max(initial=0)) + 2)
         self.reset(labels)
 
     def reset(self, labels: Labels) -> None:
@@ -150,6 +156,30 @@ class Groups:
         self.labels[members] = made[:, None]
         self.sizes[made] = width
         return self._updated(made, np.unique(sources))
+
+    def hold(
+        self, groups: Labels, *, out: Labels | None = None, into: Labels | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """Return which groups would satisfy the rule after some records left and others came.
+
+        `out` and `into` (p, m) list the records for each of the p groups, n for none.
+        """
+        held = np.ones(len(groups), dtype=np.bool_)
+        if self.rule is None or not len(groups):
+            return held
+        width = int(self.sizes[groups].max())
+        step = max(1, CELLS // (width + 1))
+        for first in range(0, len(groups), step):
+            part = slice(first, first + step)
+            members = self.members[groups[part], :width]
+            for gone in () if out is None else out[part].T:
+                members = np.where(members == gone[:, None], len(self), members)
+            if into is not None:
+                members = np.concatenate((members, into[part]), axis=1)
+            there = members < len(self)
+            sizes = there.sum(axis=1)
+            held[part][sizes > 0] = ~self.rule.failing(Members(members[there], sizes[sizes > 0]))
+        return held
 
     def _updated(self, *groups: Labels) -> Labels:
         changed = np.concatenate(groups)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
+from polars_microagg.core.partition import GroupRule, Labels, Matrix, Members, Partition, Vector
 from polars_microagg.kernels.local.dissolve_split import (
     create_groups,
     dissolve_groups,
@@ -34,6 +34,9 @@ WHOLE = 20_000
 NEAR = 12
 """Neighbours whose groups a single record may go to."""
 
+WIDE = 512
+"""Groups of more records are not searched."""
+
 PASSES = 1000
 """Bound on the rounds, which rounding could make endless."""
 
@@ -43,34 +46,42 @@ def neighbour_count(k: int) -> int:
     return min(max(16, 2 * k + 4), 64)
 
 
-def refined(x: Matrix, labels: Labels, sizes: Labels, k: int) -> tuple[Labels, int]:
+def refined(
+    x: Matrix, labels: Labels, sizes: Labels, k: int, rule: GroupRule | None = None
+) -> tuple[Labels, int]:
     """Return labels and the number of groups after a local search in each stratum.
 
-    `x` (n, d) holds scaled records stratum by stratum, in groups of at least k. The result has
-    groups of k to 2k - 1 records, and in no stratum a higher sum of squares.
+    `x` (n, d) holds scaled records stratum by stratum, in groups of at least k that satisfy the rule.
+    So do those of the result; without a rule they have k to 2k - 1 records. In no stratum is the sum
+    of squares higher.
 
     >>> x = np.array([[0.0], [1.0], [9.0], [8.0]])
     >>> refined(x, np.array([0, 1, 0, 1]), np.array([4]), 2)
     (array([0, 0, 1, 1]), 2)
     """
     x = _about_zero(x, sizes)
-    start = cut_large_groups(x, labels, k)
-    result = np.empty(len(x), dtype=np.intp)
+    start = cut_large_groups(x, labels, k, rule)
+    # Numbers below n are of small strata, below 2n of large ones, and beyond of groups that stay.
+    result = start + 2 * len(x)
     # A stratum is searched the same way alone and among others, as no record has neighbours in
     # another stratum.
     large = sizes > WHOLE
-    in_small = np.repeat(~large, sizes)
-    if in_small.any():
-        own = Partition.from_labels(start[in_small]).labels
-        groups = Groups(x[in_small], own, k)
-        improve(groups, neighbour_lists(x[in_small], sizes[~large], neighbour_count(k)))
-        result[in_small] = groups.labels
-    ends = np.cumsum(sizes)
-    for end, size in zip(ends[large].tolist(), sizes[large].tolist(), strict=True):
-        part = slice(end - size, end)
-        # Numbers of one stratum are below its end, and those before it below its start.
-        result[part] = _patched(x[part], start[part], k) + end - size
     stratum = np.repeat(np.arange(len(sizes)), sizes)
+    # Under a rule groups may be of any size; very large ones stay as they are.
+    free = np.bincount(start)[start] <= max(2 * k + 2, WIDE)
+    small = np.flatnonzero(free & ~large[stratum])
+    if len(small):
+        own = Partition.from_labels(start[small]).labels
+        groups = Groups(x[small], own, k, rule and rule.take(small))
+        left = np.bincount(stratum[small], minlength=len(sizes))
+        improve(groups, neighbour_lists(x[small], left[left > 0], neighbour_count(k)))
+        result[small] = groups.labels
+    for number in np.flatnonzero(large):
+        part = np.flatnonzero(free & (stratum == number))
+        if len(part):
+            # Numbers of one stratum are below those of all that follow.
+            first = len(x) + int(part[0])
+            result[part] = _patched(x[part], start[part], k, rule and rule.take(part)) + first
     # Search stops at gains that rounding may fake. So compare each stratum with its start, computed
     # alike, and keep the start where the end is higher: refinement never raises the sum of squares.
     before = np.bincount(stratum, squares_within(x, start))
@@ -80,12 +91,12 @@ def refined(x: Matrix, labels: Labels, sizes: Labels, k: int) -> tuple[Labels, i
     return better.labels, len(better)
 
 
-def _patched(x: Matrix, labels: Labels, k: int) -> Labels:
+def _patched(x: Matrix, labels: Labels, k: int, rule: GroupRule | None) -> Labels:
     """Improve a grouping of very many records patch by patch."""
     labels = Partition.from_labels(labels).labels
     rng = np.random.default_rng(0)
     for work in (exchange, improve):
-        labels = in_patches(x, labels, k, neighbour_count(k), rng, work)
+        labels = in_patches(x, labels, k, neighbour_count(k), rng, work, rule)
     return labels
 
 
@@ -110,8 +121,10 @@ def squares_within(x: Matrix, labels: Labels) -> Vector:
     return squares
 
 
-def cut_large_groups(x: Matrix, labels: Labels, k: int) -> Labels:
+def cut_large_groups(x: Matrix, labels: Labels, k: int, rule: GroupRule | None = None) -> Labels:
     """Return labels with groups of more than 2k + 1 records cut along their longest axis.
+
+    Parts that break the rule are put together again.
 
     >>> cut_large_groups(np.array([[0.0], [9.0], [1.0], [8.0], [5.0], [4.0]]), np.zeros(6, int), 2)
     array([1, 3, 1, 3, 2, 2])
@@ -131,9 +144,27 @@ def cut_large_groups(x: Matrix, labels: Labels, k: int) -> Labels:
         spread = x[rows].max(axis=0) - x[rows].min(axis=0)
         rows = rows[np.argsort(x[rows, spread.argmax()], kind="stable")]
         runs = optimal_runs(x[rows], k)
+        if rule is not None:
+            runs = _joined_runs(rows, runs, rule)
         labels[rows] = np.repeat(np.arange(number, number + len(runs)), runs)
         number += len(runs)
     return labels
+
+
+def _joined_runs(rows: Labels, runs: Labels, rule: GroupRule) -> Labels:
+    """Return the sizes of runs of rows, each that breaks the rule joined with the next one."""
+    while len(runs) > 1:
+        failing = rule.failing(Members(rows, runs))
+        if not failing.any():
+            break
+        # Every other one at most, so that a run is joined with one neighbour at a time.
+        first = np.flatnonzero(failing)
+        first = np.minimum(first, len(runs) - 2)
+        first = first[np.diff(first, prepend=-2) > 1] if len(first) > 1 else first
+        runs = runs.copy()
+        runs[first + 1] += runs[first]
+        runs = np.delete(runs, first)
+    return runs
 
 
 def improve(groups: Groups, near: Labels) -> None:

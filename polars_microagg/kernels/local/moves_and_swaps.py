@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.local.groups import Groups, disjoint
 
 __all__ = ["CELLS", "TOLERANCE", "move_records", "nearest_groups", "squares_of", "swap_records"]
+
+TRIES = 24
+"""Exchanges of a record that are tried under a rule, the best first."""
 
 CELLS = 1 << 19
 """Values handled at a time, so that they stay in the cache."""
@@ -26,6 +32,7 @@ def move_records(groups: Groups, near: Labels, rows: Labels) -> Labels:
     No group falls below k. Returns the groups that changed.
     """
     rows = rows[groups.sizes[groups.labels[rows]] > groups.k]
+    rows = rows[groups.hold(groups.labels[rows], out=rows[:, None])]
     if not len(rows):
         return rows
     step = max(1, CELLS // (near.shape[1] * groups.x.shape[1]))
@@ -48,11 +55,18 @@ def _best_moves(groups: Groups, near: Labels, rows: Labels) -> tuple[Vector, Lab
     # Algorithms").
     joining = squares_of(groups.x[rows][:, None] - groups.centres[targets]) * (size / (size + 1.0))
     joining[(targets == own[:, None]) | (size >= groups.most)] = np.inf
+    # The gain must exceed the rounding of its terms, else two groupings could take turns for ever.
+    most = leaving * (1.0 - TOLERANCE) - groups.noise[rows]
+    if groups.rule is not None:
+
+        def allowed(at: Labels, best: Labels) -> npt.NDArray[np.bool_]:
+            return groups.hold(targets[at, best], into=rows[at, None])
+
+        _strike_out(joining, lambda at, best: joining[at, best] < most[at], allowed)
     best = joining.argmin(axis=1)
     index = np.arange(len(rows))
     least = joining[index, best]
-    # The gain must exceed the rounding of its terms, else two groupings could take turns for ever.
-    better = least < leaving * (1.0 - TOLERANCE) - groups.noise[rows]
+    better = least < most
     return (least - leaving)[better], rows[better], targets[index, best][better]
 
 
@@ -98,14 +112,48 @@ def _best_swaps(
     gains = along - saved
     # Neither a row that stands in for absent members nor the record's own group counts.
     gains[(partners == len(groups)) | (others == own[:, None])[:, :, None]] = np.inf
-    gains = gains.reshape(len(rows), -1)
+    gains, terms = gains.reshape(len(rows), -1), saved.reshape(len(rows), -1)
+    records_there = partners.reshape(len(rows), -1)
+
+    def pays(at: Labels, best: Labels) -> npt.NDArray[np.bool_]:
+        noise = groups.noise[rows[at]] + groups.noise[records_there[at, best]]
+        return np.asarray(gains[at, best] < -TOLERANCE * terms[at, best] - noise)
+
+    def allowed(at: Labels, best: Labels) -> npt.NDArray[np.bool_]:
+        here, there = rows[at, None], records_there[at, best][:, None]
+        held = groups.hold(own[at], out=here, into=there)
+        held[held] = groups.hold(groups.labels[there[held, 0]], out=there[held], into=here[held])
+        return held
+
+    if groups.rule is not None:
+        _strike_out(gains, pays, allowed)
     best = gains.argmin(axis=1)
     index = np.arange(len(rows))
-    least = gains[index, best]
-    terms = saved.reshape(len(rows), -1)[index, best]
-    chosen = partners.reshape(len(rows), -1)[index, best]
-    better = least < -TOLERANCE * terms - groups.noise[rows] - groups.noise[chosen]
-    return least[better], rows[better], chosen[better]
+    better = pays(index, best)
+    return gains[index, best][better], rows[better], records_there[index, best][better]
+
+
+def _strike_out(
+    cost: Matrix,
+    pays: Callable[[Labels, Labels], npt.NDArray[np.bool_]],
+    allowed: Callable[[Labels, Labels], npt.NDArray[np.bool_]],
+) -> None:
+    """Make exchanges that are not allowed cost infinitely much, until the best of each row is allowed.
+
+    `cost` (p, m) has the exchanges of each row; `pays` and `allowed` are asked about one of some
+    rows. A row of which `TRIES` exchanges are not allowed has none.
+    """
+    left = np.arange(len(cost))
+    for _ in range(TRIES):
+        best = cost[left].argmin(axis=1)
+        paying = pays(left, best)
+        left, best = left[paying], best[paying]
+        struck = ~allowed(left, best)
+        left, best = left[struck], best[struck]
+        if not len(left):
+            return
+        cost[left, best] = np.inf
+    cost[left] = np.inf
 
 
 def nearest_groups(groups: Groups, near: Labels, rows: Labels, count: int) -> Labels:

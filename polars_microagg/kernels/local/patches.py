@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.core.partition import GroupRule, Labels, Matrix
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.neighbour_blocks import random_parts
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
@@ -24,12 +24,19 @@ PATCH = 1 << 14
 
 
 def in_patches(
-    x: Matrix, labels: Labels, k: int, near: int, rng: np.random.Generator, work: Work
+    x: Matrix,
+    labels: Labels,
+    k: int,
+    near: int,
+    rng: np.random.Generator,
+    work: Work,
+    rule: GroupRule | None = None,
 ) -> Labels:
     """Call `work` on all groups, a patch of neighbouring ones at a time; return the new labels.
 
-    `labels` are groups of k to 2k + 1 records, numbered from 0, none of them empty, before and
-    after. `near` is the number of neighbours of each record; `rng` decides where the borders fall.
+    `labels` are groups of k to 2k + 1 records, or that satisfy the rule, numbered from 0, none of
+    them empty, before and after. `near` is the number of neighbours of each record; `rng` decides
+    where the borders fall.
     """
     sizes = np.bincount(labels)
     order = np.argsort(labels, kind="stable")
@@ -48,7 +55,7 @@ def in_patches(
         # differences.
         records = x[rows] - x[rows].mean(axis=0)
         local = np.repeat(np.arange(len(patch_groups)), sizes[patch_groups])
-        groups = Groups(records, local, k)
+        groups = Groups(records, local, k, rule and rule.take(rows))
         work(groups, neighbour_lists(records, np.array([len(run) for run in members]), near))
         used = np.cumsum(groups.sizes > 0) - 1
         result[rows] = used[groups.labels] + made

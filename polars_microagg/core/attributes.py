@@ -1,0 +1,93 @@
+"""Columns that privacy models count: the entity of each record, and its confidential values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.core.partition import Labels, Members, Vector
+
+__all__ = ["Attribute", "distinct_values"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One column as codes: equal values have equal codes.
+
+    `codes` (n,) are from 0, in the order of the values if they are `ordered`. With `nulls` 0 is the
+    code of null. `counts` (m,) is how often each code occurs in the table that is released, which
+    may have more records than these. Models keep what they computed from the counts in `cache`.
+    """
+
+    name: str
+    codes: Labels
+    counts: Labels
+    ordered: bool = False
+    nulls: bool = False
+    cache: dict[Any, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, codes: Labels, *, ordered: bool = False, nulls: bool = False) -> Self:
+        """Take the records as the table that is released; codes have no gaps.
+
+        >>> Attribute.of("sick", np.array([1, 0, 1])).counts
+        array([1, 2])
+        """
+        return cls(name, codes, np.bincount(codes), ordered, nulls)
+
+    def take(self, rows: Labels) -> Self:
+        """Return the same column of some records, still of the same table."""
+        return replace(self, codes=self.codes[rows])
+
+    def among(self, released: npt.NDArray[np.bool_]) -> Self:
+        """Return the same column where only some of the records are released.
+
+        Codes of the others mean nothing.
+        """
+        found = np.bincount(self.codes[released], minlength=len(self.counts)) > 0
+        # A null has the first code, so it stays the first if it is still there.
+        nulls = self.nulls and bool(found[0])
+        code = np.maximum(np.cumsum(found) - 1, 0)[self.codes]
+        return replace(
+            self,
+            codes=code,
+            counts=np.bincount(code[released], minlength=1),
+            nulls=nulls,
+            cache={},
+        )
+
+    @property
+    def shares(self) -> Vector:
+        """Share of each value in the table."""
+        shares: Vector = self.counts / max(1, int(self.counts.sum()))
+        return shares
+
+    def sorted_by_group(self, groups: Members) -> tuple[Labels, Labels]:
+        """Return the groups and the codes of their members, by group and by code."""
+        owner = np.repeat(np.arange(len(groups.sizes)), groups.sizes)
+        both = owner * max(1, len(self.counts)) + self.codes[groups.order]
+        both.sort()
+        return np.divmod(both, max(1, len(self.counts)))
+
+    def runs(self, groups: Members) -> tuple[Labels, Labels, Labels]:
+        """Return each group and each code in it, and how many members have it."""
+        owner, code = self.sorted_by_group(groups)
+        if not len(owner):
+            return owner, code, owner
+        first = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(code, prepend=-1) != 0))
+        return owner[first], code[first], np.diff(first, append=len(owner))
+
+
+def distinct_values(attribute: Attribute, groups: Members) -> Labels:
+    """Count the distinct values of each group; null is not one.
+
+    >>> sick = Attribute.of("sick", np.array([0, 1, 1, 2]), nulls=True)
+    >>> distinct_values(sick, Members(np.array([0, 1, 2, 3]), np.array([2, 2])))
+    array([1, 2])
+    """
+    owner, code, _ = attribute.runs(groups)
+    known = owner[code >= attribute.nulls]
+    return np.bincount(known, minlength=len(groups.sizes)).astype(np.intp)

@@ -1,0 +1,106 @@
+"""What every group of a call must satisfy: its models with their bounds, counted on its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.core.attributes import Attribute
+from polars_microagg.core.model import Model
+from polars_microagg.core.partition import Labels, Members, Vector
+
+__all__ = ["Bound", "Rule"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A model with its bound and options, on one column; None is the record itself."""
+
+    model: Model
+    limit: float
+    attribute: Attribute | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def measure(self, groups: Members) -> Vector:
+        """Return the number of the model for each group."""
+        return np.asarray(self.model.measure(self.attribute, groups, **self.options))
+
+    def worst(self, groups: Members) -> float:
+        """Return the number of the group that is the farthest from satisfying the model."""
+        numbers = self.measure(groups)
+        return float(numbers.min() if self.model.at_least else numbers.max())
+
+    def failing(self, groups: Members) -> npt.NDArray[np.bool_]:
+        """Return which groups do not satisfy the model."""
+        numbers = self.measure(groups)
+        return np.asarray(numbers < self.limit if self.model.at_least else numbers > self.limit)
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """The bounds of a call. A group satisfies the rule if it satisfies each of them."""
+
+    bounds: tuple[Bound, ...]
+
+    def failing(self, groups: Members) -> npt.NDArray[np.bool_]:
+        """Return which groups, none of them empty, break the rule."""
+        broken = np.zeros(len(groups.sizes), dtype=np.bool_)
+        for bound in self.bounds:
+            broken |= bound.failing(groups)
+        return broken
+
+    def broken(self, groups: Members) -> Bound | None:
+        """Return the first bound that some group does not satisfy, or None."""
+        return next((bound for bound in self.bounds if bound.failing(groups).any()), None)
+
+    def groups(self, labels: Labels) -> Members:
+        """List the records of each group that is not empty; those of label -1 are one group."""
+        from_zero = labels - min(int(labels.min(initial=0)), 0)
+        if any(bound.attribute is not None for bound in self.bounds):
+            members = Members.of(
+                np.arange(len(labels)), from_zero, int(from_zero.max(initial=-1)) + 1
+            )
+            return replace(members, sizes=members.sizes[members.sizes > 0])
+        # Where only records are counted, they need no sorting.
+        sizes = np.bincount(from_zero).astype(np.intp)
+        return Members(np.empty(0, dtype=np.intp), sizes[sizes > 0])
+
+    def take(self, rows: Labels) -> Self:
+        """Return the rule for some of the records."""
+        return self._with(lambda attribute: attribute.take(rows))
+
+    def among(self, released: npt.NDArray[np.bool_]) -> Self:
+        """Return the rule for a table in which only some of the records are released."""
+        return self if released.all() else self._with(lambda one: one.among(released))
+
+    def _with(self, change: Callable[[Attribute], Attribute]) -> Self:
+        """Return the rule with other attributes."""
+        changed = [
+            bound if bound.attribute is None else replace(bound, attribute=change(bound.attribute))
+            for bound in self.bounds
+        ]
+        return replace(self, bounds=tuple(changed))
+
+    def beyond_size(self, records: int) -> Self | None:
+        """Return the rule without bounds that every group of k satisfies; None if none is left.
+
+        >>> from polars_microagg.core.model import models
+        >>> everyone = Attribute.of("person", np.array([0, 1, 2]))
+        >>> Rule((Bound(models()["k"], 2, everyone),)).beyond_size(3) is None
+        True
+        """
+        alone = Members(np.arange(records), np.ones(records, dtype=np.intp))
+        kept = []
+        for bound in self.bounds:
+            attribute = bound.attribute
+            # Closed under union: what each record satisfies alone, every group does.
+            if attribute is None or not bound.failing(alone).any():
+                continue
+            if bound.model.of == "entity" and len(np.unique(attribute.codes)) == records:
+                continue
+            kept.append(bound)
+        return replace(self, bounds=tuple(kept)) if kept else None

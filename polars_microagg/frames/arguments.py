@@ -1,0 +1,265 @@
+"""The arguments of the functions written from the registry: how each is typed and what it means."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from polars_microagg.core.model import models
+from polars_microagg.core.options import CHOICES, COMMON
+from polars_microagg.core.registry import Option, docstring
+
+__all__ = [
+    "CAP_ROWS",
+    "COLUMNS",
+    "CONFIDENTIAL",
+    "DRAW",
+    "ENTITY",
+    "ENTITY_MODE",
+    "FRAME",
+    "KEY",
+    "KNOWN",
+    "KNOWN_SAMPLE",
+    "MASKED",
+    "MEASURED",
+    "ORDER_BY",
+    "ORIGINAL",
+    "REFINE",
+    "REQUIRED",
+    "SCALE",
+    "SEED",
+    "SHARED",
+    "STRATA",
+    "Argument",
+    "K",
+    "model_bounds",
+    "own_argument",
+    "quoted",
+    "sections_of",
+    "summary_of",
+]
+
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument: how it is typed and what it means."""
+
+    name: str
+    annotation: str
+    doc: str
+    default: Any = REQUIRED
+    keyword: bool = True
+    numpydoc: str = ""
+
+    def typed(self) -> str:
+        """Write the argument as in a ``def``."""
+        default = "" if self.default is REQUIRED else f" = {quoted(self.default)}"
+        return f"{self.name}: {self.annotation}{default}"
+
+    def documented(self) -> str:
+        """Write the argument as in a numpydoc section."""
+        optional = "" if self.default is REQUIRED else f", default {self.default!r}"
+        meaning = textwrap.indent(self.doc, "    ")
+        return f"{self.name} : {self.numpydoc or self.annotation}{optional}\n{meaning}"
+
+
+def quoted(value: object) -> str:
+    """Write a default as in Python, texts in double quotes."""
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _choice(name: str, doc: str) -> Argument:
+    choices = ", ".join(map(quoted, CHOICES[name]))
+    return Argument(name, f"Literal[{choices}]", doc, COMMON[name], numpydoc=f"{{{choices}}}")
+
+
+FRAME = Argument(
+    "frame",
+    "F",
+    "The table. A LazyFrame stays lazy: nothing is read when the call is typed.",
+    keyword=False,
+    numpydoc="polars.DataFrame or polars.LazyFrame",
+)
+COLUMNS = Argument(
+    "columns",
+    "Columns",
+    "What to mask: a name, a selector, a list of them; or a list of lists, blocks that are\n"
+    "masked each on its own (k then holds for each block only).",
+    keyword=False,
+    numpydoc="str, selector, list, or list of lists",
+)
+K = Argument("k", "int", "Smallest group size, at least 2.", keyword=False)
+STRATA = Argument(
+    "strata",
+    "Names",
+    "Columns whose values keep records apart; null is a stratum of its own.",
+    None,
+    numpydoc="str or list of str",
+)
+ORDER_BY = Argument(
+    "order_by",
+    "Names",
+    "Columns that fix the order of the records where the plan does not, as after a\n"
+    "streaming join; equal distances go to the first record. Rows come out as they came.",
+    None,
+    numpydoc="str or list of str",
+)
+ENTITY = Argument(
+    "entity",
+    "Names",
+    "Columns that say whom a record is about: k then counts distinct entities, not records. Their\n"
+    "null is an error.",
+    None,
+    numpydoc="str or list of str",
+)
+ENTITY_MODE = Argument(
+    "entity_mode",
+    'Literal["rows", "mean", "alike"] | None',
+    'Whether every class of equal rows holds k entities ("rows"); the rows of an entity are\n'
+    'masked as one, by their mean ("mean"); or k entities have the same rows, and as many of them\n'
+    '("alike"). To be named where the entity comes out with the table.',
+    None,
+    numpydoc='{"rows", "mean", "alike"}',
+)
+CAP_ROWS = Argument(
+    "cap_rows",
+    "int | None",
+    'Most rows of an entity with ``entity_mode="alike"``; its further rows do not come out.',
+    None,
+    numpydoc="int",
+)
+CONFIDENTIAL = Argument(
+    "confidential",
+    "Names",
+    "Columns that nobody is to learn from a class; they come out as they are. Needs one of the\n"
+    "bounds that follow.",
+    None,
+    numpydoc="str or list of str",
+)
+
+
+def model_bounds() -> tuple[Argument, ...]:
+    """Describe the bounds of the privacy models, and their options."""
+    arguments = []
+    for entry in models().values():
+        doc = sections_of(docstring(entry.measure))
+        if entry.name != "k":
+            side = "least" if entry.at_least else "most"
+            words = (
+                f"At {side} this, in every class: {summary_of(doc)[0].lower()}{summary_of(doc)[1:]}"
+            )
+            kind = entry.bound.kind.__name__ if entry.bound.kind else "float"
+            text = "\n".join(textwrap.wrap(words.partition("\n\n")[0], 96))
+            arguments.append(Argument(entry.name, f"{kind} | None", text, None, numpydoc=kind))
+        for option in entry.options.values():
+            arguments.append(own_argument(option, doc.get("Parameters", "")))
+    return tuple(arguments)
+
+
+SCALE = _choice("scale", "How columns are scaled, for distances only.")
+SHARED = (
+    _choice("center", "Which centre replaces the values of a group."),
+    _choice(
+        "nulls",
+        'Whether nulls raise; are filled by the centre of their group ("impute": distances are\n'
+        'over the values present); or stay ("pattern": records with nulls in the same columns\n'
+        "are masked among themselves). NaN and infinities always raise.",
+    ),
+    _choice(
+        "small_strata",
+        'Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells\n'
+        "and strata become null, and all that are emptied must be at least k); or is left out\n"
+        '("drop": its rows do not come out).',
+    ),
+    _choice("dtype", "Whether columns keep their type, rounded half to even, or become Float64."),
+)
+REFINE = Argument(
+    "refine",
+    "bool",
+    "Whether records and groups are exchanged afterwards while that lowers the sum of squares;\n"
+    "no group falls below k. Methods that group values refuse it.",
+    False,
+)
+SEED = Argument(
+    "seed", "int", "Seed of methods that draw at random; others do not depend on it.", 0
+)
+ORIGINAL, MASKED = (
+    Argument(name, "Frame", doc, keyword=False, numpydoc="polars.DataFrame or polars.LazyFrame")
+    for name, doc in (("original", "The table before."), ("masked", "The table after."))
+)
+MEASURED = Argument(
+    "columns",
+    "Columns | None",
+    "Columns to measure; all that both tables have by default.",
+    None,
+    keyword=False,
+    numpydoc="str, selector or list",
+)
+KNOWN = Argument(
+    "known",
+    "Known",
+    'What an intruder knows, for measures of linkage and anonymity: a list of columns; "all" of\n'
+    '`columns` (the default); a whole number m, for all sets of m columns; "subsets", for all\n'
+    "sets; or a list of lists of columns. The result is the average over the sets, or the\n"
+    "least for `k_min`.",
+    None,
+    numpydoc="str, int or list",
+)
+KNOWN_SAMPLE = Argument(
+    "known_sample",
+    "int | None",
+    "How many of the sets to draw at random without repetition; all by default.",
+    None,
+    numpydoc="int",
+)
+DRAW = Argument("seed", "int", "Seed of `known_sample`.", 0)
+KEY = Argument(
+    "key",
+    "Names",
+    "Columns that identify a row; rows are matched by position by default.",
+    None,
+    numpydoc="str or list of str",
+)
+
+
+def sections_of(doc: str) -> dict[str, str]:
+    """Split a numpydoc docstring into its sections; the text before them is ''."""
+    sections: dict[str, str] = {}
+    title, lines = "", doc.splitlines()
+    for i, line in enumerate(lines):
+        if i + 1 < len(lines) and lines[i + 1].strip() and not lines[i + 1].strip("-"):
+            title = line
+        elif line.strip("-") or not line:
+            sections[title] = f"{sections.get(title, '')}{line}\n"
+    return sections
+
+
+def own_argument(option: Option, text: str) -> Argument:
+    """Describe an option of a method, with the words of the method's docstring."""
+    parts = [f"Literal[{', '.join(map(quoted, option.choices))}]"] if option.choices else []
+    parts += ["str"] if option.axis else []
+    parts += [option.kind.__name__] if option.kind else []
+    parts += ["Sequence[float]"] if option.several else []
+    parts += ["Mapping[str, float]"] if option.keys else []
+    blocks = inspect.cleandoc(text).split("\n")
+    start = next((i for i, line in enumerate(blocks) if line.startswith(f"{option.name} :")), None)
+    doc: list[str] = []
+    numpydoc = ""
+    if start is not None:
+        numpydoc = blocks[start].partition(" : ")[2].partition(", default")[0]
+        for line in blocks[start + 1 :]:
+            if line and not line.startswith(" "):
+                break
+            doc.append(line.strip())
+    return Argument(
+        option.name, " | ".join(parts), "\n".join(doc).strip(), option.default, numpydoc=numpydoc
+    )
+
+
+def summary_of(doc: dict[str, str]) -> str:
+    """Return the text before the sections of a docstring."""
+    return doc.get("", "").strip()
