@@ -68,9 +68,13 @@ class Attribute:
     def sorted_by_group(self, groups: Members) -> tuple[Labels, Labels]:
         """Return the groups and the codes of their members, by group and by code."""
         owner = np.repeat(np.arange(len(groups.sizes)), groups.sizes)
-        both = owner * max(1, len(self.counts)) + self.codes[groups.order]
+        offset = owner * max(1, len(self.counts))
+        both = self.codes[groups.order]
+        both += offset
         both.sort()
-        return np.divmod(both, max(1, len(self.counts)))
+        # Members are listed by group already, so only codes change their places.
+        both -= offset
+        return owner, both
 
     def runs(self, groups: Members) -> tuple[Labels, Labels, Labels]:
         """Return each group and each code in it, and how many members have it."""

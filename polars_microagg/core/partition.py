@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeAlias
 
@@ -196,6 +197,9 @@ class GroupRule(Protocol):
 
     def take(self, rows: Labels) -> Self:
         """Return the rule for some of the records, numbered from 0 in this order."""
+
+    def spreads(self) -> Sequence[Labels]:
+        """Return codes of the records over which groups that satisfy the rule are spread, if any."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

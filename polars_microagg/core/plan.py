@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -43,7 +44,7 @@ from polars_microagg.errors import (
 from polars_microagg.kernels.cell_masking import cells
 from polars_microagg.kernels.centre import centres
 from polars_microagg.kernels.local.local_search import refined
-from polars_microagg.kernels.local.repair import obedient
+from polars_microagg.kernels.local.repair import annealed, obedient
 from polars_microagg.kernels.missing import completed
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.progress import Callback, current, progress
@@ -256,7 +257,11 @@ class Plan:
         )
         beyond = rule.take(strata.order).beyond_size(len(ready))
         if beyond is not None:
-            grouped, groups = obedient(ready, grouped, strata.sizes, self.k, beyond)
+            longer = partial(annealed, k=self.k) if self.refine else None
+            if self.method.search is not None:
+                longer = partial(self.method.search, **self._arguments(block))
+            with progress(self.progress_callback):
+                grouped, groups = obedient(ready, grouped, strata.sizes, self.k, beyond, longer)
         if self.refine:
             grouped, groups = refined(ready, grouped, strata.sizes, self.k, beyond)
         # Back from the order of the strata to the order of the rows.

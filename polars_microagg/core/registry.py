@@ -79,6 +79,7 @@ class Method:
     seeded: bool = False
     cost: str = "n log n"
     limit: int | None = None
+    search: Callable[..., Labels] | None = None
 
     @property
     def summary(self) -> str:
@@ -141,6 +142,7 @@ def method(
     lockstep: Callable[..., tuple[Labels, int]] | None = None,
     cost: str = "n log n",
     limit: int | None = None,
+    search: Callable[..., Labels] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a function ``(x, /, *, k, ...) -> Partition`` under its own name.
 
@@ -167,6 +169,9 @@ def method(
         How its time grows with the number n of records, such as "n^2/k".
     limit : int, optional
         Most records of a stratum; with more, the Plan says which method to use instead.
+    search : callable, optional
+        Goes on with groups that satisfy a rule, ``(x, labels, /, *, k, rule, ...) -> labels``, where
+        those of the function do not.
 
     Returns
     -------
@@ -193,6 +198,7 @@ def method(
             "seed" in hints,
             cost,
             limit,
+            search,
         )
         return function
 

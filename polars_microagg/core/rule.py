@@ -73,6 +73,15 @@ class Rule:
         """Return the rule for some of the records."""
         return self._with(lambda attribute: attribute.take(rows))
 
+    def spreads(self) -> list[Labels]:
+        """Return the codes of each confidential column: bounds on them ask for spread groups."""
+        columns = {
+            id(bound.attribute.cache): bound.attribute.codes
+            for bound in self.bounds
+            if bound.attribute is not None and bound.model.of == "confidential"
+        }
+        return list(columns.values())
+
     def among(self, released: npt.NDArray[np.bool_]) -> Self:
         """Return the rule for a table in which only some of the records are released."""
         return self if released.all() else self._with(lambda one: one.among(released))

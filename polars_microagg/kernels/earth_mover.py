@@ -12,17 +12,23 @@ from polars_microagg.core.partition import Labels, Vector
 __all__ = ["Ladder", "ordered_distances", "variational_distances"]
 
 
+SMALL = 65
+"""Sizes of groups below this have their crossings in a table."""
+
+
 @dataclass(frozen=True, eq=False)
 class Ladder:
     """Ordered values on a line from 0 to 1, and running sums along it.
 
     `below` (m,) is the share of the table up to each value, `places` (m,) is where each value lies,
     and `areas` (m,) is the area under the distribution function from the first value up to each.
+    `crossings` (s, s) is the first value up to which a share of j / i of the table lies.
     """
 
     below: Vector
     places: Vector
     areas: Vector
+    crossings: Labels
 
     @classmethod
     def of(cls, counts: Labels, *, by_rank: bool = False) -> Self:
@@ -37,7 +43,15 @@ class Ladder:
         places = (places - places[0]) / max(places[-1] - places[0], 1.0)
         below = total / max(1, int(total[-1]))
         areas = np.r_[0.0, np.cumsum(np.diff(places) * below[:-1])]
-        return cls(below, places, areas)
+        sizes = np.maximum(np.arange(SMALL), 1)
+        levels = np.minimum(np.arange(SMALL) / sizes[:, None], 1.0)
+        return cls(below, places, areas, np.searchsorted(below, levels))
+
+    def crossing(self, count: Labels, size: Labels) -> Labels:
+        """Return the first value up to which a share of count / size of the table lies."""
+        if int(size.max(initial=0)) < SMALL:
+            return self.crossings[size, count]
+        return np.searchsorted(self.below, count / size)
 
 
 def ordered_distances(owner: Labels, code: Labels, sizes: Labels, ladder: Ladder) -> Vector:
@@ -75,8 +89,9 @@ def ordered_distances(owner: Labels, code: Labels, sizes: Labels, ladder: Ladder
     at = np.flatnonzero(inside)
     low, high, group = code[at], code[at + 1], owner[at]
     first = np.cumsum(sizes) - sizes
-    level = (at + 1 - first[group]) / sizes[group]
-    cross = np.clip(np.searchsorted(ladder.below, level), low, high)
+    count, size = at + 1 - first[group], sizes[group]
+    level = count / size
+    cross = np.minimum(np.maximum(ladder.crossing(count, size), low), high)
     places, areas = ladder.places, ladder.areas
     under = level * (places[cross] - places[low]) - (areas[cross] - areas[low])
     over = (areas[high] - areas[cross]) - level * (places[high] - places[cross])

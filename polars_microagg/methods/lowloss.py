@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.partition import GroupRule, Labels, Matrix, Partition
 from polars_microagg.core.registry import Range, method
 from polars_microagg.kernels.local.annealing_search import (
     AnnealingSearch,
@@ -14,7 +14,7 @@ from polars_microagg.kernels.local.annealing_search import (
     block_start,
     border_rounds,
 )
-from polars_microagg.kernels.local.local_search import WHOLE
+from polars_microagg.kernels.local.local_search import WHOLE, WIDE
 from polars_microagg.kernels.order.runs import labels_along, optimal_runs, stable_order
 from polars_microagg.kernels.order.tour import nearest_point_next
 from polars_microagg.methods.mdav import mdav
@@ -30,7 +30,40 @@ FEW = 5000
 """Up to this many records, V-MDAV and a tour through all of them are starts as well."""
 
 
-@method(cite="this library", sizes="k..2k-1", cost="n")
+def search_under_rule(
+    x: Matrix,
+    labels: Labels,
+    /,
+    *,
+    k: int,
+    rule: GroupRule,
+    effort: float = 1.0,
+    seed: int = 0,
+) -> Labels:
+    """Go on from groups that satisfy a rule, and keep it."""
+    length = _steps(len(x), effort)
+    tick = ticker("lowloss", length)
+    # Very large groups stay as they are.
+    free = np.flatnonzero(np.bincount(labels)[labels] <= max(2 * k + 2, WIDE))
+    result = labels + len(x)
+    if len(free):
+        part = np.ascontiguousarray(x[free] - x[free].mean(axis=0))
+        own = Partition.from_labels(labels[free]).labels
+        search = AnnealingSearch(part, k, effort, seed, tick, rule.take(free))
+        with progress(None):
+            whole = len(x) <= WHOLE
+            result[free] = search.best_of([own]) if whole else search.across_borders(own)
+    tick(length)
+    return Partition.from_labels(result).labels
+
+
+def _steps(n: int, effort: float) -> int:
+    """Return how many steps a search reports."""
+    whole = n <= WHOLE
+    return max(1, annealing_steps(n, effort) if whole else n * border_rounds(n, effort))
+
+
+@method(cite="this library", sizes="k..2k-1", cost="n", search=search_under_rule)
 def lowloss(
     x: Matrix, /, *, k: int, effort: Annotated[float, Range(0, 1000)] = 1.0, seed: int = 0
 ) -> Partition:
@@ -97,12 +130,11 @@ def lowloss(
         order = stable_order(single[:, 0])
         return Partition.from_labels(labels_along(order, optimal_runs(single[order], k)))
     x = np.ascontiguousarray(x - x.mean(axis=0))
-    whole = n <= WHOLE
-    length = max(1, annealing_steps(n, effort) if whole else n * border_rounds(n, effort))
+    length = _steps(n, effort)
     tick = ticker("lowloss", length)
     search = AnnealingSearch(x, k, effort, seed, tick)
     with progress(None):
-        if whole:
+        if n <= WHOLE:
             labels = search.best_of([_start(x, k), *_others(x, k)])
         else:
             labels = search.across_borders(_start(x, k))

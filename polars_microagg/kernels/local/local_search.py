@@ -20,6 +20,8 @@ from polars_microagg.kernels.order.runs import optimal_runs
 
 __all__ = [
     "NEAR",
+    "WHOLE",
+    "WIDE",
     "cut_large_groups",
     "exchange",
     "improve",

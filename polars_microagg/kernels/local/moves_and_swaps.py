@@ -12,8 +12,8 @@ from polars_microagg.kernels.local.groups import Groups, disjoint
 
 __all__ = ["CELLS", "TOLERANCE", "move_records", "nearest_groups", "squares_of", "swap_records"]
 
-TRIES = 24
-"""Exchanges of a record that are tried under a rule, the best first."""
+TRIES = (1, 4, 16)
+"""Exchanges of a record that are tried at a time under a rule, the best first."""
 
 CELLS = 1 << 19
 """Values handled at a time, so that they stay in the cache."""
@@ -141,18 +141,24 @@ def _strike_out(
     """Make exchanges that are not allowed cost infinitely much, until the best of each row is allowed.
 
     `cost` (p, m) has the exchanges of each row; `pays` and `allowed` are asked about one of some
-    rows. A row of which `TRIES` exchanges are not allowed has none.
+    rows. A row of which all that are tried are not allowed has none.
     """
     left = np.arange(len(cost))
-    for _ in range(TRIES):
-        best = cost[left].argmin(axis=1)
-        paying = pays(left, best)
-        left, best = left[paying], best[paying]
-        struck = ~allowed(left, best)
-        left, best = left[struck], best[struck]
+    for count in TRIES:
+        # Several at a time, as most of the time goes into asking, however little is asked.
+        few = min(count, cost.shape[1])
+        best = np.argpartition(cost[left], few - 1, axis=1)[:, :few]
+        best = np.take_along_axis(best, np.argsort(cost[left[:, None], best], axis=1), axis=1)
+        at = np.repeat(left, few)
+        ask = pays(at, best.ravel())
+        held = np.ones(len(at), dtype=np.bool_)
+        held[ask] = allowed(at[ask], best.ravel()[ask])
+        # All before the first that is allowed, or does not pay, are struck out.
+        before = np.cumsum(held.reshape(best.shape), axis=1) == 0
+        cost[np.repeat(left, few)[before.ravel()], best[before]] = np.inf
+        left = left[before.all(axis=1)]
         if not len(left):
             return
-        cost[left, best] = np.inf
     cost[left] = np.inf
 
 

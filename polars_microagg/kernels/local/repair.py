@@ -2,34 +2,199 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.core.partition import GroupRule, Labels, Matrix, Members, Partition, Vector
-from polars_microagg.kernels.local.groups import disjoint
-from polars_microagg.kernels.local.local_search import refined
+from polars_microagg.kernels.local.annealing import Schedule, anneal, temperature_units
+from polars_microagg.kernels.local.annealing_search import AnnealingSearch
+from polars_microagg.kernels.local.groups import Groups, disjoint
+from polars_microagg.kernels.local.local_search import (
+    WHOLE,
+    WIDE,
+    neighbour_count,
+    refined,
+    squares_within,
+)
+from polars_microagg.kernels.local.spread_start import spread_groups
 from polars_microagg.kernels.neighbour_blocks import random_parts
+from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
-__all__ = ["merged", "obedient"]
+__all__ = ["Search", "annealed", "merged", "obedient"]
+
+Search = Callable[..., Labels]
+"""Takes the records of a stratum, its labels and, as `rule`, what its groups must satisfy."""
 
 LEAF = 1024
 """Groups among which each looks for the cheapest one to join."""
+
+MANY = 16
+"""A group of more than this many times k records is left as it is, where another start is tried."""
+
+FEWEST = 8
+"""Strata of fewer records than this many times k are not spread."""
+
+LAYERS = (2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128)
+"""Numbers of layers that are tried."""
+
+LEAST = 256
+"""Strata of fewer records are not annealed."""
+
+EFFORT = 0.125
+"""Effort of more annealing, as of `lowloss`."""
+
+STEPS, STEPS_EACH = 1_000_000, 1000
+"""Steps of a short annealing: at most, and a record."""
+
+HOT, COLD = 1.0, 0.1
+"""Where it begins and ends."""
+
+ENOUGH = 0.1
+"""Share of groups that may break the rule in a start."""
 
 CELLS = 1 << 22
 """Distances handled at a time."""
 
 
 def obedient(
-    x: Matrix, labels: Labels, sizes: Labels, k: int, rule: GroupRule
+    x: Matrix,
+    labels: Labels,
+    sizes: Labels,
+    k: int,
+    rule: GroupRule,
+    longer: Search | None = None,
 ) -> tuple[Labels, int]:
     """Return labels and the number of groups that satisfy the rule; as they are if they do.
 
-    `x` (n, d) has the records stratum by stratum.
+    `x` (n, d) has the records stratum by stratum. Groups that break the rule are joined with others,
+    and the local search follows; a stratum with such groups may start from groups spread over the
+    values of a confidential column instead, where that ends lower. `longer` goes on with each such
+    stratum.
     """
     own = Partition.from_labels(labels)
-    if not rule.failing(Members.of(np.arange(len(x)), own.labels, len(own))).any():
+    failing = rule.failing(Members.of(np.arange(len(x)), own.labels, len(own)))
+    if not failing.any():
         return labels, len(own)
-    return refined(x, merged(x, own.labels, sizes, rule), sizes, k, rule)
+    stratum = np.repeat(np.arange(len(sizes)), sizes)
+    wrong = np.flatnonzero(np.bincount(stratum, failing[own.labels]) > 0)
+    joined = merged(x, own.labels, sizes, rule)
+    best, least = joined, np.bincount(stratum, squares_within(x, joined))
+
+    def keep_better(other: Labels) -> None:
+        nonlocal best, least
+        squares = np.bincount(stratum, squares_within(x, other))
+        better = squares < least
+        least = np.where(better, squares, least)
+        best = Partition.from_labels(np.where(better[stratum], other + len(x), best)).labels
+
+    starts = _spread_starts(x, joined, wrong, sizes, k, rule)
+    # A start with a group that holds much of its stratum is worse than any spread one.
+    if not starts or np.bincount(joined).max() <= MANY * k:
+        starts.append(joined)
+    for start in starts:
+        keep_better(refined(x, start, sizes, k, rule)[0])
+    if longer is not None:
+        other, ends = best.copy(), np.cumsum(sizes)
+        for number in wrong:
+            rows = np.arange(ends[number] - sizes[number], ends[number])
+            ended = longer(x[rows], Partition.from_labels(best[rows]).labels, rule=rule.take(rows))
+            other[rows] = ended + len(x) + rows[0]
+        keep_better(other)
+    return best, int(best.max()) + 1
+
+
+def _spread_starts(
+    x: Matrix, labels: Labels, strata: Labels, sizes: Labels, k: int, rule: GroupRule
+) -> list[Labels]:
+    """Return other labels for some strata, their groups spread over the values of a column each."""
+    starts: list[Labels] = []
+    ends = np.cumsum(sizes)
+    large = [number for number in strata if sizes[number] >= FEWEST * k]
+    for codes in rule.spreads() if large else ():
+        start, tight = labels.copy(), []
+        for number in large:
+            rows = np.arange(ends[number] - sizes[number], ends[number])
+            part = x[rows] - x[rows].mean(axis=0)
+            layers = _layers(part, codes[rows], k, rule.take(rows))
+            # Where few layers do, as many as records do as well, and then the search gains more: it
+            # has most to give up. Else single records must be able to move, for which annealing looks.
+            loose = 2 * layers <= k
+            size = k if loose else layers * max(2, -(-k // layers))
+            made = _adopted(part, spread_groups(part, codes[rows], size, k if loose else layers))
+            start[rows] = made + len(x) + rows[0]
+            tight += [] if loose else [rows]
+        start = merged(x, Partition.from_labels(start).labels, sizes, rule)
+        for rows in tight:
+            start[rows] = _stirred(x[rows], start[rows], k, rule.take(rows)) + len(x) + rows[0]
+        starts.append(Partition.from_labels(start).labels)
+    return starts
+
+
+def _layers(x: Matrix, codes: Labels, k: int, rule: GroupRule) -> int:
+    """Return the least number of layers that make nearly all groups satisfy the rule."""
+    layers = LAYERS[0]
+    for layers in LAYERS:
+        size = layers * max(2, -(-k // layers))
+        if 2 * size > len(x):
+            break
+        made = _adopted(x, spread_groups(x, codes, size, layers))
+        members = Members.of(np.arange(len(x)), made, int(made.max()) + 1)
+        if rule.failing(members).mean() <= ENOUGH:
+            break
+    return layers
+
+
+def _searchable(labels: Labels, k: int) -> bool:
+    """Return whether records are enough and groups small enough for an annealing."""
+    many = LEAST <= len(labels) <= WHOLE
+    return many and int(np.bincount(labels).max()) <= max(2 * k + 2, WIDE)
+
+
+def _stirred(x: Matrix, labels: Labels, k: int, rule: GroupRule) -> Labels:
+    """Return labels after a short annealing of one stratum, unless it is small or huge."""
+    labels = Partition.from_labels(labels).labels
+    if not _searchable(labels, k):
+        return labels
+    x = np.ascontiguousarray(x - x.mean(axis=0))
+    near = neighbour_lists(x, np.array([len(x)]), neighbour_count(k))
+    groups = Groups(x, labels, k, rule)
+    steps = min(STEPS, STEPS_EACH * len(x))
+    units = temperature_units(x, near, k)
+    anneal(groups, near, units, Schedule(steps, HOT, COLD), np.random.default_rng(0))
+    return groups.labels
+
+
+def annealed(x: Matrix, labels: Labels, *, k: int, rule: GroupRule) -> Labels:
+    """Return labels after more annealing of one stratum, unless it is small or huge."""
+    if not _searchable(labels, k):
+        return labels
+    part = np.ascontiguousarray(x - x.mean(axis=0))
+    return AnnealingSearch(part, k, EFFORT, 0, _unseen, rule).best_of([labels])
+
+
+def _unseen(steps: int) -> None:
+    """Report no progress: the method that comes before has done so."""
+
+
+def _adopted(x: Matrix, labels: Labels) -> Labels:
+    """Return labels after giving each record without a group to the group with the nearest centre."""
+    left = np.flatnonzero(labels < 0)
+    if not len(left):
+        return labels
+    grouped = np.flatnonzero(labels >= 0)
+    sizes = np.bincount(labels[grouped])
+    centres = np.stack([np.bincount(labels[grouped], c) / sizes for c in x[grouped].T], axis=1)
+    labels = labels.copy()
+    step = max(1, CELLS // len(centres))
+    for first in range(0, len(left), step):
+        rows = left[first : first + step]
+        far = np.zeros((len(rows), len(centres)))
+        for j, column in enumerate(centres.T):
+            far += np.square(x[rows, j, None] - column)
+        labels[rows] = far.argmin(axis=1)
+    return labels
 
 
 def merged(x: Matrix, labels: Labels, sizes: Labels, rule: GroupRule) -> Labels:
