@@ -39,6 +39,9 @@ NEAR = 12
 WIDE = 512
 """Groups of more records are not searched."""
 
+SMALL_LEAF = 512
+"""Records among which neighbours are searched in a quick search."""
+
 PASSES = 1000
 """Bound on the rounds, which rounding could make endless."""
 
@@ -49,13 +52,19 @@ def neighbour_count(k: int) -> int:
 
 
 def refined(
-    x: Matrix, labels: Labels, sizes: Labels, k: int, rule: GroupRule | None = None
+    x: Matrix,
+    labels: Labels,
+    sizes: Labels,
+    k: int,
+    rule: GroupRule | None = None,
+    *,
+    quick: bool = False,
 ) -> tuple[Labels, int]:
     """Return labels and the number of groups after a local search in each stratum.
 
     `x` (n, d) holds scaled records stratum by stratum, in groups of at least k that satisfy the rule.
     So do those of the result; without a rule they have k to 2k - 1 records. In no stratum is the sum
-    of squares higher.
+    of squares higher. With `quick` large strata are searched without chains, and once.
 
     >>> x = np.array([[0.0], [1.0], [9.0], [8.0]])
     >>> refined(x, np.array([0, 1, 0, 1]), np.array([4]), 2)
@@ -83,7 +92,9 @@ def refined(
         if len(part):
             # Numbers of one stratum are below those of all that follow.
             first = len(x) + int(part[0])
-            result[part] = _patched(x[part], start[part], k, rule and rule.take(part)) + first
+            result[part] = (
+                _patched(x[part], start[part], k, rule and rule.take(part), quick) + first
+            )
     # Search stops at gains that rounding may fake. So compare each stratum with its start, computed
     # alike, and keep the start where the end is higher: refinement never raises the sum of squares.
     before = np.bincount(stratum, squares_within(x, start))
@@ -93,10 +104,12 @@ def refined(
     return better.labels, len(better)
 
 
-def _patched(x: Matrix, labels: Labels, k: int, rule: GroupRule | None) -> Labels:
+def _patched(x: Matrix, labels: Labels, k: int, rule: GroupRule | None, quick: bool) -> Labels:
     """Improve a grouping of very many records patch by patch."""
     labels = Partition.from_labels(labels).labels
     rng = np.random.default_rng(0)
+    if quick:
+        return in_patches(x, labels, k, neighbour_count(k), rng, exchange, rule, SMALL_LEAF)
     for work in (exchange, improve):
         labels = in_patches(x, labels, k, neighbour_count(k), rng, work, rule)
     return labels

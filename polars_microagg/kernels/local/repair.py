@@ -93,8 +93,18 @@ def obedient(
     # A start with a group that holds much of its stratum is worse than any spread one.
     if not starts or np.bincount(joined).max() <= MANY * k:
         starts.append(joined)
-    for start in starts:
-        keep_better(refined(x, start, sizes, k, rule)[0])
+    squares = np.stack([np.bincount(stratum, squares_within(x, start)) for start in starts])
+    for start, own in zip(starts, squares, strict=True):
+        # A search of very many records takes its time, so only the best start has one.
+        tried = np.flatnonzero((sizes <= WHOLE) | (own == squares.min(axis=0)))
+        rows = np.flatnonzero(np.isin(stratum, tried))
+        if not len(rows):
+            continue
+        quick = longer is None
+        ended = refined(x[rows], start[rows], sizes[tried], k, rule.take(rows), quick=quick)[0]
+        other = best.copy()
+        other[rows] = ended + len(x)
+        keep_better(other)
     if longer is not None:
         other, ends = best.copy(), np.cumsum(sizes)
         for number in wrong:
