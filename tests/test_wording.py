@@ -55,6 +55,7 @@ CLASSES = [
     mg.TooFewRecordsError.of(4, 5),
     mg.TooFewRecordsError.strata(1, 2, 3, 5),
     mg.TooFewRecordsError.emptied(3, 5, 5),
+    mg.TooFewRecordsError.alike(2, 7, 1, 5),
     mg.MissingValuesError.nulls("age", 2),
     mg.MissingValuesError.not_finite("age", 2),
     mg.NotNumericError.of("name", "String"),

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from polars_microagg.core import registry
 from polars_microagg.core.attributes import Attribute
+from polars_microagg.core.entities import EntityRule, mask_entities
 from polars_microagg.core.model import models
 from polars_microagg.core.options import (
     CHOICES,
@@ -130,6 +131,11 @@ class Plan:
         return self.method.unit == "value" and not self.method.columnwise
 
     @property
+    def merges_rows(self) -> bool:
+        """Whether the rows of an entity are masked as one."""
+        return bool(self.entity) and self.entity_mode in ("mean", "alike")
+
+    @property
     def drops(self) -> bool:
         """Whether rows may be left out."""
         return self.small_strata == "drop" or self.cap_rows is not None
@@ -210,15 +216,23 @@ class Plan:
                 yield from self._mask_cells(
                     block, x[:, columns], factors[columns], strata, whole[columns]
                 )
+            elif self.merges_rows:
+                part = x[:, columns], factors[columns], strata, whole[columns]
+                yield mask_entities(self, block, *part, rule)
             else:
-                labels, groups = self._labels(block, x[:, columns], factors[columns], strata, rule)
+                labels, groups = self.group(block, x[:, columns], factors[columns], strata, rule)
                 wide = strata if self.nulls == "impute" else None
                 yield Masked(
                     block, labels, centres(x[:, columns], labels, groups, self.center, wide)
                 )
 
-    def _labels(
-        self, block: tuple[str, ...], x: Matrix, factors: Vector, strata: Strata, rule: Rule
+    def group(
+        self,
+        block: tuple[str, ...],
+        x: Matrix,
+        factors: Vector,
+        strata: Strata,
+        rule: Rule | EntityRule,
     ) -> tuple[Labels, int]:
         """Number the groups of all strata, -1 where a record is in none, and count them."""
         labels = np.full(len(x), -1, dtype=np.intp)
@@ -228,7 +242,7 @@ class Plan:
         # Records without any value are alike as they are: a group that no method needs to find.
         bare = _without_values(x[strata.firsts])
         if self.nulls == "pattern" and bare.any():
-            grouped, groups = self._labels(block, x, factors, strata.only(~bare), rule)
+            grouped, groups = self.group(block, x, factors, strata.only(~bare), rule)
             plain = strata.only(bare)
             grouped[plain.order] = groups + np.repeat(np.arange(bare.sum()), plain.sizes)
             return grouped, groups + int(bare.sum())

@@ -69,12 +69,15 @@ def _refuse_modes_without_entity(plan: Plan) -> None:
     """Refuse what says how entities count where there are none."""
     if plan.entity_mode is not None and not plan.entity:
         raise InvalidParameterError.needs(Setting("entity_mode", plan.entity_mode), "entity")
+    if plan.entity_mode == "alike" and plan.small_strata == "null":
+        way = Sentence("Use {drop}.", drop=Setting("small_strata", "drop"))
+        mode = Sentence(
+            "{mode}, as emptied rows would show how many an entity has,",
+            mode=Setting("entity_mode", "alike"),
+        )
+        raise InvalidParameterError.cannot(mode, Setting("small_strata", "null"), way)
     if plan.cap_rows is None:
         return
     if plan.entity_mode != "alike":
         alike = Setting("entity_mode", "alike")
         raise InvalidParameterError.needs(Setting("cap_rows", plan.cap_rows), alike)
-    if plan.small_strata == "null":
-        way = Sentence("Use {drop}.", drop=Setting("small_strata", "drop"))
-        what = Setting("small_strata", "null")
-        raise InvalidParameterError.cannot("cap_rows, which leaves rows out,", what, way)

@@ -69,6 +69,12 @@ class Rule:
         sizes = np.bincount(from_zero).astype(np.intp)
         return Members(np.empty(0, dtype=np.intp), sizes[sizes > 0])
 
+    @property
+    def entity_codes(self) -> Labels:
+        """Numbers of the entities of the records."""
+        (codes,) = (b.attribute.codes for b in self.bounds if b.model.name == "k" and b.attribute)
+        return codes
+
     def take(self, rows: Labels) -> Self:
         """Return the rule for some of the records."""
         return self._with(lambda attribute: attribute.take(rows))

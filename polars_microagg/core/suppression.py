@@ -7,6 +7,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from polars_microagg.core.entities import strata_alike, surplus
 from polars_microagg.core.partition import Labels, Matrix, Members, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Bound, Rule
@@ -32,6 +33,8 @@ def to_suppress(
     """
     whole = rule or plan.rule()
     hidden = np.zeros(len(x), dtype=np.bool_)
+    if plan.cap_rows is not None:
+        hidden = surplus(whole.entity_codes, plan.cap_rows)
     before = -1
     # A record that is suppressed for one block is missing in the others, whose strata may then
     # be too small. Records are only ever added, so this ends at the least set that leaves k everywhere.
@@ -40,11 +43,17 @@ def to_suppress(
         now = whole.among(~hidden) if plan.drops else whole
         for columns in plan.slices():
             parts = plan.patterns(x[:, columns], strata.without(hidden))
+            if plan.entity_mode == "alike":
+                parts = strata_alike(whole.entity_codes, parts)
             groups = Members(parts.order, _counts(plan, x[:, columns], parts))
             small = now.failing(groups)
             if small.any() and plan.small_strata == "raise":
                 _refuse(plan, now, groups, parts.sizes, len(x))
             hidden[parts.only(small).order] = True
+            if plan.entity_mode == "alike" and small.any():
+                # An entity comes out with all of its rows or with none.
+                gone = np.unique(whole.entity_codes[parts.only(small).order])
+                hidden |= np.isin(whole.entity_codes, gone)
     emptied = Members(np.flatnonzero(hidden), np.array([count], dtype=np.intp))
     # Emptied records are alike, and a class like any other.
     if plan.small_strata == "null" and count and (bound := whole.broken(emptied)):
@@ -69,6 +78,9 @@ def _refuse(plan: Plan, rule: Rule, strata: Members, sizes: Labels, records: int
     if bound.model.name != "k":
         raise _unreachable(bound, strata, records)
     small = bound.failing(strata)
+    if plan.entity_mode == "alike":
+        fewest = int(bound.worst(strata))
+        raise TooFewRecordsError.alike(int(small.sum()), len(sizes), fewest, plan.k)
     what, fewest = "records", int(sizes[small].min())
     if bound.attribute is not None:
         what, fewest = bound.model.what, int(bound.worst(strata))

@@ -141,6 +141,25 @@ class TooFewRecordsError(InvalidDataError):
         )
 
     @classmethod
+    def alike(cls, few: int, total: int, fewest: int, k: int) -> Self:
+        """Report that too few entities have as many rows as each other."""
+        return cls.of_fields(
+            "{setting} needs k={k} entities with as many rows in the same strata, and {few} of {total} "
+            "such sets have fewer (the smallest has {fewest}). {way}",
+            setting=Setting("entity_mode", "alike"),
+            k=k,
+            few=few,
+            total=total,
+            fewest=fewest,
+            way=Sentence(
+                "Lower k, leave out what an entity has beyond some rows by {parameter}, or use {drop} "
+                "to leave such entities out.",
+                parameter=Parameter("cap_rows"),
+                drop=DROP,
+            ),
+        )
+
+    @classmethod
     def emptied(cls, rows: int, k: int, need: int) -> Self:
         """Report that the records to empty are fewer than are needed."""
         return cls.of_fields(

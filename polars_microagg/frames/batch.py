@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_microagg.core.entities import fewest_alike
 from polars_microagg.core.partition import Labels, Masked, Matrix, Partition, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.core.suppression import to_suppress
+from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.columns import emit, numbers, require, unit
 
@@ -159,7 +161,9 @@ class BatchMasker:
         x = np.empty((len(columns[0]), len(columns)), order="F")
         for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
             require(column, name, self.plan.nulls)
-            x[:, j] = numbers(column, None if self.plan.groups_cells else strata)
+            # Values that are computed, not sums of records, count from 0.
+            computed = self.plan.groups_cells or self.plan.merges_rows
+            x[:, j] = numbers(column, None if computed else strata)
         return x
 
     def keep_promise(
@@ -194,6 +198,11 @@ class BatchMasker:
         held = rule.broken(rule.groups(labels)) is None
         if not (held and _alike(records.get_columns(), labels)):
             self.plan.keep_promise(rule.groups(_classes(records)), rule)
+        if self.plan.entity_mode == "alike":
+            fewest = fewest_alike(rule.entity_codes, _classes(records))
+            if fewest < self.plan.k:
+                name, k = self.plan.method.name, self.plan.k
+                raise BrokenPromiseError.small_class(name, fewest, k, "entities alike")
 
 
 def _alike(columns: list[pl.Series], labels: Labels) -> bool:

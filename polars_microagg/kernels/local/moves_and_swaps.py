@@ -57,13 +57,15 @@ def _best_moves(groups: Groups, near: Labels, rows: Labels) -> tuple[Vector, Lab
     joining[(targets == own[:, None]) | (size >= groups.most)] = np.inf
     # The gain must exceed the rounding of its terms, else two groupings could take turns for ever.
     most = leaving * (1.0 - TOLERANCE) - groups.noise[rows]
-    if groups.rule is not None:
 
-        def allowed(at: Labels, best: Labels) -> npt.NDArray[np.bool_]:
-            return groups.hold(targets[at, best], into=rows[at, None])
+    def pays(at: Labels, best: Labels) -> npt.NDArray[np.bool_]:
+        return np.asarray(joining[at, best] < most[at])
 
-        _strike_out(joining, lambda at, best: joining[at, best] < most[at], allowed)
-    best = joining.argmin(axis=1)
+    def allowed(at: Labels, best: Labels) -> npt.NDArray[np.bool_]:
+        return groups.hold(targets[at, best], into=rows[at, None])
+
+    ruled = groups.rule is not None
+    best = _best_allowed(joining, pays, allowed) if ruled else joining.argmin(axis=1)
     index = np.arange(len(rows))
     least = joining[index, best]
     better = least < most
@@ -125,25 +127,26 @@ def _best_swaps(
         held[held] = groups.hold(groups.labels[there[held, 0]], out=there[held], into=here[held])
         return held
 
-    if groups.rule is not None:
-        _strike_out(gains, pays, allowed)
-    best = gains.argmin(axis=1)
+    ruled = groups.rule is not None
+    best = _best_allowed(gains, pays, allowed) if ruled else gains.argmin(axis=1)
     index = np.arange(len(rows))
     better = pays(index, best)
     return gains[index, best][better], rows[better], records_there[index, best][better]
 
 
-def _strike_out(
+def _best_allowed(
     cost: Matrix,
     pays: Callable[[Labels, Labels], npt.NDArray[np.bool_]],
     allowed: Callable[[Labels, Labels], npt.NDArray[np.bool_]],
-) -> None:
-    """Make exchanges that are not allowed cost infinitely much, until the best of each row is allowed.
+) -> Labels:
+    """Return the exchange of each row that costs least of those that are allowed.
 
-    `cost` (p, m) has the exchanges of each row; `pays` and `allowed` are asked about one of some
-    rows. A row of which all that are tried are not allowed has none.
+    `cost` (p, m) has the exchanges of each row, and those that are not allowed become infinite;
+    `pays` and `allowed` are asked about one of some rows. What is returned may not pay. A row of which
+    all that are tried are not allowed has none, and only infinite costs.
     """
     left = np.arange(len(cost))
+    chosen = np.zeros(len(cost), dtype=np.intp)
     for count in TRIES:
         # Several at a time, as most of the time goes into asking, however little is asked.
         few = min(count, cost.shape[1])
@@ -153,13 +156,17 @@ def _strike_out(
         ask = pays(at, best.ravel())
         held = np.ones(len(at), dtype=np.bool_)
         held[ask] = allowed(at[ask], best.ravel()[ask])
-        # All before the first that is allowed, or does not pay, are struck out.
+        # All before the first that is allowed, or does not pay, are struck out. That first one is
+        # returned, as there may be another of the same cost that nobody has asked about.
         before = np.cumsum(held.reshape(best.shape), axis=1) == 0
         cost[np.repeat(left, few)[before.ravel()], best[before]] = np.inf
-        left = left[before.all(axis=1)]
+        found = ~before.all(axis=1)
+        chosen[left[found]] = best[found, before[found].sum(axis=1)]
+        left = left[~found]
         if not len(left):
-            return
+            return chosen
     cost[left] = np.inf
+    return chosen
 
 
 def nearest_groups(groups: Groups, near: Labels, rows: Labels, count: int) -> Labels:
