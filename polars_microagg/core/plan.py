@@ -13,7 +13,6 @@ import numpy.typing as npt
 from polars_microagg.core import registry
 from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.entities import EntityRule, mask_entities
-from polars_microagg.core.model import models
 from polars_microagg.core.options import (
     CHOICES,
     COMMON,
@@ -36,7 +35,7 @@ from polars_microagg.core.partition import (
 )
 from polars_microagg.core.refusals import refuse_what_would_be_ignored
 from polars_microagg.core.registry import Method
-from polars_microagg.core.rule import Bound, Rule
+from polars_microagg.core.rule import Rule
 from polars_microagg.errors import (
     BrokenPromiseError,
     InvalidParameterError,
@@ -142,18 +141,11 @@ class Plan:
 
     def rule(self, entity: Attribute | None = None, confidential: Sequence[Attribute] = ()) -> Rule:
         """Return what every group must satisfy, counted on these columns of its records."""
-        bounds = []
-        for name, entry in models().items():
-            limit = self.k if name == "k" else self.models.get(name)
-            if limit is None:
-                continue
-            own = {option: self.models[option] for option in entry.options}
-            counted = [entity] if entry.of == "entity" else confidential
-            bounds += [Bound(entry, limit, attribute, own) for attribute in counted]
+        rule = Rule.of({**self.models, "k": self.k}, entity, confidential)
         # Without a model every release would pass.
-        if not any(bound.model.of == "entity" for bound in bounds):
+        if not any(bound.model.of == "entity" for bound in rule.bounds):
             raise BrokenPromiseError.unchecked()
-        return Rule(tuple(bounds))
+        return rule
 
     def keep_promise(self, groups: Members, rule: Rule) -> None:
         """Refuse groups of records, or classes of emitted ones, that break what the call promises.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.core.attributes import Attribute
-from polars_microagg.core.model import Model
+from polars_microagg.core.model import Model, models
 from polars_microagg.core.partition import Labels, Members, Vector
 
 __all__ = ["Bound", "Rule"]
@@ -45,6 +45,23 @@ class Rule:
     """The bounds of a call. A group satisfies the rule if it satisfies each of them."""
 
     bounds: tuple[Bound, ...]
+
+    @classmethod
+    def of(
+        cls,
+        asked: Mapping[str, Any],
+        entity: Attribute | None,
+        confidential: Sequence[Attribute],
+    ) -> Self:
+        """Make the rule of a call from its bounds and options by name, None for those it has not."""
+        bounds = []
+        for name, entry in models().items():
+            if asked.get(name) is None:
+                continue
+            own = {option: asked[option] for option in entry.options}
+            counted = [entity] if entry.of == "entity" else confidential
+            bounds += [Bound(entry, asked[name], attribute, own) for attribute in counted]
+        return cls(tuple(bounds))
 
     def failing(self, groups: Members) -> npt.NDArray[np.bool_]:
         """Return which groups, none of them empty, break the rule."""

@@ -21,7 +21,7 @@ from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.vmdav import vmdav
 from polars_microagg.progress import progress, ticker
 
-__all__ = ["lowloss"]
+__all__ = ["lowloss", "search_under_rule"]
 
 EXACT = 3_000_000_000
 """MDAV is the start where it has to compare no more than this many pairs of records."""
