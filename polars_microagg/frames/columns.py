@@ -97,6 +97,9 @@ def emit(column: pl.Series, masked: Masked, j: int, dtype: pl.DataType) -> pl.Se
     chosen, labels = masked.values[j], masked.labels
     if isinstance(chosen, Centres):
         labels = chosen.labels
+    else:
+        # Cells have a value for each record.
+        labels = np.where(np.isnan(chosen.values), -1, np.arange(len(labels)))
     table = _kind(column.dtype).values(column, chosen, dtype)
     return table.gather(_index(labels)).alias(column.name)
 
