@@ -19,6 +19,7 @@ import papers
 
 from polars_microagg import functions
 from polars_microagg.core import registry
+from polars_microagg.core.model import models
 from polars_microagg.frames import signatures
 from polars_microagg.frames.arguments import Argument
 from polars_microagg.frames.signatures import Spec
@@ -51,7 +52,15 @@ SHARED = (signatures.SCALE, *signatures.SHARED, signatures.REFINE, signatures.SE
 ON_FRAMES = (signatures.STRATA, signatures.ORDER_BY, *SHARED)
 EFFORT = Argument("effort", "float", "", 0.0)
 METRICS = Argument("metrics", "str | Sequence[str] | None", "", None)
-HIDDEN = (Argument("k", "int | None", "", None), Argument("confidential", "Names", "", None))
+PEOPLE = (signatures.ENTITY, signatures.ENTITY_MODE, signatures.CONFIDENTIAL)
+BOUNDS = signatures.model_bounds()
+COUNTED = (
+    signatures.STRATA,
+    Argument("k", "int | None", "", None),
+    signatures.CONFIDENTIAL,
+    signatures.ENTITY,
+    *(bound for bound in BOUNDS if bound.name not in models()),
+)
 COMPARED = (
     Argument("methods", "str | Sequence[str] | None", "", None),
     Argument("ks", "int | Sequence[int]", "", (3, 5, 10)),
@@ -141,8 +150,8 @@ def namespace_stub() -> str:
     frame = [
         on_frame("mask", (columns, K, METHOD, *ON_FRAMES), "F", True),
         on_frame("groups", (columns, K, METHOD, NAME, *ON_FRAMES), "F", True),
-        on_frame("verify", (columns, K, signatures.STRATA), "None", False),
-        on_frame("anonymity", (columns, signatures.STRATA, *HIDDEN), "pl.DataFrame", False),
+        on_frame("verify", (columns, K, signatures.STRATA, *PEOPLE, *BOUNDS), "None", False),
+        on_frame("anonymity", (columns, *COUNTED), "pl.DataFrame", False),
         on_frame("lower_bound", (columns, K, EFFORT), "float", False),
         on_frame(
             "assess",

@@ -46,9 +46,9 @@ class MicroaggFrame(Generic[F]):
         """Add the group of each record as a column; see `polars_microagg.groups`."""
         return functions.groups(self._take(), columns, k, **options)
 
-    def verify(self, columns: Any, k: Any, *, strata: Any = None) -> None:
+    def verify(self, columns: Any, k: Any, **options: Any) -> None:
         """Raise unless k records share each record; see `polars_microagg.verify`."""
-        anonymity.verify(self._take(), columns, k, strata=strata)
+        anonymity.verify(self._take(), columns, k, **options)
 
     def anonymity(self, columns: Any, **options: Any) -> pl.DataFrame:
         """Count the classes of equal records; see `polars_microagg.anonymity`."""

@@ -65,6 +65,13 @@ class MicroaggFrame(Generic[F]):
         k: int,
         *,
         strata: Names = None,
+        entity: Names = None,
+        entity_mode: Literal["rows", "mean", "alike"] | None = None,
+        confidential: Names = None,
+        l: int | None = None,
+        max_share: float | None = None,
+        t: float | None = None,
+        t_scale: Literal["values", "ranks"] = "values",
     ) -> None:
         """Raise unless k records share each record; see `polars_microagg.verify`."""
 
@@ -75,6 +82,8 @@ class MicroaggFrame(Generic[F]):
         strata: Names = None,
         k: int | None = None,
         confidential: Names = None,
+        entity: Names = None,
+        t_scale: Literal["values", "ranks"] = "values",
     ) -> pl.DataFrame:
         """Count the classes of equal records; see `polars_microagg.anonymity`."""
 

@@ -61,6 +61,11 @@ CLASSES = [
     mg.NotNumericError.of("name", "String"),
     mg.NotNumericError.known("name", "String"),
     mg.NotAnonymousError.of(["age"], 5, (2, 3, 1), ["region"]),
+    mg.NotAnonymousError.entities(["age"], 5, (2, 3, 1), ["region"]),
+    mg.NotAnonymousError.alike(["age"], 5, (3, 1), ["region"]),
+    mg.NotAnonymousError.model(
+        ["age"], Setting("l", 2), "the number of distinct values of 'sick'", (2, 3, 1), ["region"]
+    ),
     mg.NotPublishedError.unreadable("a.duckdb", "try again."),
     mg.RequirementError.unmet(["dld<=10 (found 12)"]),
     mg.OutputError.of("a.csv", "it is a folder."),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from polars_microagg.analysis.confidential import distinct_values, farthest
+from polars_microagg.analysis.counted_classes import CountedClasses, hold, options_of_models
 from polars_microagg.core import registry
-from polars_microagg.core.options import group_size, names_of
+from polars_microagg.core.options import MODEL_OPTIONS, group_size, names_of
+from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError, NotAnonymousError
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected, schema_of
@@ -143,8 +144,18 @@ def fewest_records(names: Sequence[str], *tables: pl.DataFrame) -> int:
     return fewest
 
 
-def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> None:
-    """Check that at least k records share each record, and raise if not.
+def verify(
+    frame: Any,
+    columns: Columns,
+    k: int,
+    *,
+    strata: Names = None,
+    entity: Names = None,
+    entity_mode: Any = None,
+    confidential: Names = None,
+    **bounds: Any,
+) -> None:
+    """Check that at least k records, or entities, share each record, and raise if not.
 
     Parameters
     ----------
@@ -156,11 +167,19 @@ def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> Non
         Smallest class allowed, at least 2.
     strata : str or list of str, optional
         Columns that were kept as strata: classes are counted within each.
+    entity : str or list of str, optional
+        Columns that say whom a record is about: k then counts distinct entities, not records.
+    entity_mode : {"rows", "mean", "alike"}, default "rows"
+        With "alike", k entities must also have the same rows, and as many of each.
+    confidential : str or list of str, optional
+        Columns that nobody is to learn from a class; needs one of the bounds.
+    **bounds : Any
+        Bounds on them, as for `mask`: `l`, `max_share`, and `t` with `t_scale`.
 
     Raises
     ------
     NotAnonymousError
-        Some class is smaller than k.
+        Some class is smaller than k, or does not keep a bound.
 
     Notes
     -----
@@ -174,17 +193,37 @@ def verify(frame: Any, columns: Columns, k: int, *, strata: Names = None) -> Non
     Traceback (most recent call last):
         ...
     polars_microagg.errors.NotAnonymousError: The table is not 2-anonymous on 'age': ...
+    >>> visits = pl.DataFrame({"age": [30, 30], "who": ["u", "v"], "sick": ["no", "yes"]})
+    >>> verify(visits, "age", k=2, entity="who", confidential="sick", l=2)
     """
-    k = group_size(k)
+    if others := [name for name in bounds if name not in MODEL_OPTIONS]:
+        raise InvalidParameterError.option("verify", others[0], MODEL_OPTIONS)
+    # A plan is checked as that of masking is, and says what has to hold.
+    people = {"entity": entity, "entity_mode": entity_mode, "confidential": confidential}
+    plan = Plan.make("mdav", k, **people, **bounds)
     frame = as_frame(frame)
     keys = keys_of(frame, "strata", strata)
-    for names in selected(frame, columns):
-        sizes = classes(frame, names, keys)["size"]
-        small = sizes.filter(sizes < k)
-        if len(small):
-            smallest = int(small.min())  # type: ignore[arg-type]
-            counts = len(small), int(small.sum()), smallest
-            raise NotAnonymousError.of(names, k, counts, keys)
+    counted = [n for what in ("entity", "confidential") for n in keys_of(frame, what, people[what])]
+    blocks = selected(frame, columns)
+    frame = _read(frame, blocks, keys, counted)
+    for names in blocks:
+        if not plan.entity:
+            sizes = classes(frame, names, keys)["size"]
+            if len(small := sizes.filter(sizes < plan.k)):
+                counts = len(small), int(small.sum()), int(small.min())  # type: ignore[arg-type]
+                raise NotAnonymousError.of(names, plan.k, counts, keys)
+        if counted:
+            hold(plan, frame, names, keys)
+
+
+def _read(
+    frame: Any, blocks: Sequence[Sequence[str]], keys: Sequence[str], counted: Sequence[str]
+) -> Any:
+    """Collect the columns of a call once, where some of them are counted in classes."""
+    if not counted:
+        return frame
+    needed = dict.fromkeys([*(name for block in blocks for name in block), *keys, *counted])
+    return collected(frame.lazy().select(by_name(name) for name in needed))
 
 
 def anonymity(
@@ -194,6 +233,8 @@ def anonymity(
     strata: Names = None,
     k: int | None = None,
     confidential: Names = None,
+    entity: Names = None,
+    **options: Any,
 ) -> pl.DataFrame:
     """Count the classes of equal records, and what they tell about confidential columns.
 
@@ -208,8 +249,13 @@ def anonymity(
     k : int, optional
         Adds the sizes of the classes and the records in classes of fewer than k.
     confidential : str or list of str, optional
-        Columns that an intruder wants to learn: adds the sizes of the classes, `l_diversity` and
-        `t_closeness`.
+        Columns that an intruder wants to learn: adds the sizes of the classes, and what each privacy
+        model counts of such columns, as `l`, `max_share` and `t`.
+    entity : str or list of str, optional
+        Columns that say whom a record is about: adds entities, k_entities and alike_min, and k
+        counts entities, not records. Their null is an error.
+    **options : Any
+        Options of the models, as for `mask`: `t_scale`.
 
     Returns
     -------
@@ -218,16 +264,19 @@ def anonymity(
         classes), uniques (records alone in their class). Null counts as a value. With `k` or
         `confidential` also size_q25, size_median, size_q75, size_max (of the classes, linear
         between ranks) and histogram (a list of sizes and the number of classes of each); then
-        at_risk with `k`; and l_diversity and t_closeness with `confidential`, of several columns
-        the worst. Of several blocks one row each, that begins with the `columns` of the block.
+        at_risk with `k`. With `entity`: entities (distinct), k_entities (the fewest in a class) and
+        alike_min (the fewest that have the same rows, and as many of each). With `confidential` a
+        column a model, of all classes and confidential columns the worst. Of several blocks one
+        row each, that begins with the `columns` of the block.
 
     Notes
     -----
-    l_diversity is the least number of distinct confidential values in a class (Machanavajjhala et
-    al., 2007). A null is not counted, as it hides nobody among those whose values can be read; a
-    class of nulls has 1. t_closeness is the greatest earth mover's distance, from 0 to 1, between the values
-    of a class and those of all records (Li, Li and Venkatasubramanian, 2007): of numbers, decimals,
-    dates and times by their order, of other types with all values equally far apart. Null is a
+    `l` is the least number of distinct confidential values in a class (Machanavajjhala et al.,
+    2007), `max_share` the greatest share of one value (Wong et al., 2006). A null is not counted,
+    as it hides nobody among those whose values can be read; a class of nulls has 1 and 0. `t` is
+    the greatest earth mover's distance, from 0 to 1, between the values of a class and those of
+    all records (Li, Li and Venkatasubramanian, 2007): of numbers, decimals, dates, times and
+    categories of an Enum by their order, of other types with all values equally far apart. Null is a
     value there, since a class may also tell that nothing is known of its records; it comes before
     all others in order.
 
@@ -236,31 +285,41 @@ def anonymity(
     >>> anonymity(pl.DataFrame({"age": [30, 30, 41]}), ["age"]).row(0)
     (3, 2, 1, 1.5, 1)
     >>> sick = pl.DataFrame({"age": [30, 30, 41, 41], "sick": ["no", "yes", "no", "no"]})
-    >>> anonymity(sick, "age", confidential="sick").select("l_diversity", "t_closeness").row(0)
-    (1, 0.25)
+    >>> anonymity(sick, "age", confidential="sick").select("l", "max_share", "t").row(0)
+    (1, 1.0, 0.25)
+    >>> visits = sick.with_columns(who=pl.Series(["u", "v", "w", "w"]))
+    >>> anonymity(visits, "age", entity="who").select("entities", "k_entities", "alike_min").row(0)
+    (3, 1, 1)
     """
     frame = as_frame(frame)
     blocks = selected(frame, columns)
     divided = keys_of(frame, "strata", strata)
     hidden = keys_of(frame, "confidential", confidential)
+    people = keys_of(frame, "entity", entity)
+    chosen = options_of_models("anonymity", options, hidden)
     if k is not None:
         k = group_size(k)
-    rows = [_counted(frame, names, divided, k, hidden) for names in blocks]
+    frame = _read(frame, blocks, divided, [*people, *hidden])
+    rows = [_counted(frame, names, divided, k, people, hidden, chosen) for names in blocks]
     if len(rows) == 1:
         return rows[0]
     return pl.concat(rows).insert_column(0, pl.Series("columns", blocks))
 
 
 def _counted(
-    frame: pl.DataFrame | pl.LazyFrame,
+    frame: Any,
     names: Sequence[str],
     divided: Sequence[str],
     k: int | None,
+    people: Sequence[str],
     hidden: Sequence[str],
+    options: Mapping[str, Any],
 ) -> pl.DataFrame:
     """Count the classes on one block of columns."""
-    sizes = classes(frame, names, divided)
-    size = pl.col("size")
+    counted = None
+    if people or hidden:
+        counted = CountedClasses.of(frame, [*names, *divided], people, hidden)
+    sizes, size = counted.sizes if counted else classes(frame, names, divided), pl.col("size")
     row = [
         sizes.select(
             records=size.sum().cast(pl.Int64),
@@ -273,9 +332,11 @@ def _counted(
     if k is not None or hidden:
         row += [sizes.select(**SIZES), _histogram(sizes)]
     if k is not None:
-        row.append(sizes.select(at_risk=size.filter(size < k).sum().cast(pl.Int64)))
-    if hidden:
-        row.append(_learned(frame, list(dict.fromkeys([*names, *divided])), hidden))
+        few = pl.col("entities" if people else "size") < k
+        row.append(sizes.select(at_risk=size.filter(few).sum().cast(pl.Int64)))
+    if counted is not None:
+        row += [counted.of_entities()] if people else []
+        row += [counted.of_models(options)] if hidden else []
     return pl.concat(row, how="horizontal")
 
 
@@ -283,26 +344,3 @@ def _histogram(sizes: pl.DataFrame) -> pl.DataFrame:
     """List the sizes of classes and the number of classes of each, as one row."""
     counted = sizes.group_by("size").len("classes").sort("size").cast(pl.Int64)
     return pl.DataFrame([pl.Series("histogram", [counted.to_struct()], dtype=HISTOGRAM)])
-
-
-def _learned(
-    frame: pl.DataFrame | pl.LazyFrame, keys: Sequence[str], hidden: Sequence[str]
-) -> pl.DataFrame:
-    """Return l-diversity and t-closeness, of several confidential columns the worst."""
-    columns = [by_name(name).alias(f"c{i}") for i, name in enumerate(hidden)]
-    schema = schema_of(frame)
-    numbered = [told_apart(by_name(n), schema[n]).alias(str(i)) for i, n in enumerate(keys)]
-    table = collected(frame.lazy().select(*numbered, *columns))
-    # Classes are numbered from 0 by the first row of each.
-    first = table.with_row_index("row").select(
-        pl.col("row").min().over(str(i) for i in range(len(keys)))
-    )
-    of = (first.to_series().rank("dense").cast(pl.Int64) - 1).rename("class")
-    values = [table[f"c{i}"] for i in range(len(hidden))]
-    kinds = [kinds for value in values if (kinds := distinct_values(of, value)) is not None]
-    distances = [far for value in values if (far := farthest(of, value)) is not None]
-    worst = {
-        "l_diversity": [min(kinds, default=None)],
-        "t_closeness": [max(distances, default=None)],
-    }
-    return pl.DataFrame(worst, schema={"l_diversity": pl.Int64, "t_closeness": pl.Float64})

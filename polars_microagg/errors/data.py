@@ -249,24 +249,91 @@ class NotNumericError(InvalidDataError):
 
 
 class NotAnonymousError(InvalidDataError):
-    """Some class of equal records is smaller than k."""
+    """Some class of equal records is smaller than k, or breaks a bound."""
 
     @classmethod
     def of(
         cls, columns: Sequence[str], k: int, counts: tuple[int, int, int], strata: Iterable[str]
     ) -> Self:
         """Report how many classes and records fall short, and the size of the smallest class."""
-        keys = [name for name in strata if name not in columns]
-        together = f"together with this k{' and these strata' * bool(keys)}"
+        where, together = _where(columns, strata)
         return cls.of_fields(
             "The table is not {k}-anonymous on {columns}: {classes} class(es) with {records} record(s) "
             "in all are smaller than k={k} (the smallest has {smallest}). {way}",
             k=k,
-            columns=f"{listed(columns)} within strata of {listed(keys)}"
-            if keys
-            else listed(columns),
+            columns=where,
             classes=counts[0],
             records=counts[1],
             smallest=counts[2],
-            way=f"Mask these columns {together} before releasing the table.",
+            way=f"Mask these columns together with this k{together} before releasing the table.",
         )
+
+    @classmethod
+    def entities(
+        cls, columns: Sequence[str], k: int, counts: tuple[int, int, float], strata: Iterable[str]
+    ) -> Self:
+        """Report how many classes and records fall short, and the fewest entities of a class."""
+        where, together = _where(columns, strata)
+        return cls.of_fields(
+            "The table is not {k}-anonymous on {columns}: {classes} class(es) with {records} record(s) "
+            "in all are of fewer than k={k} entities (the fewest is {fewest}). {way}",
+            k=k,
+            columns=where,
+            classes=counts[0],
+            records=counts[1],
+            fewest=int(counts[2]),
+            way=Sentence(
+                "Mask these columns together with this k and this {entity}{together} before releasing "
+                "the table.",
+                entity=Parameter("entity"),
+                together=together,
+            ),
+        )
+
+    @classmethod
+    def alike(
+        cls, columns: Sequence[str], k: int, counts: tuple[int, int], strata: Iterable[str]
+    ) -> Self:
+        """Report how many entities share all their rows with too few, and with how few."""
+        return cls.of_fields(
+            "The table is not {k}-anonymous on {columns} by all rows of an entity: the rows of {entities} "
+            "entit(ies) are those of fewer than k={k} (the fewest is {fewest}). {way}",
+            k=k,
+            columns=_where(columns, strata)[0],
+            entities=counts[0],
+            fewest=counts[1],
+            way=Sentence(
+                "Mask these columns together with {alike} before releasing the table.",
+                alike=Setting("entity_mode", "alike"),
+            ),
+        )
+
+    @classmethod
+    def model(
+        cls,
+        columns: Sequence[str],
+        bound: Setting,
+        what: str,
+        counts: tuple[int, int, float],
+        strata: Iterable[str],
+    ) -> Self:
+        """Report how many classes and records break a bound, and the worst number of a class."""
+        where, together = _where(columns, strata)
+        return cls.of_fields(
+            "The table does not keep {setting} on {columns}: {classes} class(es) with {records} record(s) "
+            "in all break it (at worst, {what} is {worst}). {way}",
+            setting=bound,
+            columns=where,
+            classes=counts[0],
+            records=counts[1],
+            what=what,
+            worst=f"{counts[2]:.12g}",
+            way=f"Mask these columns together with this bound{together} before releasing the table.",
+        )
+
+
+def _where(columns: Sequence[str], strata: Iterable[str]) -> tuple[str, str]:
+    """Word the columns of classes, and that their strata have to be named again."""
+    keys = [name for name in strata if name not in columns]
+    within = f" within strata of {listed(keys)}" if keys else ""
+    return f"{listed(columns)}{within}", " and these strata" * bool(keys)

@@ -162,7 +162,7 @@ def test_each_block_is_counted_and_verified_on_its_own(as_given):
     with pytest.raises(mg.NotAnonymousError, match="not 2-anonymous on 'c', 'b'"):
         mg.verify(as_given(table), [["a"], ["c", "b"]], 2)
     told = mg.anonymity(as_given(table), [["a"], ["c", "b"]], k=2, confidential="s")
-    assert told.select("columns", "at_risk", "l_diversity").rows() == [
+    assert told.select("columns", "at_risk", "l").rows() == [
         (["a"], 0, 1),
         (["c", "b"], 2, 1),
     ]

@@ -58,7 +58,7 @@ def answered(frame):
     found = [mg.anonymity(frame, KNOWN)["k_min"].item()]
     for hidden in ("wage", "sick", HIDDEN):
         row = mg.anonymity(frame, KNOWN, confidential=hidden)
-        found += row.select("l_diversity", "t_closeness").row(0)
+        found += row.select("l", "t").row(0)
     return tuple(found)
 
 

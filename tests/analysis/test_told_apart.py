@@ -97,4 +97,4 @@ def test_several_sets_of_known_columns_count_zeros_apart():
 
 def test_what_a_class_tells_is_counted_in_the_same_classes():
     frame = pl.DataFrame({"x": ZEROS, "sick": ["yes", "no", "yes", "no"]})
-    assert mg.anonymity(frame, "x", confidential="sick")["l_diversity"].item() == 1
+    assert mg.anonymity(frame, "x", confidential="sick")["l"].item() == 1
