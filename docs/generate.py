@@ -10,6 +10,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 # The package beside this file, whatever is installed.
@@ -18,10 +19,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import papers
 
 from polars_microagg import functions
+from polars_microagg.analysis.counted_classes import confidential_models
 from polars_microagg.core import registry
 from polars_microagg.core.model import models
 from polars_microagg.frames import signatures
-from polars_microagg.frames.arguments import Argument
+from polars_microagg.frames.arguments import REQUIRED, Argument
 from polars_microagg.frames.signatures import Spec
 from polars_microagg.namespace import MicroaggExpr, MicroaggFrame
 from polars_microagg.publishing.manifest.schema import json_schema
@@ -53,6 +55,9 @@ ON_FRAMES = (signatures.STRATA, signatures.ORDER_BY, *SHARED)
 EFFORT = Argument("effort", "float", "", 0.0)
 METRICS = Argument("metrics", "str | Sequence[str] | None", "", None)
 PEOPLE = (signatures.ENTITY, signatures.ENTITY_MODE, signatures.CONFIDENTIAL)
+PERSON = replace(
+    signatures.ENTITY, annotation="str | Sequence[str]", default=REQUIRED, keyword=False
+)
 BOUNDS = signatures.model_bounds()
 COUNTED = (
     signatures.STRATA,
@@ -168,6 +173,8 @@ def namespace_stub() -> str:
         on_expression("groups", (K, METHOD, *SHARED), True),
         on_expression("k_prime", (), False),
         on_expression("k_min", (), False),
+        on_expression("k_entities", (PERSON,), False),
+        *(signatures.model_spec(entry).stub() for entry in confidential_models().values()),
         *(signatures.expression_spec(entry).stub() for entry in entries),
     ]
     head = HEAD.format(

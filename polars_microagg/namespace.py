@@ -9,12 +9,15 @@ import polars as pl
 
 from polars_microagg import functions
 from polars_microagg.analysis import anonymity, assess, compare, lower_bound
+from polars_microagg.analysis.aggregates import fewest_entities, worst_number
+from polars_microagg.analysis.counted_classes import confidential_models
 from polars_microagg.charts.plot import MicroaggPlot
 from polars_microagg.core import registry
+from polars_microagg.core.model import Model
 from polars_microagg.frames.expressions import group_expression, mask_expression
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.selection import F
-from polars_microagg.frames.signatures import expression_spec, frame_spec
+from polars_microagg.frames.signatures import expression_spec, frame_spec, model_spec
 
 __all__ = ["MicroaggExpr", "MicroaggFrame"]
 
@@ -119,6 +122,17 @@ class MicroaggExpr:
             lambda x, dtype: told_apart(x, dtype).unique_counts().min()
         )
 
+    def k_entities(self, entity: Any) -> pl.Expr:
+        """Least number of distinct entities in a class of equal records; their null is an error.
+
+        Examples
+        --------
+        >>> visits = pl.DataFrame({"age": [24, 24, 24, 49, 49], "who": ["u", "u", "v", "w", "x"]})
+        >>> visits.select(pl.struct("age").microagg.k_entities("who")).item()
+        2
+        """
+        return fewest_entities(self._expression, entity)
+
 
 def _on_frame(entry: registry.Method) -> Callable[..., Any]:
     function = getattr(functions, entry.name)
@@ -138,9 +152,20 @@ def _on_expression(entry: registry.Method) -> Callable[..., Any]:
     return dressed
 
 
+def _of_model(entry: Model) -> Callable[..., Any]:
+    def bound(self: MicroaggExpr, confidential: Any, **options: Any) -> pl.Expr:
+        return worst_number(self._expression, entry, confidential, options)
+
+    dressed: Callable[..., Any] = model_spec(entry).dress(bound, __name__)
+    return dressed
+
+
 for _entry in registry.methods().values():
     setattr(MicroaggFrame, _entry.name, _on_frame(_entry))
     setattr(MicroaggExpr, _entry.name, _on_expression(_entry))
+
+for _model in confidential_models().values():
+    setattr(MicroaggExpr, _model.name, _of_model(_model))
 
 pl.api.register_dataframe_namespace("microagg")(MicroaggFrame)
 pl.api.register_lazyframe_namespace("microagg")(MicroaggFrame)

@@ -821,6 +821,32 @@ class MicroaggExpr:
     def k_min(self) -> pl.Expr:
         """Size of the smallest class of equal records."""
 
+    def k_entities(
+        self,
+        entity: str | Sequence[str],
+    ) -> pl.Expr:
+        """Least number of distinct entities in a class of equal records; their null is an error."""
+
+    def l(
+        self,
+        confidential: str | Sequence[str],
+    ) -> pl.Expr:
+        """Least of all classes of equal records: the number of distinct values."""
+
+    def max_share(
+        self,
+        confidential: str | Sequence[str],
+    ) -> pl.Expr:
+        """Greatest of all classes of equal records: the share of the commonest value."""
+
+    def t(
+        self,
+        confidential: str | Sequence[str],
+        *,
+        t_scale: Literal["values", "ranks"] = "values",
+    ) -> pl.Expr:
+        """Greatest of all classes of equal records: the distance to the table."""
+
     def cbfs(
         self,
         k: int,

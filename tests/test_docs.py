@@ -16,6 +16,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg import functions
+from polars_microagg.analysis.counted_classes import confidential_models
 from polars_microagg.core import registry
 
 ROOT = Path(__file__).parents[1]
@@ -141,6 +142,7 @@ WRITTEN = {
         for room in (mg.MicroaggFrame, mg.MicroaggExpr)
         for name in registry.methods()
     },
+    **{f"MicroaggExpr.{name}": getattr(mg.MicroaggExpr, name) for name in confidential_models()},
 }
 
 

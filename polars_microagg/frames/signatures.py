@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from polars_microagg.core.model import Model
 from polars_microagg.core.registry import Method, Metric, docstring
 from polars_microagg.frames.arguments import (
     CAP_ROWS,
@@ -24,6 +25,7 @@ from polars_microagg.frames.arguments import (
     ORDER_BY,
     ORIGINAL,
     REFINE,
+    REQUIRED,
     SCALE,
     SEED,
     SHARED,
@@ -36,7 +38,7 @@ from polars_microagg.frames.arguments import (
     summary_of,
 )
 
-__all__ = ["Spec", "expression_spec", "frame_spec", "metric_spec"]
+__all__ = ["Spec", "expression_spec", "frame_spec", "metric_spec", "model_spec"]
 
 
 @dataclass(frozen=True)
@@ -177,3 +179,28 @@ def metric_spec(entry: Metric) -> Spec:
         ("Examples", example),
     )
     return Spec(entry.name, arguments, entry.returns, summary_of(doc), sections)
+
+
+def model_spec(entry: Model) -> Spec:
+    """Describe the aggregate of an expression that counts as a model of confidential columns does."""
+    doc = sections_of(docstring(entry.measure))
+    own = tuple(
+        own_argument(option, doc.get("Parameters", "")) for option in entry.options.values()
+    )
+    confidential = replace(
+        CONFIDENTIAL,
+        annotation="str | Sequence[str]",
+        doc="Columns that are counted in each class; of several the worst.",
+        default=REQUIRED,
+        keyword=False,
+    )
+    example = f""">>> import polars as pl, polars_microagg
+>>> people = pl.DataFrame({{"age": [30, 30, 41], "sick": ["no", "yes", "no"]}})
+>>> people.select(pl.struct("age").microagg.{entry.name}("sick")).height
+1
+"""
+    returns = "polars.Expr\n    One number for all records, or for each group of an aggregation."
+    side = "Least" if entry.at_least else "Greatest"
+    sections = (("Returns", returns), ("Notes", doc.get("Notes", "")), ("Examples", example))
+    summary = f"{side} of all classes of equal records: {entry.what}."
+    return Spec(entry.name, (confidential, *own), "pl.Expr", summary, sections, bound=True)
