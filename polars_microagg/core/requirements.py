@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from polars_microagg.errors import InvalidParameterError
@@ -21,7 +21,7 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 }
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 WRITTEN = re.compile(rf"\s*(\w+)\s*(<=|>=|==|=|<|>)\s*({NUMBER})\s*(%?)\s*", re.ASCII)
-COUNTS = ("k", "rows")
+COUNTS = ("k", "k_entities", "alike_min", "rows")
 """Measures for which = means at least, and that are never percentages."""
 
 SHARES = ("suppressed",)
@@ -49,11 +49,18 @@ class Requirement:
         return value is not None and COMPARE[self.sign](value, self.bound)
 
 
-def read_requirements(written: object, known: Iterable[str]) -> list[Requirement]:
+def read_requirements(
+    written: object,
+    known: Iterable[str],
+    *,
+    counts: Collection[str] = COUNTS,
+    shares: Collection[str] = (),
+) -> list[Requirement]:
     """Read one requirement or several: a measure, one of <= < >= > = and a number.
 
-    A % after the number has no meaning. `known` names the measures there are; a requirement on
-    another measure, or one that cannot be read, raises InvalidParameterError.
+    A % after the number has no meaning; after that of `counts`, and of `shares` from 0 to 1, it is
+    refused. `known` names the measures there are; a requirement on another measure, or one that
+    cannot be read, raises InvalidParameterError.
 
     >>> [str(requirement) for requirement in read_requirements(["k=5", "dld <= 10 %"], ["k", "dld"])]
     ['k>=5', 'dld<=10']
@@ -62,7 +69,7 @@ def read_requirements(written: object, known: Iterable[str]) -> list[Requirement
     if not isinstance(listed, Sequence) or isinstance(listed, bytes):
         raise InvalidParameterError.kind("require", written, 'a text such as "dld<=10", or a list')
     known = list(known)
-    return [_one(text, known) for text in listed]
+    return [_one(text, known, counts, shares) for text in listed]
 
 
 def measure_of(text: object) -> str | None:
@@ -75,7 +82,9 @@ def measure_of(text: object) -> str | None:
     return match[1] if match else None
 
 
-def _one(text: object, known: Sequence[str]) -> Requirement:
+def _one(
+    text: object, known: Sequence[str], counts: Collection[str], shares: Collection[str]
+) -> Requirement:
     match = WRITTEN.fullmatch(text) if isinstance(text, str) else None
     need = 'a measure, a sign and a number, as in "k=5" or "dld<=10"'
     if not match:
@@ -84,7 +93,7 @@ def _one(text: object, known: Sequence[str]) -> Requirement:
     if name not in known:
         raise InvalidParameterError.measure(name, known)
     bound = float(number)
-    if not math.isfinite(bound) or (percent and name in COUNTS):
+    if not math.isfinite(bound) or (percent and (name in counts or name in shares)):
         raise InvalidParameterError.kind("require", text, need)
-    sign = ">=" if sign in ("=", "==") and name in COUNTS else sign.replace("==", "=")
+    sign = ">=" if sign in ("=", "==") and name in counts else sign.replace("==", "=")
     return Requirement(name, sign, bound)

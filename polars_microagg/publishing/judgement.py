@@ -10,20 +10,60 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.analysis.assess import assess
+from polars_microagg.analysis.counted_classes import ENTITY_COUNTS, confidential_models
 from polars_microagg.core import registry
 from polars_microagg.core.requirements import COUNTS, SHARES, Requirement, read_requirements
-from polars_microagg.errors import RequirementError
+from polars_microagg.errors import InvalidParameterError, RequirementError
 from polars_microagg.errors.release import contradictory, more_than_k
 from polars_microagg.publishing.manifest.model import Judgement
+from polars_microagg.wording import Setting
 
-__all__ = ["judged", "measured_on_demand", "possible", "release_requirements"]
+__all__ = [
+    "judged",
+    "measured_on_demand",
+    "possible",
+    "refuse_uncounted",
+    "release_requirements",
+]
 
 
 def release_requirements(require: object) -> list[Requirement]:
-    """Read the requirements on a release: on a metric, a count, or a share of rows."""
-    return read_requirements(
-        require, (*COUNTS, *SHARES, *registry.assessed(), *registry.on_demand())
+    """Read the requirements on a release: on a metric, a count, a share of rows, or a privacy model.
+
+    >>> [str(bound) for bound in release_requirements(["k=5", "l=2", "max_share<=0.5"])]
+    ['k>=5', 'l>=2', 'max_share<=0.5']
+    """
+    models = confidential_models()
+    counts = [name for name, entry in models.items() if entry.bound.kind is int]
+    known = (*COUNTS, *SHARES, *models, *registry.assessed(), *registry.on_demand())
+    required = read_requirements(
+        require, known, counts=(*COUNTS, *counts), shares=models.keys() - counts
     )
+    for bound in required:
+        entry = models.get(bound.name)
+        inside = entry.bound.range if entry else None
+        if inside is not None and bound.bound not in inside:
+            raise InvalidParameterError.kind("require", str(bound), f"a bound {inside}")
+    return required
+
+
+def refuse_uncounted(required: Iterable[Requirement], options: Mapping[str, Any]) -> None:
+    """Refuse requirements on entities and confidential columns in a release that has none.
+
+    `options` are those of the call, which name such columns.
+
+    >>> refuse_uncounted(release_requirements("k_entities>=5"), {})
+    Traceback (most recent call last):
+        ...
+    polars_microagg.errors.InvalidParameterError: require='k_entities>=5' was given without entity. ...
+    """
+    counted = dict.fromkeys(ENTITY_COUNTS, "entity") | dict.fromkeys(
+        confidential_models(), "confidential"
+    )
+    for bound in required:
+        what = counted.get(bound.name)
+        if what and not options.get(what):
+            raise InvalidParameterError.needs(Setting("require", str(bound)), what)
 
 
 def measured_on_demand(

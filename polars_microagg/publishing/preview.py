@@ -22,7 +22,7 @@ from polars_microagg.frames.mask import MaskRequest, mask_table, suppressed_rows
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.judgement import judged
+from polars_microagg.publishing.judgement import judged, refuse_uncounted
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import foresee
 from polars_microagg.publishing.warnings.advice import of_table
@@ -108,6 +108,7 @@ def _problems(
         lambda: foresee(*target, _first_rows(released, filled)),
         lambda: rehearse(frame, masking),
         lambda: judged([r for r in request.require if r.name in ("rows", "suppressed")], counts()),
+        lambda: refuse_uncounted(request.require, request.options),
         *(partial(_refuse_column, masking, frame, name) for name in roles.mask),
     ]
     said = set()

@@ -18,7 +18,7 @@ from polars_microagg.progress import current
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.column_types import refuse_types
 from polars_microagg.publishing.formats.files import STREAM, Location
-from polars_microagg.publishing.judgement import judged, measured_on_demand
+from polars_microagg.publishing.judgement import judged, measured_on_demand, refuse_uncounted
 from polars_microagg.publishing.manifest.model import (
     SCHEMA,
     VERSION,
@@ -85,6 +85,7 @@ def release(
     before it. `source` is where the original was read, for its hash.
     """
     started = _now()
+    refuse_uncounted(request.require, request.options)
     table = original if masked is None else masked
     columns = _Columns.of(request, roles, table)
     with stage(place, record, overwrite) as staged:

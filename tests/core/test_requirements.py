@@ -5,7 +5,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.core.requirements import read_requirements
-from polars_microagg.publishing.judgement import release_requirements
+from polars_microagg.publishing.judgement import judged, release_requirements
 
 KNOWN = ["k", "k_min", "rows", "dld", "sse"]
 LINE = pl.DataFrame({"method": ["mdav"], "k": [3], "loss": [9.0], "dld": [12.5]})
@@ -87,6 +87,57 @@ def test_an_unknown_measure_is_named_with_the_closest(door):
 
 def test_the_counts_of_a_release_are_known_where_one_is_published():
     assert [str(found) for found in release_requirements(("k=3", "rows>2"))] == ["k>=3", "rows>2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("k_entities = 5", "k_entities>=5"),
+        ("alike_min==5", "alike_min>=5"),
+        ("l=2", "l>=2"),
+        ("max_share <= .5", "max_share<=0.5"),
+        ("max_share=0.5", "max_share=0.5"),
+        ("t<0.3", "t<0.3"),
+    ],
+)
+def test_what_privacy_models_count_is_known_where_a_release_is_judged(text, written):
+    (found,) = release_requirements(text)
+    assert str(found) == written
+    assert release_requirements(written) == [found]
+    measure = found.name
+    with pytest.raises(mg.RequirementError, match=rf"{measure}.*\(found 0.9\)"):
+        judged([found], {measure: 0.9})
+    met = {"l": 2, "k_entities": 5, "alike_min": 7, "max_share": 0.5, "t": 0.25}[measure]
+    assert judged([found], {measure: met})[0]["met"]
+
+
+@pytest.mark.parametrize(
+    "text", ["l>=2%", "k_entities>=5%", "alike_min=5 %", "max_share<=50%", "t<=3%"]
+)
+def test_what_is_no_percentage_is_none(text):
+    with pytest.raises(mg.InvalidParameterError, match="a measure, a sign and a number"):
+        release_requirements(text)
+
+
+@pytest.mark.parametrize("text", ["max_share<=50", "t<=1.5", "l>=0", "t>=-1"])
+def test_a_bound_that_says_nothing_is_refused(text):
+    with pytest.raises(mg.InvalidParameterError, match=r"must be a bound (from 0 to|at least) 1"):
+        release_requirements(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("k_entities>=2", "entity"),
+        ("alike_min>=2", "entity"),
+        ("l>=2", "confidential"),
+        ("t<=1", "confidential"),
+    ],
+)
+def test_a_release_without_the_column_is_refused_before_it_is_made(text, lacks, tmp_path):
+    with pytest.raises(mg.InvalidParameterError, match=f"given without {lacks}"):
+        mg.publish(PEOPLE, tmp_path / "a.parquet", "age", 2, require=text)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_large_bound_is_verified_as_it_was_judged(tmp_path):
