@@ -22,7 +22,7 @@ from polars_microagg.errors import (
     MicroaggError,
     UnknownMethodError,
 )
-from polars_microagg.frames.mask import MaskRequest, mask_frame, mask_table
+from polars_microagg.frames.mask import MaskRequest, mask_table
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame
 
@@ -89,7 +89,8 @@ def compare(
     seed : int, default 0
         Seed of methods that draw at random, and of `known_sample`.
     **options : Any
-        Options that all methods share, as for `mask`: scale, nulls and so on.
+        Options that all methods share, as for `mask`: scale, nulls, entity, confidential with bounds
+        on it, and so on. The rows of an entity are masked each by itself unless `entity_mode` is named.
 
     Returns
     -------
@@ -164,9 +165,12 @@ def comparison(
     divided = keys_of(frame, "strata", strata)
     counts = classes(frame, divided)["size"].to_list() if divided else [frame.height]
     whole = shared | {"strata": None}
-    budget = TimeBudget(
-        seconds, frame, counts, lambda sample, m: mask_frame(sample, m, columns, min(sizes), whole)
-    )
+
+    def trial(sample: pl.DataFrame, method: str) -> object:
+        # Nothing of it is released, so that an entity needs no named mode here either.
+        return mask_table(sample, MaskRequest.of(method, columns, min(sizes), whole))
+
+    budget = TimeBudget(seconds, frame, counts, trial)
     cells = [(method, k) for k in sizes for method in listed]
     rows, failed, last = dict[tuple[str, int], dict[str, Any]](), list[MicroaggError](), 0.0
     notes = dict[tuple[str, int], MicroaggError | NotBegun]()

@@ -2,12 +2,14 @@
 
 import re
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 import pytest
 
 import polars_microagg as mg
 from polars_microagg.analysis.compare import _pareto
+from polars_microagg.analysis.time_budget import TimeBudget
 from polars_microagg.core import registry
 
 FRAME = pl.DataFrame(
@@ -131,3 +133,35 @@ def test_no_method_is_begun_that_has_not_the_time():
 def test_wrong_calls_are_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_entities_and_confidential_columns_are_held_by_every_method(monkeypatch):
+    rng = np.random.default_rng(5)
+    table = pl.DataFrame(
+        {
+            "a": rng.normal(size=90),
+            "b": rng.normal(size=90),
+            "who": rng.integers(0, 40, 90),
+            "sick": rng.choice(["flu", "cold", "gout"], 90),
+        }
+    )
+    methods, asked = ["mdav", "fixed_size"], {"entity": "who", "confidential": "sick", "l": 3}
+    found = mg.compare(table, ["a", "b"], methods=methods, ks=4, **asked)
+    for method, loss in found.select("method", "loss").rows():
+        masked = mg.mask(table, ["a", "b"], 4, method=method, entity_mode="rows", **asked)
+        mg.verify(masked, ["a", "b"], 4, **asked)
+        assert loss == mg.loss(table, masked, ["a", "b"])
+    out_of_reach = asked | {"l": 4}
+    with pytest.raises(mg.InvalidDataError, match="l=4 cannot be reached.*at most 3"):
+        mg.compare(table, ["a", "b"], methods=methods, ks=4, **out_of_reach)
+
+    class Tried(TimeBudget):
+        """Masks a sample by itself, where nothing suppresses an error."""
+
+        def __init__(self, seconds, frame, strata, run):
+            run(frame.head(60), "mdav")
+            super().__init__(seconds, frame, strata, run)
+
+    monkeypatch.setattr("polars_microagg.analysis.compare.TimeBudget", Tried)
+    timed = mg.compare(table, ["a", "b"], methods=methods, ks=4, seconds=60, **asked)
+    assert timed["loss"].equals(found["loss"])
