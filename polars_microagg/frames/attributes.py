@@ -55,5 +55,7 @@ def _first_rows(columns: Sequence[pl.Series]) -> np.ndarray:
 
 
 def _codes(numbers: np.ndarray) -> np.ndarray:
-    """Number from 0 without gaps, in the same order."""
-    return np.unique(numbers, return_inverse=True)[1].astype(np.intp)
+    """Number from 0 without gaps, in the same order; no number is above that of the rows."""
+    there = np.zeros(int(numbers.max(initial=-1)) + 1, dtype=np.bool_)
+    there[numbers] = True
+    return (np.cumsum(there) - 1)[numbers].astype(np.intp)
