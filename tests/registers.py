@@ -17,6 +17,7 @@ import polars as pl
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
 from polars_microagg.cli.main import main
+from polars_microagg.publishing.judgement import release_requirements
 from polars_microagg.report.facts import Facts
 from polars_microagg.report.page import report_html
 
@@ -196,6 +197,43 @@ def kinds():
     }
 
 
+SICK = FEW[:6].with_columns(sick=pl.Series(["flu", None, None, "flu", "cold", None]))
+
+
+def models():
+    """The doors of a privacy model that counts confidential columns."""
+    masked, column = mg.mdav(SICK, "x", 3), pl.struct("x").microagg
+    held = mg.mdav(SICK, "x", 3, confidential="sick", present=2, twice=True)
+
+    def counted(**options):
+        asked = {"confidential": "sick"} | options
+        return {
+            "anonymity": mg.anonymity(masked, "x", **asked)["present"].item(),
+            "LazyFrame": masked.lazy().microagg.anonymity("x", **asked)["present"].item(),
+            "expression": masked.select(column.present("sick", **options)).item(),
+        }
+
+    return {
+        "counted": counted(),
+        "counted twice": counted(twice=True),
+        "broken": said_by(lambda: mg.verify(masked, "x", 3, confidential="sick", present=2)),
+        "held": mg.anonymity(held, "x", confidential="sick", twice=True)["present"].item(),
+        "note": mg.compare(SICK, "x", methods="mdav", ks=3, confidential="sick", present=1)[
+            "note"
+        ].to_list(),
+        "required": [str(bound) for bound in release_requirements("present=2")],
+        "lacking": said_by(lambda: mg.publish(FEW, "n.parquet", "x", 3, require="present=2")),
+    }
+
+
+def said_by(call):
+    """What an error says, or the result."""
+    try:
+        return str(call())
+    except Exception as error:
+        return str(error)
+
+
 def refusals():
     """What each door says of a text that is not of the kind, or where there is no such kind."""
     frame = SIZES.with_columns(x=pl.lit("tall"))
@@ -209,12 +247,7 @@ def refusals():
         "leaves": lambda: mg.fit_leaves(frame, "x", k=3),
         "protect_parquet": lambda: mg.protect_parquet("unknown.parquet", "n.parquet", ["x"], k=3),
     }
-    said = {}
-    for door, call in calls.items():
-        try:
-            said[door] = str(call())
-        except Exception as error:
-            said[door] = str(error)
+    said = {door: said_by(call) for door, call in calls.items()}
     call = ("protect", "unknown.parquet", "-o", "n.parquet", "--columns", "x", "--k", 3)
     return said | {"protect": microagg(*call)[1]}
 
