@@ -103,8 +103,6 @@ class _Worst:
 
     def __call__(self, batch: pl.Series) -> pl.Series:
         values, *hidden = batch.struct.unnest().get_columns()
-        worst = None
-        if batch.len():
-            columns = list(map(confidential_of, hidden, self.names))
-            worst = worst_of(self.entry, columns, members_of(values.to_frame()), self.options)
+        columns = list(map(confidential_of, hidden, self.names))
+        worst = worst_of(self.entry, columns, members_of(values.to_frame()), self.options)
         return pl.Series(batch.name, [worst], dtype=self.kind)

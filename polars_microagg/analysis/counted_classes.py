@@ -104,14 +104,11 @@ class CountedClasses:
         """How many entities have each multiset of classes: the same rows, and as many of each."""
         if self.entity is None:
             return np.empty(0, dtype=np.intp)
-        many = max(1, len(self.members.sizes))
         number = np.repeat(np.arange(len(self.members.sizes)), self.members.sizes)
-        # The classes of an entity in order, each as often as it occurs, are the multiset itself.
-        both = self.entity.codes[self.members.order] * many + number
-        both.sort()
-        owner, number = np.divmod(both, many)
-        rows = pl.DataFrame({"entity": owner, "class": number})
-        lists = rows.group_by("entity", maintain_order=True).agg("class")
+        rows = pl.DataFrame({"entity": self.entity.codes[self.members.order], "class": number})
+        # The rows of a group keep their order, so that the classes of an entity are listed in theirs,
+        # each as often as it occurs: equal lists are equal multisets.
+        lists = rows.group_by("entity").agg("class")
         return lists.group_by("class").len("entities")["entities"].to_numpy().astype(np.intp)
 
     def of_entities(self) -> pl.DataFrame:

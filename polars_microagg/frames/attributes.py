@@ -58,4 +58,5 @@ def _codes(numbers: np.ndarray) -> np.ndarray:
     """Number from 0 without gaps, in the same order; no number is above that of the rows."""
     there = np.zeros(int(numbers.max(initial=-1)) + 1, dtype=np.bool_)
     there[numbers] = True
-    return (np.cumsum(there) - 1)[numbers].astype(np.intp)
+    codes: np.ndarray = (np.cumsum(there) - 1)[numbers].astype(np.intp)
+    return codes

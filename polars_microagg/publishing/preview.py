@@ -105,10 +105,10 @@ def _problems(
 
     steps: list[Callable[[], object]] = [
         lambda: request.blocks(frame.schema),
+        lambda: refuse_uncounted(request.require, request.options),
         lambda: foresee(*target, _first_rows(released, filled)),
         lambda: rehearse(frame, masking),
         lambda: judged([r for r in request.require if r.name in ("rows", "suppressed")], counts()),
-        lambda: refuse_uncounted(request.require, request.options),
         *(partial(_refuse_column, masking, frame, name) for name in roles.mask),
     ]
     said = set()

@@ -85,9 +85,9 @@ def release(
     before it. `source` is where the original was read, for its hash.
     """
     started = _now()
-    refuse_uncounted(request.require, request.options)
     table = original if masked is None else masked
     columns = _Columns.of(request, roles, table)
+    refuse_uncounted(request.require, request.options)
     with stage(place, record, overwrite) as staged:
         refuse_types(table.select(map(by_name, columns.released)), place.format, place)
         compared = original

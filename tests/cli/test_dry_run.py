@@ -102,6 +102,8 @@ BAD = {
     "just more k required": (nothing, ["--require", "k>5"], 2),
     "bounds that exclude each other": (nothing, ["--require", "dld<=5", "--require", "dld>=6"], 2),
     "bounds that touch": (nothing, ["--require", "dld<5", "--require", "dld>=5"], 2),
+    "nobody to count": (nothing, ["--require", "k_entities>=2"], 2),
+    "nothing confidential": (there("out.parquet"), ["--require", "t<=0.5"], 2),
     "option out of range": (nothing, ["--method", "genetic", "--steps", "9"], 2),
     "too many rows for the method": (rows(60, 170), ["--method", "fuzzy"], 2),
     "corrupt input": (corrupt, [], 3),
