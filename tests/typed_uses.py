@@ -38,7 +38,11 @@ def pipes(df: pl.DataFrame) -> None:
 def measures(df: pl.DataFrame) -> None:
     masked = mg.mdav(df, ["a", "b"], k=2)
     mg.verify(masked, ["a", "b"], k=2, strata=None)
+    mg.verify(
+        mg.mdav(df, "a", 2), "a", 2, entity="b", entity_mode="rows", confidential=["r"], l=1, t=1.0
+    )
     assert_type(mg.anonymity(masked, ["a", "b"]), pl.DataFrame)
+    assert_type(mg.anonymity(masked, "a", entity=["b"], confidential="r"), pl.DataFrame)
     assert_type(mg.assess(df, masked, ["a", "b"], metrics=["loss", "sse"]), pl.DataFrame)
     assert_type(mg.assess(df.lazy(), masked.lazy(), known="a"), pl.DataFrame)
     assert_type(mg.recommend(mg.compare(df, ["a", "b"], ks=2), require="dld<=10"), pl.DataFrame)
@@ -62,6 +66,10 @@ def namespaces(df: pl.DataFrame) -> None:
     assert_type(mg.MicroaggExpr(pl.struct("a", "b")).mdav(2), pl.Expr)
     assert_type(mg.MicroaggExpr(pl.struct("a", "b")).mask(2, method="mdav"), pl.Expr)
     assert_type(mg.MicroaggExpr(pl.struct("a", "b")).k_prime(), pl.Expr)
+    assert_type(mg.MicroaggExpr(pl.struct("a")).k_entities(["b", "r"]), pl.Expr)
+    assert_type(mg.MicroaggExpr(pl.struct("a")).t("r", t_scale="ranks"), pl.Expr)
+    assert_type(mg.MicroaggFrame(df).anonymity("a", confidential="r"), pl.DataFrame)
+    mg.MicroaggFrame(mg.mdav(df, "a", 2)).verify("a", 2, confidential="r", l=1)
 
 
 def wrong(df: pl.DataFrame) -> None:
@@ -79,4 +87,6 @@ def wrong(df: pl.DataFrame) -> None:
     mg.publish(df, "a.parquet", "a", 2, keep=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.publish(df, "a.parquet", "a", 2, require=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.verify(df, "a")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mg.MicroaggFrame(df).verify("a", 2, l="2")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mg.MicroaggExpr(pl.struct("a")).l()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.assess(df)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

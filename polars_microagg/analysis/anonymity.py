@@ -151,7 +151,7 @@ def verify(
     *,
     strata: Names = None,
     entity: Names = None,
-    entity_mode: Any = None,
+    entity_mode: str | None = None,
     confidential: Names = None,
     **bounds: Any,
 ) -> None:
