@@ -30,8 +30,8 @@ __all__ = [
 def release_requirements(require: object) -> list[Requirement]:
     """Read the requirements on a release: on a metric, a count, a share of rows, or a privacy model.
 
-    >>> [str(bound) for bound in release_requirements(["k=5", "l=2", "max_share<=0.5"])]
-    ['k>=5', 'l>=2', 'max_share<=0.5']
+    >>> [str(bound) for bound in release_requirements(["k=5", "l=2", "t<=0.5"])]
+    ['k>=5', 'l>=2', 't<=0.5']
     """
     models = confidential_models()
     counts = [name for name, entry in models.items() if entry.bound.kind is int]

@@ -72,7 +72,8 @@ def publish(
         smallest class of whole masked records), ``rows``, and ``suppressed`` (the per cent of the
         rows that were emptied or dropped). Of a metric that `assess` gives on demand only, the
         manifest says whether it is met, and no value. With `entity` also ``k_entities`` and
-        ``alike_min``, with `confidential` also ``l``, ``max_share`` and ``t``: as `anonymity` counts.
+        ``alike_min``, with `confidential` also the privacy models, such as ``l``: as `anonymity`
+        counts them.
     manifest : str or path, optional
         Where the manifest is written; beside the file by default, as ``NAME.manifest.json``.
     overwrite : bool, default True
