@@ -155,6 +155,8 @@ def hold(plan: Plan, table: pl.DataFrame, columns: Sequence[str], strata: Sequen
     """Refuse classes that break what a plan promises of entities and of confidential columns."""
     counted = CountedClasses.of(table, [*columns, *strata], plan.entity, plan.confidential)
     groups = counted.members
+    if not len(groups.sizes):
+        return
     for bound in plan.rule(counted.entity, counted.confidential).bounds:
         if bound.attribute is None or not (failing := bound.failing(groups)).any():
             continue

@@ -281,7 +281,10 @@ def test_no_rows_have_no_least():
         None,
     ]
     assert [found[n] for n in WORST] == [None] * 3
-    mg.verify(none, "age", 2, entity="who", entity_mode="alike", confidential="sick", l=2, t=0.1)
+    # Of ordered values there is a line, which no record has a place on.
+    asked = {"entity": "who", "entity_mode": "alike", "confidential": ["sick", "age"]}
+    mg.verify(none, "age", 2, **asked, l=2, max_share=0.5, t=0.1)
+    assert mg.anonymity(none, "who", confidential="age")["t"].item() is None
 
 
 @pytest.mark.parametrize(
@@ -315,19 +318,20 @@ def test_options_of_models_are_checked():
         mg.anonymity(VISITS, "age", confidential="sick", l=2)
 
 
-def test_what_was_masked_with_bounds_passes():
+@pytest.mark.parametrize("mode", ["rows", "mean", "alike"])
+def test_what_was_masked_with_bounds_passes(mode):
     rng = np.random.default_rng(3)
     n = 240
     table = pl.DataFrame(
         {
             "age": rng.normal(50, 10, n).round(1),
             "pay": rng.normal(0, 1, n),
-            "who": rng.integers(0, 90, n),
+            "who": rng.permutation(np.arange(n) // 3),
             "sick": rng.choice(["flu", "cold", "gout"], n),
             "wage": rng.integers(0, 50, n),
         }
     )
-    asked = {"entity": "who", "entity_mode": "rows", "confidential": ["sick", "wage"]}
+    asked = {"entity": "who", "entity_mode": mode, "confidential": ["sick", "wage"]}
     asked |= {"l": 2, "max_share": 0.7, "t": 0.45, "t_scale": "ranks"}
     masked = mg.mdav(table, ["age", "pay"], 4, **asked)
     mg.verify(masked, ["age", "pay"], 4, **asked)
@@ -335,6 +339,7 @@ def test_what_was_masked_with_bounds_passes():
         masked, ["age", "pay"], entity="who", confidential=["sick", "wage"], t_scale="ranks"
     ).row(0, named=True)
     assert found["k_entities"] >= 4
+    assert mode != "alike" or found["alike_min"] >= 4
     assert found["l"] >= 2
     assert found["max_share"] <= 0.7
     assert found["t"] <= 0.45
