@@ -31,7 +31,7 @@ def in_patches(
     rng: np.random.Generator,
     work: Work,
     rule: GroupRule | None = None,
-    leaf: int = LEAF,
+    leaf: int | None = None,
 ) -> Labels:
     """Call `work` on all groups, a patch of neighbouring ones at a time; return the new labels.
 
@@ -45,7 +45,7 @@ def in_patches(
     # Groups, not records, are cut into leaves by their centres: no group is cut by a border, so
     # none falls below k.
     centres = np.stack([np.bincount(labels, column) / sizes for column in x.T], axis=1)
-    leaves = random_parts(centres, max(4, leaf // k), rng)
+    leaves = random_parts(centres, max(4, (leaf or LEAF) // k), rng)
     result = np.empty(len(labels), dtype=np.intp)
     made = 0
     for patch in _patches(leaves, sizes):

@@ -77,52 +77,89 @@ def obedient(
     failing = rule.failing(Members.of(np.arange(len(x)), own.labels, len(own)))
     if not failing.any():
         return labels, len(own)
+    # Strata whose groups all satisfy the rule stay as they are.
     stratum = np.repeat(np.arange(len(sizes)), sizes)
-    wrong = np.flatnonzero(np.bincount(stratum, failing[own.labels]) > 0)
-    joined = merged(x, own.labels, sizes, rule)
-    best, least = joined, np.bincount(stratum, squares_within(x, joined))
+    wrong = np.bincount(stratum, failing[own.labels]) > 0
+    rows = np.flatnonzero(wrong[stratum])
+    part = Partition.from_labels(own.labels[rows]).labels
+    mended = _Repair(x[rows], part, sizes[wrong], k, rule.take(rows)).run(longer)
+    result = own.labels.copy()
+    result[rows] = mended + len(x)
+    result = Partition.from_labels(result).labels
+    return result, int(result.max()) + 1
 
-    def keep_better(other: Labels) -> None:
-        nonlocal best, least
-        squares = np.bincount(stratum, squares_within(x, other))
-        better = squares < least
-        least = np.where(better, squares, least)
-        best = Partition.from_labels(np.where(better[stratum], other + len(x), best)).labels
 
-    starts = _spread_starts(x, joined, wrong, sizes, k, rule)
-    # A start with a group that holds much of its stratum is worse than any spread one.
-    if not starts or np.bincount(joined).max() <= MANY * k:
-        starts.append(joined)
-    squares = np.stack([np.bincount(stratum, squares_within(x, start)) for start in starts])
-    for start, own in zip(starts, squares, strict=True):
-        # A search of very many records takes its time, so only the best start has one.
-        tried = np.flatnonzero((sizes <= WHOLE) | (own == squares.min(axis=0)))
-        rows = np.flatnonzero(np.isin(stratum, tried))
+class _Repair:
+    """The repair of strata each of which has groups that break the rule, one as if it were alone."""
+
+    def __init__(self, x: Matrix, labels: Labels, sizes: Labels, k: int, rule: GroupRule) -> None:
+        self.x, self.sizes, self.k, self.rule = x, sizes, k, rule
+        self.stratum = np.repeat(np.arange(len(sizes)), sizes)
+        self.best = self.joined = merged(x, labels, sizes, rule)
+        self.least = self.squares(self.best)
+
+    def run(self, longer: Search | None) -> Labels:
+        """Search from all starts, and return the labels with the lowest sums of squares."""
+        starts = _spread_starts(self.x, self.joined, self.sizes, self.k, self.rule)
+        spread = self.sizes >= FEWEST * self.k if starts else np.zeros(len(self.sizes), np.bool_)
+        # A start with a group that holds much of its stratum is worse than any spread one.
+        largest = np.zeros(len(self.sizes), dtype=np.intp)
+        np.maximum.at(largest, self.stratum, np.bincount(self.joined)[self.joined])
+        useful = [*[spread] * len(starts), ~(spread & (largest > MANY * self.k))]
+        starts.append(self.joined)
+        squares = np.stack([self.squares(start) for start in starts])
+        squares[~np.array(useful)] = np.inf
+        lowest = squares.argmin(axis=0)
+        for number, start in enumerate(starts):
+            # A search of very many records takes its time, so only the best start has one.
+            chosen = (self.sizes <= WHOLE) | (lowest == number)
+            self._search(start, useful[number] & chosen, longer is None)
+        if longer is not None:
+            self._go_on(longer)
+        return self.best
+
+    def squares(self, labels: Labels) -> Vector:
+        """Return the sum of squares of each stratum."""
+        return np.asarray(np.bincount(self.stratum, squares_within(self.x, labels)))
+
+    def _search(self, start: Labels, strata: npt.NDArray[np.bool_], quick: bool) -> None:
+        """Search locally in some strata."""
+        rows = np.flatnonzero(strata[self.stratum])
         if not len(rows):
-            continue
-        quick = longer is None
-        ended = refined(x[rows], start[rows], sizes[tried], k, rule.take(rows), quick=quick)[0]
-        other = best.copy()
-        other[rows] = ended + len(x)
-        keep_better(other)
-    if longer is not None:
-        other, ends = best.copy(), np.cumsum(sizes)
-        for number in wrong:
-            rows = np.arange(ends[number] - sizes[number], ends[number])
-            ended = longer(x[rows], Partition.from_labels(best[rows]).labels, rule=rule.take(rows))
-            other[rows] = ended + len(x) + rows[0]
-        keep_better(other)
-    return best, int(best.max()) + 1
+            return
+        rule, other = self.rule.take(rows), self.best.copy()
+        own = Partition.from_labels(start[rows]).labels
+        ended = refined(self.x[rows], own, self.sizes[strata], self.k, rule, quick=quick)[0]
+        other[rows] = ended + len(self.x)
+        self._keep_better(other)
+
+    def _go_on(self, longer: Search) -> None:
+        """Search on in each stratum."""
+        other, ends = self.best.copy(), np.cumsum(self.sizes)
+        for end, size in zip(ends.tolist(), self.sizes.tolist(), strict=True):
+            rows = np.arange(end - size, end)
+            own = Partition.from_labels(self.best[rows]).labels
+            ended = longer(self.x[rows], own, rule=self.rule.take(rows))
+            other[rows] = ended + len(self.x) + rows[0]
+        self._keep_better(other)
+
+    def _keep_better(self, other: Labels) -> None:
+        """Take over the strata in which other labels have a lower sum of squares."""
+        squares = self.squares(other)
+        better = squares < self.least
+        self.least = np.where(better, squares, self.least)
+        labels = np.where(better[self.stratum], other + 3 * len(self.x), self.best)
+        self.best = Partition.from_labels(labels).labels
 
 
 def _spread_starts(
-    x: Matrix, labels: Labels, strata: Labels, sizes: Labels, k: int, rule: GroupRule
+    x: Matrix, labels: Labels, sizes: Labels, k: int, rule: GroupRule
 ) -> list[Labels]:
-    """Return other labels for some strata, their groups spread over the values of a column each."""
+    """Return other labels of all but small strata, groups spread over the values of a column each."""
     starts: list[Labels] = []
     ends = np.cumsum(sizes)
-    large = [number for number in strata if sizes[number] >= FEWEST * k]
-    for codes in rule.spreads() if large else ():
+    large = np.flatnonzero(sizes >= FEWEST * k)
+    for codes in rule.spreads() if len(large) else ():
         start, tight = labels.copy(), []
         for number in large:
             rows = np.arange(ends[number] - sizes[number], ends[number])
@@ -223,21 +260,23 @@ def merged(x: Matrix, labels: Labels, sizes: Labels, rule: GroupRule) -> Labels:
     array([0, 0, 0, 0])
     """
     stratum = np.repeat(np.arange(len(sizes)), sizes)
-    rng = np.random.default_rng(0)
-    while True:
-        count = int(labels.max()) + 1
-        members = Members.of(np.arange(len(x)), labels, count)
+    turn, groups = 0, len(labels) + 1
+    # A stratum that is one group satisfies the rule; if it should not, the promise is checked later.
+    while groups > len(sizes):
+        groups = int(labels.max()) + 1
+        members = Members.of(np.arange(len(x)), labels, groups)
         failing = rule.failing(members)
         if not failing.any():
-            return labels
+            break
         weight = members.sizes.astype(np.float64)
         centres = np.stack([np.bincount(labels, column) / weight for column in x.T], axis=1)
         of = stratum[members.order[members.starts]]
-        one, other, cost = _cheapest(centres, weight, of, failing, rng)
-        kept = disjoint(cost, np.stack((one, other), axis=1), count)
-        into = np.arange(count)
+        one, other, cost = _cheapest(centres, weight, of, failing, turn)
+        kept = disjoint(cost, np.stack((one, other), axis=1), groups)
+        into = np.arange(groups)
         into[one[kept]] = other[kept]
-        labels = Partition.from_labels(into[labels]).labels
+        labels, turn = Partition.from_labels(into[labels]).labels, turn + 1
+    return labels
 
 
 def _cheapest(
@@ -245,7 +284,7 @@ def _cheapest(
     weight: Vector,
     of: Labels,
     failing: npt.NDArray[np.bool_],
-    rng: np.random.Generator,
+    turn: int,
 ) -> tuple[Labels, Labels, Vector]:
     """Return each failing group, the group of its stratum that it costs least to join, and the cost."""
     found = []
@@ -259,6 +298,7 @@ def _cheapest(
         if len(few) * len(groups) <= CELLS:
             parts = [groups]
         else:
+            rng = np.random.default_rng(turn)
             parts = [groups[part] for part in random_parts(centres[groups], LEAF, rng)]
         for part in parts:
             own = part[failing[part]]
