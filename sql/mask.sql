@@ -36,8 +36,18 @@ CREATE OR REPLACE MACRO microagg._digits(x) AS CASE
     WHEN typeof(x) = 'TIME_NS' THEN epoch_ns(x::TIME_NS)::VARCHAR
     ELSE x::VARCHAR END;
 
--- One list a column, in the order that the threads found the records in.
-CREATE OR REPLACE MACRO microagg._lists(source) AS TABLE
+-- A stratum in which values that are equal read alike: -0.0 as 0.0, however deep. DuckDB compares
+-- nested values by a key that has one zero and one NaN, and gives the smallest back from its key.
+CREATE OR REPLACE MACRO microagg._unsigned(key) AS CASE
+    WHEN regexp_matches(typeof(key), 'FLOAT|DOUBLE|VARIANT') THEN list_min([[key]])[1] ELSE key END;
+
+-- Whether a call counts entities or confidential values, which may be of any type.
+CREATE OR REPLACE MACRO microagg._counts(spec) AS
+    spec->>'entity' IS NOT NULL OR spec->>'confidential' IS NOT NULL;
+
+-- One list a column, in the order that the threads found the records in; with `texts` those of
+-- types that cannot be masked are lists of what is read of their values.
+CREATE OR REPLACE MACRO microagg._lists(source, texts) AS TABLE
 WITH __mg_a AS (
     SELECT
         list(__mg_row) AS __mg_rows,
@@ -49,7 +59,9 @@ WITH __mg_a AS (
             'i': CASE microagg._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
                 WHEN 'i' THEN list(microagg._steps(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))) END,
             't': CASE microagg._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
-                WHEN 't' THEN list(microagg._digits(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))) END
+                WHEN 't' THEN list(microagg._digits(COLUMNS(* EXCLUDE (__mg_row, __mg_key))))
+                WHEN if(texts, '', 't') THEN list(microagg._unsigned(
+                    COLUMNS(* EXCLUDE (__mg_row, __mg_key)))::VARCHAR) END
         }
     FROM query_table(source)
 )
@@ -100,12 +112,7 @@ CREATE OR REPLACE MACRO microagg._shown(record) AS CASE
     WHEN regexp_matches(typeof(record), 'VARCHAR|JSON|INTERVAL|TIME WITH TIME ZONE|VARIANT')
     THEN encode(record::VARCHAR) END;
 
--- A stratum in which values that are equal read alike: -0.0 as 0.0, however deep. DuckDB compares
--- nested values by a key that has one zero and one NaN, and gives the smallest back from its key.
-CREATE OR REPLACE MACRO microagg._unsigned(key) AS CASE
-    WHEN regexp_matches(typeof(key), 'FLOAT|DOUBLE|VARIANT') THEN list_min([[key]])[1] ELSE key END;
-
--- The columns to mask, and the number of the first record in each record's stratum.
+-- The columns to mask or to count, and the number of the first record in each record's stratum.
 CREATE OR REPLACE MACRO microagg._chosen(source, spec) AS TABLE
 WITH __mg_u AS (
     SELECT
@@ -129,6 +136,10 @@ FROM __mg_x JOIN __mg_k
     ON __mg_x.__mg_stratum IS NOT DISTINCT FROM __mg_k.__mg_stratum
     AND __mg_x.__mg_shown IS NOT DISTINCT FROM __mg_k.__mg_shown;
 
+-- Whether rows may be left out.
+CREATE OR REPLACE MACRO microagg._drops(spec) AS
+    spec->>'small_strata' = 'drop' OR spec->>'cap_rows' IS NOT NULL;
+
 -- True, or an error: what is put side by side must be the same record. Under a LIMIT the join
 -- stops reading on the left and fills up with null, which no record is.
 CREATE OR REPLACE MACRO microagg._aligned(row, masked_row) AS CASE
@@ -145,7 +156,7 @@ __mg_m AS (FROM microagg._chosen('__mg_s', spec)),
 __mg_y AS MATERIALIZED (
     SELECT system.main._microagg_mask(spec, __mg_rows, __mg_keys,
         list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))) AS __mg_y
-    FROM microagg._lists('__mg_m')
+    FROM microagg._lists('__mg_m', microagg._counts(spec))
 ),
 -- No rows, only names and types: those that keep their type, and those that become DOUBLE.
 __mg_t AS (SELECT COLUMNS(system.main._microagg_columns((*), 'typed', spec)) FROM __mg_s LIMIT 0),
@@ -175,7 +186,7 @@ __mg_p AS (
         if(__mg_hidden, NULL, COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
     FROM __mg_o POSITIONAL JOIN __mg_l
     WHERE microagg._aligned(__mg_row, __mg_at)
-    AND NOT (__mg_hidden AND spec->>'small_strata' = 'drop')
+    AND NOT (__mg_hidden AND microagg._drops(spec))
 )
 -- The first part has no rows: it puts the columns back into their order.
 (
@@ -195,10 +206,10 @@ __mg_l AS (
     FROM (
         SELECT system.main._microagg_groups(spec, __mg_rows, __mg_keys,
             list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))) AS __mg_y
-        FROM microagg._lists('__mg_m')
+        FROM microagg._lists('__mg_m', microagg._counts(spec))
     )
 )
 SELECT __mg_s.* EXCLUDE (__mg_0, __mg_row), microagg_group
 FROM __mg_s POSITIONAL JOIN __mg_l
 WHERE microagg._aligned(__mg_row, __mg_at)
-AND (microagg_group IS NOT NULL OR spec->>'small_strata' <> 'drop');
+AND (microagg_group IS NOT NULL OR NOT microagg._drops(spec));

@@ -72,10 +72,10 @@ __mg_r AS MATERIALIZED (
         spec,
         (SELECT {'rows': __mg_rows, 'keys': __mg_keys,
             'columns': list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))}
-            FROM microagg._lists('__mg_ok')),
+            FROM microagg._lists('__mg_ok', false)),
         (SELECT {'rows': __mg_rows, 'keys': __mg_keys,
             'columns': list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))}
-            FROM microagg._lists('__mg_mk')),
+            FROM microagg._lists('__mg_mk', false)),
         (SELECT list(__mg_size) FROM __mg_c)
     ) AS __mg_r
 ),

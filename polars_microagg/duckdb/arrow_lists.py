@@ -11,7 +11,13 @@ import polars as pl
 import pyarrow as pa
 
 from polars_microagg.core.partition import Labels
-from polars_microagg.duckdb.column_types import lane_of, list_type, outline, refuse_infinite
+from polars_microagg.duckdb.column_types import (
+    counted,
+    lane_of,
+    list_type,
+    outline,
+    refuse_infinite,
+)
 from polars_microagg.errors import BrokenPromiseError, NotNumericError
 from polars_microagg.frames.columns import require
 from polars_microagg.frames.safe_collect import quietly
@@ -33,12 +39,13 @@ LANES = {"d": pa.float64(), "i": pa.int64(), "t": pa.string()}
 class ListColumn:
     """A column of DuckDB: its name, its type there, and its values.
 
-    None if the type cannot be masked.
+    None if the type cannot be masked; then `texts` are what is read of the values, where asked for.
     """
 
     name: str
     type_: str
     values: pl.Series | None
+    texts: pl.Series | None = None
 
     def require(self, nulls: str) -> pl.Series:
         """Return the values, or refuse the type, nulls against the policy, NaN and infinities."""
@@ -47,6 +54,13 @@ class ListColumn:
         require(self.values, self.name, nulls)
         refuse_infinite(self.name, self.type_, self.values)
         return self.values
+
+    def counted(self) -> pl.Series:
+        """Return the values in a type in which privacy models count them."""
+        if self.values is not None:
+            return self.values
+        texts = pl.Series(dtype=pl.String) if self.texts is None else self.texts
+        return quietly(lambda: counted(self.type_, texts), "source")
 
     def take(self, rows: pl.Series) -> Self:
         """Return the column with these records only, in this order."""
@@ -96,8 +110,12 @@ def columns_of(scalar: Any) -> list[ListColumn]:
     columns = []
     for j, (name, type_) in enumerate(zip(names.to_pylist(), types, strict=True)):
         lane = lane_of(type_)
-        values = _series(type_, lists.field(lane)[j].values) if lane else None
-        columns.append(ListColumn(name, type_, values))
+        held = lists.field(lane or "t")[j].values
+        if lane:
+            columns.append(ListColumn(name, type_, _series(type_, held)))
+        else:
+            texts = None if held is None else pl.Series(held)
+            columns.append(ListColumn(name, type_, None, texts))
     return columns
 
 

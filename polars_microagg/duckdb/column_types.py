@@ -13,6 +13,7 @@ from polars_microagg.frames.columns import can_mask
 __all__ = [
     "NANOSECONDS",
     "ListType",
+    "counted",
     "lane_of",
     "list_type",
     "outline",
@@ -95,6 +96,20 @@ def lane_of(type_: str) -> str:
     """
     carried = list_type(type_)
     return carried.lane if carried else ""
+
+
+def counted(type_: str, texts: pl.Series) -> pl.Series:
+    """Turn values that were read as text into a column whose values privacy models can count.
+
+    >>> counted("ENUM('low', 'it''s high')", pl.Series(["low", None])).dtype
+    Enum(categories=['low', "it's high"])
+    """
+    if carried := list_type(type_):
+        return texts.cast(carried.dtype)
+    if type_.startswith("ENUM("):
+        named = re.findall(r"'((?:[^']|'')*)'", type_)
+        return texts.cast(pl.Enum([name.replace("''", "'") for name in named]))
+    return texts
 
 
 def outline(type_: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import NoReturn
 
 from polars_microagg.core.options import repeated
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError, tables
+from polars_microagg.errors.release import in_two_roles
 
 __all__ = [
     "GROUP",
@@ -17,9 +19,11 @@ __all__ = [
     "ROW",
     "axes",
     "copies_of",
+    "counted_by",
     "find",
     "listed_blocks",
     "listed_names",
+    "refuse_both",
     "refuse_copy",
     "refuse_ours",
     "refuse_twins",
@@ -82,6 +86,32 @@ def axes(plan: Plan, blocks: Sequence[Sequence[str]]) -> Plan:
             if len(alike) == 1 and alike[0] not in option.choices:
                 options[name] = alike[0]
     return replace(plan, options=options)
+
+
+def counted_by(plan: Plan, table: Sequence[str]) -> Plan:
+    """Return the plan with the columns that privacy models count written as in the table.
+
+    >>> counted_by(Plan.make("mdav", 5, entity="PATIENT"), ["age", "patient"]).entity
+    ('patient',)
+    """
+    entity, hidden = plan.entity, plan.confidential
+    if not (entity or hidden):
+        return plan
+    found = [
+        find(what, names, table) for what, names in (("entity", entity), ("confidential", hidden))
+    ]
+    return replace(plan, entity=tuple(found[0]), confidential=tuple(found[1]))
+
+
+def refuse_both(masked: Sequence[str], strata: Sequence[str], plan: Plan) -> None:
+    """Refuse a column that has two roles."""
+    roles = {"strata": strata, "entity": plan.entity, "confidential": plan.confidential}
+    for what, listed in roles.items():
+        if both := [name for name in masked if name in listed]:
+            raise InvalidParameterError.overlap(what, both)
+    for one, other in combinations(roles, 2):
+        if both := [name for name in roles[one] if name in roles[other]]:
+            raise in_two_roles(both[0], one, other)
 
 
 def listed_names(what: str, names: object) -> tuple[str, ...]:

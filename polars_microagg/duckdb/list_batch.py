@@ -23,18 +23,19 @@ def batch_of(
 ) -> tuple[BatchMasker, pl.DataFrame, dict[str, str]]:
     """Bind a call to the lists of a table: return a masker, the records in order, and their types.
 
-    `columns` are those to mask, and perhaps copies of them, in any order. `rows` (n,) are the
+    `columns` are those to mask and to count, and perhaps copies of them, in any order. `rows` (n,) are the
     numbers of the records, 0 to n - 1, in the order of the values, and `first_rows` (n,) the number
     of the first record in each record's stratum. The types are DuckDB's, by name and in the order
     of the batch.
     """
-    plan, chosen = _bound(call, columns)
+    plan, chosen, beside = _bound(call, columns)
     batch = [c.require(plan.nulls).alias(str(j)) for j, c in enumerate(chosen)]
     # Without strata all records have the number 0.
     strata = int(first_rows.any())
     if strata:
         # By way of Arrow, as Polars copies what it takes from numpy.
         batch.append(pl.Series(str(len(batch)), pa.array(first_rows)))
+    batch += [c.counted().alias(str(j)) for j, c in enumerate(beside, start=len(batch))]
     # `list()` gathers in the order in which threads come. Methods depend on the order of the
     # records where distances are equal, so they are put back into that of the table.
     order = in_order(rows)
@@ -45,15 +46,20 @@ def batch_of(
     return BatchMasker(plan, strata), pl.DataFrame(batch), types
 
 
-def _bound(call: MaskCall, columns: Sequence[ListColumn]) -> tuple[Plan, list[ListColumn]]:
-    """Return the plan, and its columns in the order of the call."""
+def _bound(
+    call: MaskCall, columns: Sequence[ListColumn]
+) -> tuple[Plan, list[ListColumn], list[ListColumn]]:
+    """Return the plan, its columns to mask and those to count, in the order of the call."""
     by_name = {column.name: column for column in columns}
     plan = call.bind(list(by_name))
     names = [name for block in plan.blocks for name in block]
     # DuckDB calls a second column of a name name_1, so a masked column may come along unmasked.
+    counted = [*plan.entity, *plan.confidential]
     for copy, name in copies_of(names, [name for name in by_name if name not in names]):
-        if by_name.pop(copy).repeats(by_name[name]):
+        if by_name[copy].repeats(by_name[name]):
             refuse_copy(copy, name)
-    if len(by_name) != len(names):
-        raise BrokenPromiseError.shape("The macro", len(by_name), len(names))
-    return plan, [by_name[name] for name in names]
+        if copy not in counted:
+            by_name.pop(copy)
+    if len(by_name) != len(names) + len(counted):
+        raise BrokenPromiseError.shape("The macro", len(by_name), len(names) + len(counted))
+    return plan, [by_name[name] for name in names], [by_name[name] for name in counted]

@@ -11,15 +11,18 @@ from typing import Any, Self, TypeVar
 from polars_microagg.core import registry
 from polars_microagg.core.options import COMMON, group_size
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.duckdb.identifiers import (
     GROUP,
     OURS,
     ROW,
     axes,
     copies_of,
+    counted_by,
     find,
     listed_blocks,
     listed_names,
+    refuse_both,
     refuse_ours,
     require_match,
     same,
@@ -34,7 +37,7 @@ KEPT = 64
 """Calls that are kept: DuckDB asks for the columns of one call up to 29 times."""
 
 BESIDE = {"strata": "region", "k": 5} | COMMON
-"""Parameters of the macro itself, each with a possible value."""
+"""Parameters of the macro itself, each with a possible value; None if there is only what was given."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class MaskCall:
     def read(cls, spec: Mapping[str, Any]) -> Self:
         """Check everything that can be checked without the table."""
         plan = Plan.make(spec["method"], spec["k"], **_options(spec))
+        if not spec["groups"]:
+            refuse_unnamed_mode(plan)
         blocks, strata = listed_blocks(spec["columns"]), listed_names("strata", spec["strata"])
         # A method that takes one column at a time makes a grouping of each.
         several = len(blocks) > 1 or (plan.method.columnwise and len(blocks[0]) > 1)
@@ -63,25 +68,26 @@ class MaskCall:
         )
 
     def bind(self, table: Sequence[str]) -> Plan:
-        """Find the columns to mask in a table, in the order of the call."""
+        """Find the columns to mask and to count in a table, in the order of the call."""
         find("columns", [name for block in self.blocks for name in block], table)
         blocks = [find("columns", block, table) for block in self.blocks]
-        plan = replace(self.plan, progress_callback=current())
+        plan = replace(counted_by(self.plan, table), progress_callback=current())
         return axes(plan, blocks).bind(blocks)
 
     def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
         """Sort the columns of a table by what happens to them."""
-        masked = [name for block in self.bind(table).blocks for name in block]
+        plan = self.bind(table)
+        masked = [name for block in plan.blocks for name in block]
         strata = find("strata", self.strata, table)
-        if both := [name for name in masked if name in strata]:
-            raise InvalidParameterError.overlap("strata", both)
+        refuse_both(masked, strata, plan)
         if self.groups and any(same(name, GROUP) for name in table):
             raise InvalidParameterError.taken(GROUP)
         keep = self.plan.dtype == "keep"
         others = [name for name in table if name not in masked]
+        counted = [*plan.entity, *plan.confidential]
         copies = [] if self.groups else [copy for copy, _ in copies_of(masked, others)]
         return {
-            "columns": masked + copies,
+            "columns": [*dict.fromkeys([*masked, *copies, *counted])],
             "masked": masked,
             "strata": strata,
             "others": [name for name in others if name not in strata],
@@ -173,7 +179,8 @@ def _options(spec: Mapping[str, Any]) -> dict[str, Any]:
     entry = registry.methods().get(method)
     for name in own:
         if name in BESIDE:
-            way = Sentence("Write it beside options, as in {it}.", it=Setting(name, BESIDE[name]))
+            value = own[name] if BESIDE[name] is None else BESIDE[name]
+            way = Sentence("Write it beside options, as in {it}.", it=Setting(name, value))
             raise InvalidParameterError.cannot("options", repr(name), way)
         if entry and name not in entry.options:
             raise InvalidParameterError.option(method, name, entry.options)

@@ -112,7 +112,7 @@ def _macro(name: str, entry: registry.Method | None) -> dict[str, str]:
     """Return what a template needs for the macro of a method, or of any method if that is None."""
     own = {option.name: option.default for option in entry.options.values()} if entry else {}
     parameters: dict[str, Any] = {"strata": None} | COMMON | own
-    call = {name: name for name in ("strata", *COMMON)}
+    call = {name: identifier(name) for name in ("strata", *COMMON)}
     if entry:
         call |= {"method": literal(entry.name), "options": _struct(own)}
     else:

@@ -8,17 +8,19 @@ from typing import Any
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.duckdb.identifiers import (
     axes,
+    counted_by,
     find,
     listed_blocks,
     listed_names,
+    refuse_both,
     refuse_ours,
     refuse_twins,
 )
 from polars_microagg.duckdb.safe_read import connection, read_safely, relation_of
 from polars_microagg.duckdb.source_table import SourceTable
-from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.mask import MaskRequest
 
 __all__ = ["mask"]
@@ -88,6 +90,7 @@ def mask(
     [(24,), (24,), (49,), (49,)]
     """
     plan = Plan.make(method, k, **options)
+    refuse_unnamed_mode(plan)
     blocks = listed_blocks(columns)
     relation = read_safely(lambda: relation_of(connection(con), source), "source")
     table = relation.columns
@@ -95,12 +98,14 @@ def mask(
     refuse_twins(table)
     blocks = [tuple(find("columns", block, table)) for block in blocks]
     masked = find("columns", [name for block in blocks for name in block], table)
+    plan = counted_by(plan, table)
     options |= axes(plan, blocks).options
+    options |= {"entity": plan.entity, "confidential": plan.confidential}
     keys = find("strata", listed_names("strata", strata), table)
     order = find("order_by", listed_names("order_by", order_by), table)
-    if both := [name for name in masked if name in keys]:
-        raise InvalidParameterError.overlap("strata", both)
-    table_ = SourceTable(con, relation, masked, keys, order)
+    refuse_both(masked, keys, plan)
+    counted = [*plan.entity, *plan.confidential]
+    table_ = SourceTable(con, relation, masked, keys, order, counted)
     named = {"strata": table_.keys, "order_by": table_.order}
     request = MaskRequest.of(method, [list(block) for block in blocks], k, {**options, **named})
     frame = table_.frame()

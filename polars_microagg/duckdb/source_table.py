@@ -13,11 +13,12 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from polars_microagg.core.plan import Plan
-from polars_microagg.duckdb.column_types import lane_of, outline, refuse_infinite
+from polars_microagg.duckdb.column_types import counted, lane_of, outline, refuse_infinite
 from polars_microagg.duckdb.identifiers import OURS, ROW, copies_of, refuse_copy
 from polars_microagg.duckdb.macros import identifier
 from polars_microagg.duckdb.safe_read import WHOLE, by_number, ordered, read_safely
 from polars_microagg.errors import InvalidParameterError, NotNumericError
+from polars_microagg.frames.safe_collect import quietly
 from polars_microagg.frames.selection import as_frame
 
 __all__ = ["SourceTable"]
@@ -84,6 +85,11 @@ def _survives(type_: Any) -> bool:
     return bool(SURVIVE.fullmatch(type_.id)) and str(type_) != "JSON"
 
 
+def _counts_as_it_is(type_: str) -> bool:
+    """Return whether Polars counts and orders values of a type as they come from Arrow."""
+    return bool(lane_of(type_) or PLAIN.fullmatch(type_))
+
+
 class SourceTable:
     """A table read once into Arrow, except untouched columns whose types Arrow would change.
 
@@ -100,11 +106,13 @@ class SourceTable:
         masked: list[str],
         keys: list[str],
         order: list[str],
+        counted: list[str],
     ) -> None:
         self.con = con
         self.ordered = ordered(con)
         self.masked = masked
         self.strata = keys
+        self.counted = counted
         self.types = dict(zip(relation.columns, relation.types, strict=True))
         for name in masked:
             if not lane_of(str(self.types[name])):
@@ -115,6 +123,9 @@ class SourceTable:
         plain = [n for n in keys if n not in self.kept and PLAIN.fullmatch(str(self.types[n]))]
         self.keys = [self.place[n] if n in plain else f"{OURS}s{i}" for i, n in enumerate(keys)]
         self.order = [f"{OURS}o{i}" for i in range(len(order))]
+        # Values of other types are counted by what is read of them.
+        alien = [n for n in counted if n in self.kept or not _counts_as_it_is(str(self.types[n]))]
+        self.texts = {name: f"{OURS}t{i}" for i, name in enumerate(alien)}
         named = zip([*self.keys, *self.order], [*keys, *order], strict=True)
         ranked = {new: old for new, old in named if new not in self.place.values()}
         read_safely(lambda: self._read(relation, ranked), "source", relation.columns)
@@ -124,7 +135,7 @@ class SourceTable:
         texts = [name for name, type_ in self.types.items() if str(type_) in WIDE]
         signed = any(SIGNED.search(str(self.types[name])) for name in self.strata)
         self.held = None
-        if self.ordered and not (self.kept or ranked or texts or signed):
+        if self.ordered and not (self.kept or ranked or texts or signed or self.texts):
             arrow = relation.to_arrow_table(WHOLE)
             self._require_same(arrow.column_names, self.con.from_arrow(arrow).types)
             self.arrow = arrow.rename_columns(list(self.place.values()))
@@ -150,6 +161,9 @@ class SourceTable:
             for name, place in self.place.items()
             if name not in self.kept
         ]
+        for name, text in self.texts.items():
+            value = _unsigned(self.place[name], self.types[name])
+            columns.append((f"{value}::VARCHAR", text))
         # Threads may write rows in any order where DuckDB keeps none; their numbers restore it.
         self.arrow = by_number(_select(rows, [*columns, (ROW, ROW)]))
         for new, old in ranked.items():
@@ -177,15 +191,22 @@ class SourceTable:
     def frame(self) -> Any:
         """Return the columns that masking needs; dates and times are integers."""
         columns = {}
-        for name in self.masked:
-            column = self.arrow.column(self.place[name])
+        for name in [*self.masked, *self.counted]:
+            column = self.arrow.column(self.texts.get(name, self.place[name]))
             if pa.types.is_temporal(column.type):
                 column = column.cast(_steps(column.type))
-                refuse_infinite(name, str(self.types[name]), pl.Series(column))
+                if name in self.masked:
+                    refuse_infinite(name, str(self.types[name]), pl.Series(column))
             columns[self.place[name]] = column
         columns |= {name: self.arrow.column(name) for name in [*self.keys, *self.order]}
         frame = self._cast(as_frame(pa.table(columns)), lambda type_: type_)
-        return frame.rename({self.place[name]: name for name in self.masked})
+        for name in self.texts:
+            frame = frame.with_columns(self._counted(name, frame.get_column(self.place[name])))
+        return frame.rename({self.place[name]: name for name in [*self.masked, *self.counted]})
+
+    def _counted(self, name: str, texts: pl.Series) -> pl.Series:
+        """Return a column that was read as text as privacy models count it."""
+        return quietly(lambda: counted(str(self.types[name]), texts), "source", lambda: [name])
 
     def _cast(self, frame: Any, to: Callable[[str], str]) -> Any:
         """Cast the columns that are read as text into numbers or back.
@@ -209,7 +230,7 @@ class SourceTable:
         row is.
         """
         rows = self._beside(self._put(result, plan.dtype), hidden)
-        if hidden is not None and plan.small_strata == "drop":
+        if hidden is not None and plan.drops:
             rows = rows.filter(f"NOT {HIDDEN}")
         columns = []
         for name, place in self.place.items():
