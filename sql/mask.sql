@@ -106,12 +106,6 @@ SELECT
     row_number() OVER () - 1 AS __mg_row
 FROM query_table(source);
 
--- What tells values apart that DuckDB takes for equal and a reader does not: '30 days' and '1 month',
--- or 'n' and 'N' where a collation makes them the same.
-CREATE OR REPLACE MACRO microagg._shown(record) AS CASE
-    WHEN regexp_matches(typeof(record), 'VARCHAR|JSON|INTERVAL|TIME WITH TIME ZONE|VARIANT')
-    THEN encode(record::VARCHAR) END;
-
 -- The columns to mask or to count, and the number of the first record in each record's stratum.
 CREATE OR REPLACE MACRO microagg._chosen(source, spec) AS TABLE
 WITH __mg_u AS (

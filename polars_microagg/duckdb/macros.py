@@ -73,6 +73,7 @@ def macros(catalog: str) -> Iterator[str]:
     # A dollar sign in a template is a place to fill in.
     forms = {name: Template(_named(name, catalog, "$$")) for name in TEMPLATES}
     yield _named("metrics", catalog)
+    yield _named("models", catalog)
     yield forms["mask"].substitute(kinds=", ".join(map(literal, texts_of_kinds())))
     # Those by default come first, in their order.
     measured = {**registry.assessed(), **registry.on_demand()}
