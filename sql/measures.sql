@@ -13,24 +13,51 @@ __mg_x AS (
 )
 SELECT count(*) AS size FROM __mg_x GROUP BY __mg_record, __mg_stratum, __mg_told;
 
--- One row: records, classes of equal records, the smallest, their mean size, classes of one.
-CREATE OR REPLACE MACRO microagg.anonymity(source, columns, strata := NULL) AS TABLE
-SELECT
-    coalesce(sum(size), 0)::BIGINT AS records, count(*) AS classes, min(size) AS k_min,
-    sum(size) / nullif(count(*), 0) AS k_prime, count(*) FILTER (WHERE size = 1) AS uniques
-FROM microagg._classes(source, to_json({'columns': columns, 'strata': strata}));
-
--- The same row, or an error if fewer than k records share a record; those without any value are
--- alike as well, and k of them are needed.
-CREATE OR REPLACE MACRO microagg.verify(source, columns, k, strata := NULL) AS TABLE
-SELECT * EXCLUDE (__mg_sizes) FROM (
+-- The columns that are counted in classes, and the number of the first record in each record's class.
+CREATE OR REPLACE MACRO microagg._members(source, spec) AS TABLE
+WITH __mg_s AS (FROM microagg._numbered(source, spec)),
+__mg_x AS (
     SELECT
-        coalesce(sum(size), 0)::BIGINT AS records, count(*) AS classes, min(size) AS k_min,
-        sum(size) / nullif(count(*), 0) AS k_prime, count(*) FILTER (WHERE size = 1) AS uniques,
-        list(size) AS __mg_sizes
-    FROM microagg._classes(source, to_json({'columns': columns, 'k': k, 'strata': strata}))
-) WHERE system.main._microagg_verify(
-    to_json({'columns': columns, 'k': k, 'strata': strata}), __mg_sizes);
+        COLUMNS(system.main._microagg_columns((*), 'counted', spec)), __mg_row,
+        struct_pack(*COLUMNS(system.main._microagg_columns((*), 'columns', spec))) AS __mg_record,
+        struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum,
+        [microagg._told(__mg_record), microagg._told(__mg_stratum)] AS __mg_told
+    FROM __mg_s
+)
+SELECT * EXCLUDE (__mg_record, __mg_stratum, __mg_told),
+    min(__mg_row) OVER (PARTITION BY __mg_record, __mg_stratum, __mg_told) AS __mg_key
+FROM __mg_x;
+
+-- What is behind `anonymity` and `verify`: only the sizes of the classes go to Python, or all records
+-- where entities or confidential columns are counted.
+CREATE OR REPLACE MACRO microagg._anonymity(source, spec) AS TABLE
+WITH __mg_c AS (
+    SELECT system.main._microagg_classes(spec, list(size), [], []) AS __mg_r
+    FROM microagg._classes(source, spec)
+),
+__mg_m AS (FROM microagg._members(source, spec)),
+__mg_e AS (
+    SELECT system.main._microagg_classes(spec, [], __mg_keys,
+        list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))) AS __mg_r
+    FROM microagg._lists('__mg_m', true)
+),
+__mg_r AS MATERIALIZED (FROM query_table(if(microagg._counts(spec), '__mg_e', '__mg_c'))),
+__mg_a AS (
+    SELECT
+    $counts
+    FROM __mg_r WHERE len(__mg_r) > 0
+)
+SELECT COLUMNS(system.main._microagg_columns((*), 'metrics', spec)) FROM __mg_a;
+
+-- One row: records, classes of equal records, the smallest, their mean size, classes of one; with
+-- `entity` and `confidential` what is counted of them.
+CREATE OR REPLACE MACRO microagg.anonymity(source, columns, $asked) AS TABLE
+FROM microagg._anonymity(source, to_json({'columns': columns, $asked_call}));
+
+-- The same row, or an error if fewer than k records share a record, or if what is counted breaks a
+-- bound; those without any value are alike as well, and k of them are needed.
+CREATE OR REPLACE MACRO microagg.verify(source, columns, k, $held) AS TABLE
+FROM microagg._anonymity(source, to_json({'columns': columns, 'k': k, $held_call}));
 
 -- Records of one table with the number of their key, which is the same in the other table.
 CREATE OR REPLACE MACRO microagg._keyed(source, keys, spec) AS TABLE

@@ -8,8 +8,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Self, TypeVar
 
+from polars_microagg.analysis.counted_classes import (
+    ENTITY_COUNTS,
+    confidential_models,
+    options_of_models,
+)
 from polars_microagg.core import registry
-from polars_microagg.core.options import COMMON, group_size
+from polars_microagg.core.options import COMMON
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.duckdb.identifiers import (
@@ -31,13 +36,27 @@ from polars_microagg.errors import InvalidParameterError
 from polars_microagg.progress import current
 from polars_microagg.wording import Sentence, Setting
 
-__all__ = ["AssessCall", "MaskCall", "VerifyCall", "call_of", "columns_in_role"]
+__all__ = ["AssessCall", "MaskCall", "VerifyCall", "call_of", "columns_in_role", "counts"]
 
 KEPT = 64
 """Calls that are kept: DuckDB asks for the columns of one call up to 29 times."""
 
 BESIDE = {"strata": "region", "k": 5} | COMMON
 """Parameters of the macro itself, each with a possible value; None if there is only what was given."""
+
+
+CLASSES = {"records": True, "classes": True, "k_min": True, "k_prime": False, "uniques": True}
+"""What is counted of classes, and whether it is whole."""
+
+
+def counts() -> dict[str, bool]:
+    """Return all that `anonymity` can count, and whether it is whole.
+
+    >>> [*counts()][5:]
+    ['entities', 'k_entities', 'alike_min', 'l', 'max_share', 't']
+    """
+    hidden = {name: entry.bound.kind is int for name, entry in confidential_models().items()}
+    return CLASSES | dict.fromkeys(ENTITY_COUNTS, True) | hidden
 
 
 @dataclass(frozen=True)
@@ -98,11 +117,15 @@ class MaskCall:
 
 @dataclass(frozen=True)
 class VerifyCall:
-    """A call of the macro `verify` or, where k is 0, `anonymity`."""
+    """A call of the macro `verify` or `anonymity`."""
 
     columns: tuple[str, ...]
     strata: tuple[str, ...]
-    k: int
+    entity: tuple[str, ...]
+    confidential: tuple[str, ...]
+    options: Mapping[str, Any]
+    plan: Plan | None
+    """What has to hold; None for `anonymity`."""
 
     @classmethod
     def read(cls, spec: Mapping[str, Any]) -> Self:
@@ -111,14 +134,37 @@ class VerifyCall:
         if len(blocks) > 1:
             what, instead = "several blocks of columns at once", "Call it once for each block."
             raise InvalidParameterError.cannot("This macro", what, instead)
-        k = group_size(spec["k"]) if "k" in spec else 0
-        return cls(blocks[0], listed_names("strata", spec["strata"]), k)
+        given = {name: spec[name] for name in COMMON if name in spec}
+        # A plan is checked as that of masking is.
+        plan = Plan.make("mdav", spec["k"], **given) if "k" in spec else None
+        strata, entity, hidden = (
+            listed_names(what, spec.get(what)) for what in ("strata", "entity", "confidential")
+        )
+        known = {name for entry in confidential_models().values() for name in entry.options}
+        asked = {name: value for name, value in given.items() if name in known}
+        options = options_of_models("This macro", asked, hidden)
+        # The call is kept for other queries, which report their progress to other callbacks.
+        plan = plan and replace(plan, progress_callback=None)
+        return cls(blocks[0], strata, entity, hidden, options, plan)
+
+    @property
+    def shown(self) -> list[str]:
+        """Return the counts with a column."""
+        asked = [*(ENTITY_COUNTS if self.entity else ())]
+        asked += confidential_models() if self.confidential else ()
+        return [name for name in counts() if name in asked or name in CLASSES]
 
     def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
         """Sort the columns of a table by what happens to them."""
         columns = find("columns", self.columns, table)
         strata = find("strata", self.strata, table)
-        return {"columns": columns, "strata": [name for name in strata if name not in columns]}
+        entity = find("entity", self.entity, table)
+        hidden = find("confidential", self.confidential, table)
+        return {
+            "columns": columns,
+            "strata": [name for name in strata if name not in columns],
+            "counted": [*dict.fromkeys([*entity, *hidden])],
+        }
 
 
 @dataclass(frozen=True)
@@ -213,8 +259,8 @@ def _call(text: str) -> MaskCall | AssessCall | VerifyCall:
 def call_of(kind: type[Call], text: str) -> Call:
     """Read the parameters of a macro from JSON.
 
-    >>> call_of(VerifyCall, '{"columns": "age", "strata": null, "k": 5}').k
-    5
+    >>> call_of(VerifyCall, '{"columns": "age", "strata": null, "k": 5}').columns
+    ('age',)
     """
     call = _call(text)
     if not isinstance(call, kind):
@@ -227,7 +273,7 @@ def columns_in_role(text: str, role: str, names: Sequence[str]) -> list[str]:
 
     The role is "source" for all columns, none of which may have a name like ours, "all" for the
     columns that are not ours, "known" for what an intruder knows, "metrics" for the measures that
-    `assess` shows, else a role of the call. Without any it is "__mg_0", as DuckDB refuses an empty
+    are shown, else a role of the call. Without any it is "__mg_0", as DuckDB refuses an empty
     selection.
 
     >>> columns_in_role('{"columns": "AGE", "strata": null, "k": 5}', "columns", ["id", "age"])
@@ -237,7 +283,7 @@ def columns_in_role(text: str, role: str, names: Sequence[str]) -> list[str]:
         refuse_ours(names)
     table = [name for name in names if not name.startswith(OURS)]
     call = _call(text)
-    if role == "metrics" and isinstance(call, AssessCall):
+    if role == "metrics" and not isinstance(call, MaskCall):
         return call.shown
     chosen = call.roles(table)
     if role == "known" and isinstance(call, AssessCall):

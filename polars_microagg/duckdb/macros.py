@@ -11,9 +11,11 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from polars_microagg.analysis.counted_classes import confidential_models
 from polars_microagg.core import registry
-from polars_microagg.core.options import COMMON
+from polars_microagg.core.options import COMMON, MODEL_OPTIONS
 from polars_microagg.duckdb.column_types import texts_of_kinds
+from polars_microagg.duckdb.macro_call import counts
 
 __all__ = ["identifier", "literal", "macros", "sql_text"]
 
@@ -77,8 +79,17 @@ def macros(catalog: str) -> Iterator[str]:
     yield forms["mask"].substitute(kinds=", ".join(map(literal, texts_of_kinds())))
     # Those by default come first, in their order.
     measured = {**registry.assessed(), **registry.on_demand()}
+    options = [name for entry in confidential_models().values() for name in entry.options]
+    asked, asked_call = _beside("strata", "entity", "confidential", *options)
+    held, held_call = _beside("strata", "entity", "entity_mode", "confidential", *MODEL_OPTIONS)
     yield forms["measures"].substitute(
-        metrics=_metrics(measured), names=", ".join(map(literal, measured))
+        metrics=_columns({name: metric.whole for name, metric in measured.items()}),
+        names=", ".join(map(literal, measured)),
+        counts=_columns(counts()),
+        asked=asked,
+        asked_call=asked_call,
+        held=held,
+        held_call=held_call,
     )
     yield forms["methods"].substitute(rows=", ".join(map(_row, registry.methods().values())))
     yield forms["each_method"].substitute(_macro("mask", None))
@@ -93,13 +104,25 @@ def _named(file: str, catalog: str, dollar: str = "$") -> str:
     return re.sub(r"\bmicroagg\.", lambda _: f"{name}.", sql_text()[file])
 
 
-def _metrics(measured: Mapping[str, registry.Metric]) -> str:
-    """Write the columns of `assess`, one a metric."""
+def _columns(measured: Mapping[str, bool]) -> str:
+    """Write the columns of `assess` or of `anonymity`, one a number, which may be whole."""
     columns = []
-    for place, (name, metric) in enumerate(measured.items(), start=1):
-        cast = "::BIGINT" if metric.whole else ""
+    for place, (name, whole) in enumerate(measured.items(), start=1):
+        cast = "::BIGINT" if whole else ""
         columns.append(f"__mg_r[{place}]{cast} AS {identifier(name)}")
     return ",\n    ".join(columns)
+
+
+def _beside(*names: str) -> tuple[str, str]:
+    """Write optional parameters of a macro, and the same as fields of a struct."""
+    defaults = {"strata": None} | COMMON
+    parameters = (f"{identifier(name)} := {literal(defaults[name])}" for name in names)
+    return ", ".join(parameters), _fields({name: identifier(name) for name in names})
+
+
+def _fields(call: Mapping[str, str]) -> str:
+    """Write the fields of a struct of SQL."""
+    return ", ".join(f"{literal(field)}: {value}" for field, value in call.items())
 
 
 def _row(entry: registry.Method) -> str:
@@ -124,7 +147,7 @@ def _macro(name: str, entry: registry.Method | None) -> dict[str, str]:
         "name": identifier(name),
         "macro": "_groups" if name == "groups" and entry is None else "_mask",
         "parameters": ", ".join(f"{identifier(p)} := {literal(d)}" for p, d in parameters.items()),
-        "call": ", ".join(f"{literal(field)}: {value}" for field, value in call.items()),
+        "call": _fields(call),
     }
 
 

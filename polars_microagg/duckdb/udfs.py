@@ -20,6 +20,7 @@ from polars_microagg.duckdb.arrow_lists import (
     one_array,
 )
 from polars_microagg.duckdb.list_batch import batch_of
+from polars_microagg.duckdb.list_classes import count_classes
 from polars_microagg.duckdb.list_metrics import Table, assess_lists
 from polars_microagg.duckdb.macro_call import (
     AssessCall,
@@ -28,7 +29,7 @@ from polars_microagg.duckdb.macro_call import (
     call_of,
     columns_in_role,
 )
-from polars_microagg.errors import MicroaggError, NotAnonymousError
+from polars_microagg.errors import MicroaggError
 from polars_microagg.wording import SQL
 
 __all__ = ["FUNCTIONS"]
@@ -109,15 +110,14 @@ def _numbered(**results: Any) -> Any:
 
 
 @_in_sql
-def _verify(spec: Any, sizes: Any) -> Any:
-    """Refuse a table that has a class of records smaller than k."""
-    for text, size in _calls(spec, sizes):
-        call, classes = call_of(VerifyCall, text.as_py()), integers(size)
-        small = classes[classes < call.k]
-        if len(small):
-            counts = len(small), int(small.sum()), int(small.min())
-            raise NotAnonymousError.of(call.columns, call.k, counts, call.strata)
-    return pa.array(np.ones(len(spec), dtype=np.bool_))
+def _classes(spec: Any, sizes: Any, numbers: Any, columns: Any) -> Any:
+    """Count the classes of a table, or refuse them."""
+    counted = []
+    for text, size, number, column in _calls(spec, sizes, numbers, columns):
+        call = call_of(VerifyCall, text.as_py())
+        lists = columns_of(column) if len(column.values) else []
+        counted.append(count_classes(call, integers(size), integers(number), lists))
+    return pa.array(counted, pa.list_(pa.float64()))
 
 
 @_in_sql
@@ -147,7 +147,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Sequence[str], str]] = {
         ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS],
         "STRUCT(rows BIGINT[], groups UINTEGER[])",
     ),
-    "_microagg_verify": (_verify, ["VARCHAR", "BIGINT[]"], "BOOLEAN"),
+    "_microagg_classes": (
+        _classes,
+        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS],
+        "DOUBLE[]",
+    ),
     "_microagg_assess": (_assess, ["VARCHAR", SIDE, SIDE, "BIGINT[]"], "DOUBLE[]"),
 }
 """Name in DuckDB: the function, the types of its arguments, and that of its result."""
