@@ -222,3 +222,21 @@ def test_values_that_are_grouped_are_masked_as_in_polars(method, dtype, toys):
     if method == "grand" and dtype == "keep":
         # As the mean of all lies beyond them, whole numbers go no further than their own.
         assert found["pay"].to_list() == [34] * 4 + [44] * 3
+
+
+def test_entities_and_confidential_columns_come_in_the_order_of_the_records():
+    who = ListColumn("who", "UUID", None, pl.Series(["u", "v", "w", "u", "v", "w", "x"]))
+    sick = lists("sick", "BIGINT", [1, 1, 2, 2, 3, 3, None])
+    asked = {"entity": "who", "entity_mode": "rows", "confidential": "sick", "l": 2}
+    order = [6, 2, 4, 0, 5, 1, 3]
+    given = [*columns(), sick, who]
+    shuffled = [column.take(pl.Series(order)) for column in columns()]
+    shuffled += [
+        ListColumn("who", "UUID", None, who.texts.gather(order)),
+        sick.take(pl.Series(order)),
+    ]
+    masker, in_order_, _ = batch_of(call(**asked), given, ROWS, np.array(STRATA))
+    again = batch_of(call(**asked), shuffled, np.array(order), np.array(STRATA)[order])[1]
+    assert in_order_.equals(again)
+    assert in_order_.rows()[:2] == [(31.0, 21, 0, "u", 1), (67.0, 37, 0, "v", 1)]
+    assert masker.plan.entity == ("who",)

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+import polars_microagg.duckdb as mgd
 from polars_microagg.wording import SQL
 from tests.duckdb.test_models import COUNTED, frame_of, sql_of, table
 from tests.loop import rounds
@@ -188,3 +189,32 @@ def test_many_threads_keep_each_record_with_its_entity(con, threads, ordered):
     found = con.sql(f"FROM microagg.anonymity('v', 'a'{sql_of(options)})")
     expected = mg.anonymity(frame, "a", **options).select(found.columns)
     assert found.fetchall() == expected.rows()
+
+
+def test_the_arrow_path_refuses_what_the_macro_refuses(con):
+    con.execute("CREATE TABLE v AS SELECT i AS a, i % 4 AS who, i % 2 AS dx FROM range(8) r(i)")
+    for sentence, options in {
+        "Use entity_mode='alike' if": {"entity": "who"},
+        "'a' is masked and is in entity as well": {"entity": "a", "entity_mode": "rows"},
+        "'who' is in strata and in entity": {
+            "entity": "WHO",
+            "entity_mode": "rows",
+            "strata": "who",
+        },
+        "'dx' is in entity and in confidential": {
+            **{"entity": "dx", "entity_mode": "rows"},
+            **{"confidential": "dx", "l": 2},
+        },
+    }.items():
+        with pytest.raises(mg.InvalidParameterError, match=sentence):
+            mgd.mask(con, "v", "a", 2, **options)
+
+
+def test_an_endless_date_may_be_counted(con):
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS a, CASE i % 2 WHEN 0 THEN 'infinity'::DATE ELSE DATE '2024-01-01' END AS until FROM range(8) r(i)"
+    )
+    options = {"confidential": "until", "l": 2}
+    by_arrow = mgd.mask(con, "v", "a", 2, **options).fetchall()
+    assert by_arrow == con.sql(f"FROM microagg.mdav('v', 'a', 2{sql_of(options)})").fetchall()
+    assert len({row[0] for row in by_arrow}) == 4
