@@ -26,7 +26,7 @@ from polars_microagg.frames.selection import as_frame
 
 __all__ = ["assess", "compare"]
 
-NAMES = ("strata", "order_by", "known", "by", "key")
+NAMES = ("strata", "entity", "confidential", "order_by", "known", "by", "key")
 """Parameters that name columns."""
 
 WORDS = ("all", "subsets")

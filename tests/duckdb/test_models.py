@@ -142,7 +142,8 @@ RECORDS = sorted(name for name, entry in registry.methods().items() if entry.uni
 
 def drawn_options(rng):
     """Options of a call that says what each class must hold."""
-    options = {"entity": str(rng.choice(["person", "kind_of_person"])), "entity_mode": "rows"}
+    options = {"entity": str(rng.choice(["person", "kind_of_person"]))}
+    options["entity_mode"] = str(rng.choice(["rows", "rows", "mean", "alike"]))
     options |= {"confidential": ["dx"]} if rng.random() < 0.7 else {}
     if "confidential" in options:
         chosen = rng.choice(sorted(BOUNDS), int(rng.integers(1, 3)), replace=False)
@@ -151,6 +152,12 @@ def drawn_options(rng):
     options |= {"strata": ["s"]} if rng.random() < 0.5 else {}
     options |= {"refine": True} if rng.random() < 0.3 else {}
     options |= {"small_strata": str(rng.choice(["raise", "null", "drop"]))}
+    if (
+        options["entity_mode"] == "alike"
+        and options["small_strata"] != "null"
+        and rng.random() < 0.5
+    ):
+        options["cap_rows"] = 2
     return options
 
 
