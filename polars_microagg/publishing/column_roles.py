@@ -1,4 +1,4 @@
-"""The role of each column of a release: masked, stratum, kept or dropped, and none by default."""
+"""The role of each column of a release: masked, stratum, kept, dropped and so on; none by default."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ Item = str | pl.Expr
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """The columns of a table by their roles; `blocks` are masked together."""
+    """The columns of a table by their roles; `blocks` are masked together.
+
+    `entity` says whose a record is, and is not released but for the columns that are `followed`.
+    `confidential` columns are released as they are.
+    """
 
     blocks: Sequence[Sequence[str]]
     strata: Sequence[str] = ()
     keep: Sequence[str] = ()
     drop: Sequence[str] = ()
+    entity: Sequence[str] = ()
+    confidential: Sequence[str] = ()
+    followed: Sequence[str] = ()
 
     @property
     def mask(self) -> list[str]:
@@ -35,12 +42,24 @@ class ColumnRoles:
     def by_column(self) -> dict[str, str]:
         """Return the role of each column that has one."""
         named = {"mask": self.mask, "stratum": self.strata, "keep": self.keep, "drop": self.drop}
+        named |= {"entity": self.entity, "confidential": self.confidential}
         return {name: role for role, names in named.items() for name in names}
 
     @property
     def repeated(self) -> list[str]:
         """Return columns that are named more than once."""
-        return repeated([*self.mask, *self.strata, *self.keep, *self.drop])
+        once = [*self.mask, *self.strata, *self.keep, *self.drop]
+        return repeated([*once, *self.entity, *self.confidential])
+
+    def released(self, table: Iterable[str]) -> list[str]:
+        """Return the columns of a table that are released, in its order."""
+        left_out = {*self.drop, *self.entity}.difference(self.followed)
+        return [name for name in table if name not in left_out]
+
+    def as_they_are(self, table: Iterable[str]) -> list[str]:
+        """Return the released columns that are neither masked nor a stratum."""
+        others = {*self.mask, *self.strata}
+        return [name for name in self.released(table) if name not in others]
 
     def missing(self, table: Iterable[str]) -> list[str]:
         """Return the columns of a table that have no role."""
@@ -61,12 +80,17 @@ class OtherColumns:
         return cls(items_of("keep", keep), items_of("drop", drop))
 
     def roles(
-        self, schema: Schema, blocks: Sequence[Sequence[str]], strata: Sequence[str]
+        self,
+        schema: Schema,
+        blocks: Sequence[Sequence[str]],
+        strata: Sequence[str],
+        entity: Sequence[str] = (),
+        confidential: Sequence[str] = (),
     ) -> ColumnRoles:
         """Give every column of a table its one role.
 
-        A name must have no other role. A selector means the columns that are left: neither masked,
-        nor a stratum, nor named to be kept or dropped.
+        A name must have no other role, but an entity may be kept as well. A selector means the
+        columns that are left: not masked, with no other role, nor named to be kept or dropped.
 
         >>> import polars.selectors as cs
         >>> table = {"id": pl.Int64(), "age": pl.Int64(), "city": pl.String()}
@@ -74,10 +98,19 @@ class OtherColumns:
         ['id']
         """
         roles = dict.fromkeys((name for block in blocks for name in block), "columns")
-        _settle(roles, "strata", strata)
+        for role, given in {
+            "strata": strata,
+            "entity": entity,
+            "confidential": confidential,
+        }.items():
+            _settle(roles, role, given)
         others = {"keep": self.keep, "drop": self.drop}
         for what, items in others.items():
-            _settle(roles, what, [name for item in items for name in _named(what, item, schema)])
+            named = [name for item in items for name in _named(what, item, schema)]
+            if what == "keep":
+                followed = [name for name in schema if name in named and name in entity]
+                named = [name for name in named if name not in entity]
+            _settle(roles, what, named)
         left = [name for name in schema if name not in roles]
         for what, items in others.items():
             chosen = {
@@ -87,7 +120,7 @@ class OtherColumns:
         if none := [name for name in schema if name not in roles]:
             raise without_role(none)
         keep, drop = ([n for n in schema if roles[n] == role] for role in ("keep", "drop"))
-        return ColumnRoles(blocks, strata, keep, drop)
+        return ColumnRoles(blocks, strata, keep, drop, entity, confidential, followed)
 
 
 def _is_name(item: Item) -> bool:

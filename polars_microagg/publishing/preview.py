@@ -76,7 +76,12 @@ def preview(
         "strata": {"count": len(sizes), "below_k": int((sizes < request.k).sum())},
         "problems": problems,
         "warnings": of_table(
-            frame, blocks, request.k, strata=roles.strata, kept=roles.keep, **options
+            frame,
+            blocks,
+            request.k,
+            strata=roles.strata,
+            kept=roles.as_they_are(frame.columns),
+            **options,
         ),
     }
     if not problems:
@@ -93,8 +98,7 @@ def _problems(
     target: tuple[Location, Path | None, bool],
 ) -> Iterator[MicroaggError]:
     """Yield each distinct error that the release would raise, in order."""
-    dropped = set(roles.drop)
-    released = frame.select(by_name(n) for n in frame.columns if n not in dropped)
+    released = frame.select(map(by_name, roles.released(frame.columns)))
     # Masked columns are released with nulls only where their null patterns are kept.
     filled = () if masking.plan.nulls == "pattern" else roles.mask
 
@@ -104,6 +108,7 @@ def _problems(
         return {"rows": rows, "suppressed": 100.0 * gone / max(frame.height, 1)}
 
     steps: list[Callable[[], object]] = [
+        lambda: request.refuse_unnamed_mode(roles),
         lambda: request.blocks(frame.schema),
         lambda: refuse_uncounted(request.require, request.options),
         lambda: foresee(*target, _first_rows(released, filled)),
@@ -141,14 +146,16 @@ def estimate(
     # A null pattern that is rare in the sample need not be rare in the table.
     plan = replace(masking.plan, small_strata="drop")
     trial = replace(masking, plan=plan, strata=(), order_by=())
-    columns = pl.DataFrame({name: frame.get_column(name) for name in roles.mask})
+    names = [*roles.mask, *masking.plan.entity, *masking.plan.confidential]
+    columns = pl.DataFrame({name: frame.get_column(name) for name in names})
     rows = min(max(FIRST, 2 * plan.k), len(columns))
     while True:
         sample = columns.sample(rows, seed=0)
         started = time.process_time()
         masked, gone = mask_table(sample, trial)
         middle = time.process_time()
-        assess(sample.filter(~gone), masked)
+        if masked.height:
+            assess(sample.filter(~gone), masked, roles.mask)
         ended = time.process_time()
         if middle - started > ENOUGH or rows == len(columns):
             break

@@ -83,7 +83,10 @@ def publish(
         Key of at least 16 bytes for a hash of the rows that came in and for the seal of the
         manifest; there is neither without.
     **options : Any
-        As for the function of the method.
+        As for the function of the method. The columns of `entity` are not released; if they are named
+        in `keep` as well, they are, and `entity_mode` must say what their rows become. Those of
+        `confidential` are released as they are, also without a bound on them. Both are counted
+        again on the file that was read, and the manifest says what was found.
 
     Returns
     -------
@@ -101,7 +104,8 @@ def publish(
     InvalidDataError
         The table cannot be read or masked. What its plan said is left out, as it may hold values.
     NotAnonymousError
-        What was written does not have k equal records everywhere; nothing was published.
+        What was written does not have k equal records everywhere, or breaks a privacy model that
+        was asked for; nothing was published.
     RequirementError
         A requirement is not met; nothing was published.
     OutputError
@@ -126,7 +130,14 @@ def publish(
         raise InvalidParameterError.kind("original", type(original).__name__, need)
     table = as_frame(frame)
     schema = schema_of(table)
-    roles = others.roles(schema, request.blocks(schema), request.strata(schema))
+    roles = others.roles(
+        schema,
+        request.blocks(schema),
+        request.strata(schema),
+        request.entity(schema),
+        request.confidential(schema),
+    )
+    request.refuse_unnamed_mode(roles)
     table = _read(table, request, roles)
     made, warnings = release(
         request,

@@ -25,7 +25,9 @@ from polars_microagg.publishing.manifest.model import (
     Cells,
     Judgement,
     Manifest,
+    Models,
     Output,
+    Roles,
     Rows,
     Sizes,
     Source,
@@ -42,6 +44,7 @@ from polars_microagg.publishing.manifest.record import (
     tools,
 )
 from polars_microagg.publishing.manifest.rounding import rounded
+from polars_microagg.publishing.privacy_models import OF_ENTITIES, Recount
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import stage
 from polars_microagg.publishing.warnings.advice import advice, of_release
@@ -100,6 +103,7 @@ def release(
                 compared = original.filter(~gone)
         if not table.height:
             raise TooFewRecordsError.of(0, request.k)
+        whose = (compared if masked is None else table).select(map(by_name, columns.entity))
         table = table.select(map(by_name, columns.released))
         hooks.stage("writing")
         staged.write(table)
@@ -108,9 +112,11 @@ def release(
         restored = staged.same(table, reread, columns.names)
         # From here on everything is counted on what was read again, as a reader will see it.
         verify(reread, columns.blocks, request.k, strata=columns.strata)
+        recount = columns.recount(request, reread, whose, restored, table)
         hooks.stage("measuring")
         before = compared if measured else None
-        findings = _Findings.of(request, columns, before, reread, restored, original.height)
+        rows_in = original.height
+        findings = _Findings.of(request, columns, before, reread, restored, rows_in, recount)
         finished = max(started, _now())
         made_of = _source(request, source, original)
         output = staged.described(table, reread)
@@ -131,21 +137,68 @@ class _Columns:
     keep: list[str]
     drop: list[str]
     released: list[str]
+    entity: list[str]
+    followed: list[str]
+    """Columns of the entity that are released."""
+    confidential: list[str]
 
     @property
     def names(self) -> list[str]:
         """Return the masked columns."""
         return [name for block in self.blocks for name in block]
 
+    @property
+    def as_they_are(self) -> list[str]:
+        """Return the columns that are released and neither masked nor a stratum."""
+        others = {*self.names, *self.strata}
+        return [name for name in self.released if name not in others]
+
     @classmethod
     def of(cls, request: ReleaseRequest, roles: ColumnRoles, table: pl.DataFrame) -> Self:
         """Look the columns up in a table."""
         blocks, strata = request.blocks(table.schema), request.strata(table.schema)
-        dropped = set(roles.drop)
-        released = [name for name in table.columns if name not in dropped]
-        others = {*(name for block in blocks for name in block), *strata}
+        entity, hidden = list(roles.entity), list(roles.confidential)
+        released = roles.released(table.columns)
+        others = {*(name for block in blocks for name in block), *strata, *entity, *hidden}
         keep = [name for name in released if name not in others]
-        return cls(blocks, strata, keep, list(roles.drop), released)
+        followed = list(roles.followed)
+        return cls(blocks, strata, keep, list(roles.drop), released, entity, followed, hidden)
+
+    def roles(self) -> Roles:
+        """Write the roles into a manifest."""
+        roles: Roles = {
+            "mask": self.names,
+            "stratum": self.strata,
+            "keep": self.keep,
+            "drop": self.drop,
+        }
+        if self.entity:
+            roles["entity"] = self.entity
+        if self.confidential:
+            roles["confidential"] = self.confidential
+        return roles
+
+    def recount(
+        self,
+        request: ReleaseRequest,
+        reread: pl.DataFrame,
+        whose: pl.DataFrame,
+        restored: pl.DataFrame,
+        written: pl.DataFrame,
+    ) -> Recount | None:
+        """Count entities and confidential values in the classes that were read again, if there are any.
+
+        A release that breaks what was promised of them is refused.
+        """
+        if not (self.entity or self.confidential):
+            return None
+        hidden = restored.select(map(by_name, self.confidential))
+        types = written.select(map(by_name, self.confidential))
+        # What became text has no order. Its values are those that were written, as was seen before.
+        hidden = hidden if hidden.schema == types.schema else types
+        recount = Recount.of(request.promise, reread, self.blocks, self.strata, whose, hidden)
+        recount.hold()
+        return recount
 
 
 @dataclass(frozen=True)
@@ -158,6 +211,7 @@ class _Findings:
     measures: dict[str, Any]
     digits: int
     verdicts: list[Judgement]
+    models: Models | None
     warnings: list[str]
     published_warnings: list[str]
 
@@ -170,6 +224,7 @@ class _Findings:
         reread: pl.DataFrame,
         restored: pl.DataFrame,
         rows_in: int,
+        recount: Recount | None = None,
     ) -> Self:
         """Count, measure, judge and warn; `before` is None if there is no original.
 
@@ -193,14 +248,22 @@ class _Findings:
             "rows": reread.height,
             "suppressed": rows["suppressed"],
         }
-        rows["suppressed"] = rounded(counts)["suppressed"]
+        counts |= recount.figures() if recount else {}
+        shown = rounded(counts)
+        # Whose the rows were is not to be seen in a release without the entity: of few records no
+        # number tells of it.
+        told = bool(digits) or set(columns.followed) == set(columns.entity)
+        if not told:
+            shown = {name: value for name, value in shown.items() if name not in OF_ENTITIES}
+        rows["suppressed"] = shown["suppressed"]
         return cls(
             rows,
             recorded_classes(reread, columns.blocks, strata),
             {"all": rows_in * len(names), "compared": compared if digits else None},
             measures,
             digits,
-            judged(request.require, {**exact, **counts}, published={**measures, **rounded(counts)}),
+            judged(request.require, {**exact, **counts}, published={**measures, **shown}),
+            recount.recorded(columns.followed, told=told) if recount else None,
             warnings,
             # In a small table, what only the original shows is for its owner, not for readers.
             warnings if digits else _warnings(request, columns, None, restored),
@@ -226,12 +289,7 @@ def _manifest(
         "tool": tools(),
         "config": config,
         "config_sha256": config_hash(config),
-        "roles": {
-            "mask": columns.names,
-            "stratum": columns.strata,
-            "keep": columns.keep,
-            "drop": columns.drop,
-        },
+        "roles": columns.roles(),
         "rows": findings.rows,
         "cells": findings.cells,
         "k": {"asked": request.k, "found": smallest, "classes": findings.classes},
@@ -249,6 +307,8 @@ def _manifest(
         "output": output,
         "seal": None,
     }
+    if findings.models is not None:
+        manifest["models"] = findings.models
     if request.hash_key is not None:
         manifest["seal"] = seal(manifest, request.hash_key)
     return manifest
@@ -267,7 +327,7 @@ def _warnings(
     released: pl.DataFrame,
 ) -> list[str]:
     """Warn of what can be seen in the release, and of more if there is an original."""
-    blocks, strata, kept = columns.blocks, columns.strata, columns.keep
+    blocks, strata, kept = columns.blocks, columns.strata, columns.as_they_are
     if original is None:
         return of_release(released, blocks, request.k, strata=strata, kept=kept)
     # A table that is masked already may have columns that the original does not have.

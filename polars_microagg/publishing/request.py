@@ -10,6 +10,7 @@ import numpy as np
 
 from polars_microagg.core.options import COMMON, group_size, names_of
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.core.requirements import Requirement
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.mask import MaskRequest
@@ -21,6 +22,7 @@ from polars_microagg.frames.selection import (
 )
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.judgement import possible, release_requirements
+from polars_microagg.publishing.privacy_models import PROMISES, masking_options
 
 __all__ = ["ReleaseRequest"]
 
@@ -32,12 +34,14 @@ SHORTEST = 16
 class ReleaseRequest:
     """The request of a release, checked before anything is read.
 
-    `masking` is the checked call of the method; None if the table is masked already.
+    `masking` is the checked call of the method; None if the table is masked already. `promise` is the
+    plan whose rule the release has to keep, also in the latter case.
     """
 
     columns: Any
     k: int
     masking: MaskRequest | None
+    promise: Plan
     options: dict[str, Any] = field(default_factory=dict)
     require: tuple[Requirement, ...] = ()
     hash_key: bytes | None = None
@@ -58,16 +62,22 @@ class ReleaseRequest:
         `columns` may be None if they can be named only with the table; `on` names them then.
         """
         masking = None
+        for name in ("entity", "confidential"):
+            if name in options:
+                options = {**options, name: list(names_of(name, options[name])) or None}
+        asked = masking_options(options)
         if method is None:
             size = group_size(k)
-            if own := [name for name in options if name != "strata"]:
-                raise InvalidParameterError.option("publish without a method", own[0], ["strata"])
+            known = ["strata", *(name for name in PROMISES if name != "cap_rows")]
+            if own := [name for name in options if name not in known]:
+                raise InvalidParameterError.option("publish without a method", own[0], known)
+            promise = Plan.make("mdav", k, **{n: v for n, v in asked.items() if n in PROMISES})
         elif columns is None:
-            masking = MaskRequest(Plan.make(method, k, **options), [], (), ())
-            size = masking.plan.k
+            promise = Plan.make(method, k, **asked)
+            masking, size = MaskRequest(promise, [], (), ()), promise.k
         else:
-            masking = MaskRequest.of(method, columns, k, options)
-            size = masking.plan.k
+            masking = MaskRequest.of(method, columns, k, asked)
+            promise, size = masking.plan, masking.plan.k
         if hash_key is not None and len(hash_key) < SHORTEST:
             need = f"a key of at least {SHORTEST} bytes"
             raise InvalidParameterError.kind("hash_key", f"{len(hash_key)} bytes", need)
@@ -76,21 +86,30 @@ class ReleaseRequest:
                 raise InvalidParameterError.kind(name, value, "finite, as a manifest is JSON")
         required = tuple(release_requirements(require))
         possible(required, None if masking is None else size)
-        return cls(columns, size, masking, options, required, hash_key)
+        return cls(columns, size, masking, promise, options, required, hash_key)
 
     def on(self, roles: ColumnRoles, order_by: Sequence[str] = ()) -> Self:
         """Name the columns of a table in a request that was checked without them."""
         blocks = [list(block) for block in roles.blocks]
         columns = blocks if len(blocks) > 1 else roles.mask
         named = {"strata": list(roles.strata), "order_by": list(order_by)}
+        named |= {"entity": list(roles.entity), "confidential": list(roles.confidential)}
         options = {**self.options, **{name: names for name, names in named.items() if names}}
+        counted = roles.confidential if self.promise.confidential else ()
+        promise = replace(self.promise, entity=tuple(roles.entity), confidential=tuple(counted))
         masking = self.masking and replace(
             self.masking,
+            plan=promise,
             blocks=blocks_of(columns),
             strata=tuple(roles.strata),
             order_by=tuple(order_by),
         )
-        return replace(self, columns=columns, options=options, masking=masking)
+        return replace(self, columns=columns, options=options, masking=masking, promise=promise)
+
+    def refuse_unnamed_mode(self, roles: ColumnRoles) -> None:
+        """Refuse an entity that is released, where it is not said what its rows become."""
+        if roles.followed:
+            refuse_unnamed_mode(self.promise)
 
     @property
     def method(self) -> str | None:
@@ -114,15 +133,29 @@ class ReleaseRequest:
 
     def strata(self, schema: Schema) -> list[str]:
         """Return the columns that keep records apart."""
-        names = names_of("strata", self.options.get("strata"))
+        return self._named("strata", schema)
+
+    def entity(self, schema: Schema) -> list[str]:
+        """Return the columns that say whose a record is."""
+        return self._named("entity", schema)
+
+    def confidential(self, schema: Schema) -> list[str]:
+        """Return the columns that nobody should learn of a person."""
+        return self._named("confidential", schema)
+
+    def _named(self, what: str, schema: Schema) -> list[str]:
+        """Return the columns that an option names, looked up in a table."""
+        names = names_of(what, self.options.get(what))
         for name in names:
             if name not in schema:
-                raise InvalidParameterError.unknown_column("strata", name, schema)
+                raise InvalidParameterError.unknown_column(what, name, schema)
         return list(names)
 
     def config(self, blocks: list[list[str]], strata: list[str]) -> dict[str, Any]:
         """Return the whole configuration, with the defaults that hold."""
         own: dict[str, Any] = {}
+        if self.masking is None and set(PROMISES).intersection(self.options):
+            own = {name: COMMON[name] for name in PROMISES}
         if self.masking is not None:
             options = self.masking.plan.method.options
             own = {name: option.default for name, option in options.items()}
@@ -130,6 +163,7 @@ class ReleaseRequest:
         return {
             **own,
             **{name: _plain(value) for name, value in self.options.items()},
+            **({"entity_mode": self.promise.entity_mode or "rows"} if self.promise.entity else {}),
             "method": self.method,
             "k": self.k,
             "columns": blocks,

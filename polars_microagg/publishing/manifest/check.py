@@ -72,6 +72,7 @@ def check(
         "types": recheck.types,
         "roles": recheck.roles,
         "k": recheck.k,
+        "models": recheck.models,
         "requirements": recheck.requirements,
         "measures": recheck.measures,
         "warnings": recheck.warnings,
@@ -80,6 +81,8 @@ def check(
         "input": recheck.input,
         "seal": recheck.sealed,
     }
+    if not recheck.models_again.any:
+        del steps["models"]
     return [_found(what, step) for what, step in steps.items()]
 
 

@@ -11,10 +11,12 @@ from polars_microagg.frames.columns import can_mask, floats, type_name, unit
 from polars_microagg.frames.mask import MaskRequest, suppressed_rows
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_types import alike
+from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.manifest.model import Manifest
+from polars_microagg.publishing.privacy_models import masking_options, quantities
 
-__all__ = ["aligned", "differing", "exchanged", "mistyped", "off_centre"]
+__all__ = ["aligned", "differing", "exchanged", "mistyped", "off_centre", "restored"]
 
 BESIDE = ("method", "k", "columns", "require")
 """Keys of a configuration that are not options of the method."""
@@ -29,12 +31,16 @@ def aligned(manifest: Manifest, before: pl.DataFrame) -> pl.DataFrame:
     [31, 47]
     """
     config = manifest["config"]
-    if config.get("small_strata") != "drop":
+    if config.get("small_strata") != "drop" and config.get("cap_rows") is None:
         return before
     options = {name: value for name, value in config.items() if name not in BESIDE}
+    options = masking_options(options)
     request = MaskRequest.of(config["method"], config["columns"], config["k"], options)
     names = [name for block in config["columns"] for name in block]
-    return before.filter(~suppressed_rows(typed(before, names), request))
+    # What was text when it was released was counted as text.
+    numbers = [n for n in request.plan.confidential if manifest["output"]["columns"][n] != "String"]
+    read = quantities(typed(before, names), numbers)
+    return before.filter(~suppressed_rows(read, request))
 
 
 def differing(before: pl.DataFrame, after: pl.DataFrame, names: Iterable[str]) -> list[str]:
@@ -61,7 +67,9 @@ def exchanged(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> 
     emptied.
     """
     roles = manifest["roles"]
-    kept = differing(before, after, roles["keep"])
+    followed = [name for name in roles.get("entity", []) if name in after.columns]
+    as_they_are = [*roles["keep"], *roles.get("confidential", []), *followed]
+    kept = differing(before, after, as_they_are)
     if manifest["rows"]["emptied"] and before.height == after.height:
         columns = (*roles["mask"], *roles["stratum"])
         shown = after.select(pl.any_horizontal(by_name(n).is_not_null() for n in columns))
@@ -147,3 +155,17 @@ def mistyped(manifest: Manifest, before: pl.DataFrame | None) -> list[str]:
         for name in names
         if types[name] == real and before.schema[name] not in (pl.Float64, pl.String)
     ]
+
+
+def restored(
+    manifest: Manifest, form: str, after: pl.DataFrame, before: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the release with its masked columns in their types, which text does not keep."""
+    if not formats()[form].typeless:
+        return after
+    whole = manifest["config"].get("dtype", "keep") == "keep"
+    names = manifest["roles"]["mask"]
+    kinds = {n: before.schema[n] if whole else pl.Float64() for n in names}
+    return typed(after, names).with_columns(
+        by_name(name).cast(kind, strict=False) for name, kind in kinds.items()
+    )

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from polars_microagg._version import __version__
 from polars_microagg.core.options import COMMON, group_size
+from polars_microagg.core.plan import Plan
 from polars_microagg.core.registry import Metric, assessed, methods, metrics
 from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.selection import blocks_of
@@ -17,6 +18,7 @@ from polars_microagg.publishing.manifest.precision import step
 from polars_microagg.publishing.manifest.record import attack_scenario, config_hash
 from polars_microagg.publishing.manifest.rounding import agree
 from polars_microagg.publishing.manifest.schema import misfits
+from polars_microagg.publishing.privacy_models import PROMISES, masking_options
 
 __all__ = ["Outcome", "attacks", "composed", "configuration", "form", "same_version", "times"]
 
@@ -55,6 +57,7 @@ def configuration(manifest: Manifest) -> Outcome:
         "seed": (config.get("seed", 0), manifest["seed"]),
         "strata": (config["strata"], roles["stratum"]),
         "columns": ([name for block in config["columns"] for name in block], roles["mask"]),
+        **{n: (config.get(n) or [], roles.get(n, [])) for n in ("entity", "confidential")},
         "require": (config["require"], [str(r) for r in release_requirements(config["require"])]),
     }
     differ = [name for name, (one, other) in pairs.items() if one != other]
@@ -75,13 +78,15 @@ def _known(config: Mapping[str, Any]) -> list[str] | None:
     group_size(config["k"])
     blocks_of(config["columns"])
     if method is None:
-        if others := sorted(set(config) - set(ALWAYS)):
+        if others := sorted(set(config) - {*ALWAYS, *PROMISES}):
             raise LookupError(others)
+        asked = {name: config[name] for name in PROMISES if name in config}
+        Plan.make("mdav", config["k"], **masking_options(asked))
         return list(ALWAYS)
     if isinstance(method, str) and method not in methods():
         return None
     options = {n: v for n, v in config.items() if n not in ALWAYS or n == "strata"}
-    MaskRequest.of(method, config["columns"], config["k"], options)
+    MaskRequest.of(method, config["columns"], config["k"], masking_options(options))
     return [*ALWAYS, "order_by", *COMMON, *methods()[method].options]
 
 

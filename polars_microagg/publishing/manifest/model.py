@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypedDict
+from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias, TypedDict
+
+from polars_microagg.core.options import ENTITY_MODES
 
 __all__ = [
     "SCHEMA",
     "VERSION",
     "Attack",
     "Cells",
+    "Entities",
+    "Found",
     "Judgement",
     "K",
     "Manifest",
+    "Models",
     "Output",
     "Pattern",
     "Roles",
@@ -35,11 +40,12 @@ Version: TypeAlias = Literal[3]
 
 SCHEMA: Final[Name] = "polars_microagg/manifest"
 VERSION: Final[Version] = 3
-"""Grows when a key comes, goes, or changes its meaning."""
+"""Grows when a key that every manifest has comes or goes, or a key changes its meaning."""
 
 Sha256: TypeAlias = Annotated[str, Pattern("[0-9a-f]{64}")]
 Release: TypeAlias = Annotated[str, Pattern(r"\d+\.[\w.+-]+")]
 Hashed: TypeAlias = Annotated[str, Pattern("file|rows")]
+Mode: TypeAlias = Annotated[str, Pattern("|".join(ENTITY_MODES))]
 Measure: TypeAlias = int | float | None
 Count: TypeAlias = int | None
 
@@ -72,12 +78,14 @@ class Tool(TypedDict):
 
 
 class Roles(TypedDict):
-    """The one role of each column."""
+    """The one role of each column; without an entity and confidential columns these two are not there."""
 
     mask: list[str]
     stratum: list[str]
     keep: list[str]
     drop: list[str]
+    entity: NotRequired[list[str]]
+    confidential: NotRequired[list[str]]
 
 
 Rows = TypedDict(
@@ -108,6 +116,36 @@ class K(TypedDict):
     asked: int
     found: Count
     classes: list[Sizes]
+
+
+class Entities(TypedDict):
+    """Whose rows these are: the columns that were released, what the rows of one are, and how many.
+
+    `entities` are all, `k_entities` those of the class with fewest, and `alike_min` the fewest with the
+    same rows; null if they are not counted, or not published of so few records.
+    """
+
+    released: list[str]
+    mode: Mode
+    entities: Count
+    k_entities: Count
+    alike_min: Count
+
+
+class Found(TypedDict):
+    """A privacy model of a confidential column: its bound if one was asked for, and the worst class."""
+
+    model: str
+    column: str
+    asked: Measure
+    found: Measure
+
+
+class Models(TypedDict):
+    """What classes tell of persons and of confidential columns, besides the number of records."""
+
+    entity: NotRequired[Entities]
+    confidential: list[Found]
 
 
 class Attack(TypedDict):
@@ -162,6 +200,7 @@ class Manifest(TypedDict):
     rows: Rows
     cells: Cells
     k: K
+    models: NotRequired[Models]
     measures: dict[str, Measure]
     digits: int
     attack: Attack

@@ -13,7 +13,6 @@ import polars as pl
 from polars_microagg.analysis.anonymity import fewest_records
 from polars_microagg.analysis.assess import assess
 from polars_microagg.core.registry import assessed
-from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.atomic import sha256_of
 from polars_microagg.publishing.formats.files import STREAM, Location, rows_digest
 from polars_microagg.publishing.formats.register import formats
@@ -24,6 +23,7 @@ from polars_microagg.publishing.manifest.compare_original import (
     exchanged,
     mistyped,
     off_centre,
+    restored,
 )
 from polars_microagg.publishing.manifest.consistency import Outcome, composed, same_version
 from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
@@ -34,6 +34,7 @@ from polars_microagg.publishing.manifest.precision import (
     published,
     step,
 )
+from polars_microagg.publishing.manifest.recheck_models import ModelsAgain
 from polars_microagg.publishing.manifest.record import counted_rows, recorded_classes, seal, taken
 from polars_microagg.publishing.manifest.rounding import agree, may_meet, rounded
 from polars_microagg.publishing.staging import types
@@ -98,7 +99,8 @@ class Recheck:
         pairs = [(self.before, rows["in"]), (self._aligned, rows["out"])]
         if any(table is not None and table.height != height for table, height in pairs):
             return False, f"{said}; the rows that came in do not agree."
-        drops = self.manifest["config"].get("small_strata") == "drop"
+        config = self.manifest["config"]
+        drops = config.get("small_strata") == "drop" or config.get("cap_rows") is not None
         expected = {**self._rows, **rounded(self._rows)}
         if rows != expected or rows["dropped"] < 0 or (rows["dropped"] and not drops):
             return False, f"{said}; other rows are emptied or dropped than it says."
@@ -130,12 +132,14 @@ class Recheck:
     def roles(self) -> Outcome:
         """Check that every column has one role, and that dropped ones are not there."""
         roles, columns = self.manifest["roles"], self.frame.columns
-        masked = [*roles["mask"], *roles["stratum"]]
+        entity = roles.get("entity", [])
+        masked = [*roles["mask"], *roles["stratum"], *roles.get("confidential", [])]
+        known = [*masked, *entity]
         holds = (
-            len(set(masked)) == len(masked)
+            len(set(known)) == len(known)
             and set(masked) <= set(columns)
-            and roles["keep"] == [name for name in columns if name not in masked]
-            and not set(roles["drop"]) & set(columns)
+            and roles["keep"] == [name for name in columns if name not in known]
+            and not set(roles["drop"]) & {*columns, *known}
         )
         if not holds:
             return False, "Every column has not the one role that the manifest says."
@@ -145,7 +149,7 @@ class Recheck:
     def _beside(self, before: pl.DataFrame, every: str) -> Outcome:
         """Check that the original has the same columns, and that kept ones are unchanged."""
         roles, elsewhere = self.manifest["roles"], self.manifest["config"]["method"] is None
-        has = {*self.frame.columns, *roles["drop"]}
+        has = {*self.frame.columns, *roles["drop"], *roles.get("entity", [])}
         if others := sorted(has.symmetric_difference(before.columns)):
             named = ", ".join(map(repr, others[:10]))
             if not elsewhere or roles["drop"]:
@@ -181,12 +185,22 @@ class Recheck:
             f"asks for {k['asked']}" + ("." if holds else "; the sizes do not agree.")
         )
 
+    @cached_property
+    def models_again(self) -> ModelsAgain:
+        """Return what there is of entities and confidential columns."""
+        return ModelsAgain(self.manifest, self.place.format, self.frame, self._aligned)
+
+    def models(self) -> Outcome:
+        """Count entities and confidential values again, and check that every bound holds."""
+        return self.models_again.outcome()
+
     def requirements(self) -> Outcome:
         """Judge the requirements again, and check the verdict."""
         config, verdict = self.manifest["config"], self.manifest["verdict"]
         whole = recorded_classes(self.frame, [self.manifest["roles"]["mask"]], config["strata"])
         share = self._rows["suppressed"]
         counts = {"k": whole[0]["smallest"], "rows": self.frame.height, "suppressed": share}
+        counts |= self.models_again.counts()
         required, measures = release_requirements(config["require"]), self.manifest["measures"]
         exact = counts
         if self.before is not None and measures:
@@ -194,6 +208,7 @@ class Recheck:
             on_demand = measured_on_demand(required, before, after, self.manifest["roles"]["mask"])
             exact = {**self._measured, **on_demand, **counts}
         said, digits = {**measures, **rounded(counts)}, self.manifest["digits"]
+        said = self.models_again.told(said)
         judged = [bound for bound in required if bound.name in exact or bound.name in said]
         holds = (
             verdict["released"] is True
@@ -262,7 +277,7 @@ class Recheck:
         if self._aligned is None:
             return [typed(self.frame, names)]
         before = typed(self._aligned, names)
-        return [before, self._restored(before)]
+        return [before, restored(self.manifest, self.place.format, self.frame, before)]
 
     @cached_property
     def _measured(self) -> dict[str, Any]:
@@ -281,7 +296,8 @@ class Recheck:
         if not same_version(self.manifest):
             return None, "Another version of the library gave the warnings."
         blocks, k = config["columns"], config["k"]
-        strata, kept = roles["stratum"], roles["keep"]
+        strata, mask = roles["stratum"], roles["mask"]
+        kept = [name for name in self.frame.columns if name not in (*mask, *strata)]
         if self._aligned is not None and self.manifest["digits"]:
             center = config.get("center", "mean")
             before, after = self._tables
@@ -295,17 +311,6 @@ class Recheck:
         if holds:
             return True, f"{len(warned)} warning(s) were given again and agree with the manifest."
         return False, "The warnings are not those that this release gives."
-
-    def _restored(self, before: pl.DataFrame) -> pl.DataFrame:
-        """Return the release with its masked columns in their types, which text does not keep."""
-        if not formats()[self.place.format].typeless:
-            return self.frame
-        whole = self.manifest["config"].get("dtype", "keep") == "keep"
-        names = self.manifest["roles"]["mask"]
-        kinds = {n: before.schema[n] if whole else pl.Float64() for n in names}
-        return typed(self.frame, names).with_columns(
-            by_name(name).cast(kind, strict=False) for name, kind in kinds.items()
-        )
 
     def input(self) -> Outcome:
         """Check the hash of the original."""

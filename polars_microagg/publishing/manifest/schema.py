@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from polars_microagg.publishing.manifest.model import SCHEMA, VERSION, Manifest, Pattern
 
@@ -29,10 +38,19 @@ def misfits(manifest: Mapping[str, Any]) -> list[str]:
 
 def first_misfit(manifest: Mapping[str, Any]) -> str | None:
     """Find the first top-level key that is missing or of another type, whatever is in it."""
-    for key, hint in get_type_hints(Manifest, include_extras=True).items():
-        if key not in manifest or not _has_type(manifest[key], hint):
+    for key, (hint, required) in _keys(Manifest).items():
+        if not (_has_type(manifest[key], hint) if key in manifest else not required):
             return key
     return None
+
+
+def _keys(hint: Any) -> dict[str, tuple[Any, bool]]:
+    """Return the type of each key of an object, and whether it must be there."""
+    known = get_type_hints(hint, include_extras=True)
+    return {
+        key: (get_args(inner)[0], False) if get_origin(inner) is NotRequired else (inner, True)
+        for key, inner in known.items()
+    }
 
 
 def _parts(hint: Any) -> tuple[Any, ...]:
@@ -73,11 +91,11 @@ def _misfits(value: Any, hint: Any, at: str) -> Iterator[str]:
     if not _fits(value, hint):
         yield f"{at!r} is of another type"
     elif is_typeddict(hint):
-        known = get_type_hints(hint, include_extras=True)
-        for key, inner in known.items():
+        known = _keys(hint)
+        for key, (inner, required) in known.items():
             if key in value:
                 yield from _misfits(value[key], inner, _path(at, key))
-            else:
+            elif required:
                 yield f"{_path(at, key)!r} is missing"
         for key in value:
             if key not in known:
@@ -127,11 +145,11 @@ def _schema(hint: Any) -> dict[str, Any]:
         inner = _schema(get_args(hint)[1])
         return schema | ({"additionalProperties": inner} if inner else {})
     if is_typeddict(hint):
-        known = get_type_hints(hint, include_extras=True)
+        known = _keys(hint)
         return schema | {
             "description": hint.__doc__,
-            "properties": {key: _schema(inner) for key, inner in known.items()},
-            "required": list(known),
+            "properties": {key: _schema(inner) for key, (inner, _) in known.items()},
+            "required": [key for key, (_, required) in known.items() if required],
             "additionalProperties": False,
         }
     return schema

@@ -1,0 +1,195 @@
+"""The check of what a manifest says of entities and confidential columns: counted again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.core.model import models
+from polars_microagg.core.plan import Plan
+from polars_microagg.core.requirements import measure_of
+from polars_microagg.frames.selection import by_name
+from polars_microagg.publishing.formats.register import formats
+from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.manifest.consistency import Outcome, same_version
+from polars_microagg.publishing.manifest.model import Entities, Found, Manifest
+from polars_microagg.publishing.manifest.rounding import agree
+from polars_microagg.publishing.privacy_models import (
+    OF_ENTITIES,
+    PROMISES,
+    Recount,
+    masking_options,
+)
+from polars_microagg.wording import listed
+
+__all__ = ["ModelsAgain"]
+
+UNORDERED = ("String", "Categorical", "Boolean")
+"""Types whose values have no order, so that nothing is lost where they become text."""
+
+LAST = 1e-3
+"""Last digit of a rounded number, as a part of the number."""
+
+
+@dataclass(frozen=True)
+class ModelsAgain:
+    """A release with an entity or confidential columns; `before` is its original, without dropped rows."""
+
+    manifest: Manifest
+    form: str
+    frame: pl.DataFrame
+    before: pl.DataFrame | None
+
+    @property
+    def any(self) -> bool:
+        """Return whether the manifest names an entity or confidential columns anywhere."""
+        said = (self.manifest["roles"], self.manifest["config"])
+        named = any(part.get(name) for part in said for name in ("entity", "confidential"))
+        return named or "models" in self.manifest
+
+    @cached_property
+    def _recount(self) -> Recount:
+        """Count again all that can be counted."""
+        config, roles = self.manifest["config"], self.manifest["roles"]
+        options = masking_options({name: config[name] for name in PROMISES if name in config})
+        whose, names = None, roles.get("entity", [])
+        for table in (self.frame, self.before):
+            if whose is None and table is not None and set(names) <= set(table.columns):
+                whose = table.select(map(by_name, names))
+        values = [column for _, column in self._confidential() if column is not None]
+        return Recount.of(
+            Plan.make("mdav", config["k"], **options),
+            self.frame,
+            config["columns"],
+            config["strata"],
+            whose,
+            pl.DataFrame(values),
+        )
+
+    def _confidential(self) -> Iterator[tuple[str, pl.Series | None]]:
+        """Yield each confidential column as it was counted; None if its order was lost in text."""
+        types = self.manifest["output"]["columns"]
+        for name in self.manifest["roles"].get("confidential", []):
+            column, dtype = self.frame.get_column(name), types[name]
+            if column.dtype != pl.String or dtype in UNORDERED or not formats()[self.form].typeless:
+                yield name, column
+            elif self.before is not None and self.before.schema[name] != pl.String:
+                yield name, self.before.get_column(name)
+            else:
+                read = typed(self.frame, [] if dtype.startswith("Enum") else [name])
+                column = read.get_column(name)
+                yield name, None if column.dtype == pl.String else column
+
+    def counts(self) -> dict[str, Any]:
+        """Return what requirements may be on, as far as it can be counted again."""
+        return self._recount.figures() if self.any else {}
+
+    @property
+    def _told(self) -> bool:
+        """Return whether a reader may be told how many entities there are."""
+        stated, names = (
+            self.manifest["models"].get("entity"),
+            self.manifest["roles"].get("entity", []),
+        )
+        return stated is not None and (
+            self.manifest["digits"] > 0 or set(stated["released"]) == set(names)
+        )
+
+    def told(self, said: dict[str, Any]) -> dict[str, Any]:
+        """Return what is said of requirements: of entities what is stated, where nobody knows better."""
+        stated = self.manifest["models"].get("entity") if "models" in self.manifest else None
+        if stated is None or (self._told and self._recount.entity is not None):
+            return said
+        rest = {name: value for name, value in said.items() if name not in OF_ENTITIES}
+        if not self._told:
+            return rest
+        if len(self.manifest["config"]["columns"]) == 1:
+            return rest | {name: value for name, value in stated.items() if name in OF_ENTITIES}
+        judged = self.manifest["verdict"]["requirements"]
+        found = {measure_of(row["requirement"]): row["found"] for row in judged}
+        return rest | {name: found[name] for name in OF_ENTITIES if name in found}
+
+    def outcome(self) -> Outcome:
+        """Check every figure, and that every bound holds."""
+        stated = self.manifest.get("models")
+        if stated is None or not self._agrees():
+            return False, "The manifest says other things of its privacy models in other places."
+        lost = [name for name, column in self._confidential() if column is None]
+        self._recount.hold()
+        again = {(row["model"], row["column"]): row["found"] for row in self._recount.found()}
+        rows = [row for row in stated["confidential"] if row["column"] not in lost]
+        differ = [
+            f"{row['model']} of {row['column']!r}"
+            for row in rows
+            if (key := (row["model"], row["column"])) in again
+            and not agree(row["found"], again[key], LAST * abs(again[key] or 0))
+        ]
+        entities, unknown = stated.get("entity"), False
+        if entities is not None:
+            unknown = self._recount.entity is None
+            differ += [] if unknown else self._other_counts(entities)
+        said = f"{len(again)} figure(s) of confidential columns were counted again"
+        if entities is not None and not unknown:
+            said += ", and the entities"
+        if differ:
+            return False, f"{said}; {', '.join(differ[:10])} differ from the manifest."
+        if unknown or lost or len(again) < len(rows):
+            needs = ["the entities"] * unknown + [f"the order of {listed(lost)}"] * bool(lost)
+            return None, f"{said}; {' and '.join(needs) or 'others'} need the original."
+        return True, f"{said} and agree with the manifest."
+
+    def _other_counts(self, stated: Entities) -> list[str]:
+        """Return the counts of entities that are not those of this release."""
+        counted: dict[str, Any] = self._recount.entities()
+        told = self._told
+        written: dict[str, Any] = {**stated}
+        return [n for n in OF_ENTITIES if written[n] != (counted[n] if told else None)]
+
+    def _agrees(self) -> bool:
+        """Return whether configuration, roles and models say the same, and what is said is possible."""
+        config, roles, stated = (
+            self.manifest["config"],
+            self.manifest["roles"],
+            self.manifest["models"],
+        )
+        names, rows = roles.get("entity", []), stated["confidential"]
+        columns = roles.get("confidential", [])
+        pairs = [(row["model"], row["column"]) for row in rows]
+        known = [name for name, entry in models().items() if entry.of == "confidential"]
+        expected = [(name, column) for name in known for column in columns]
+        if pairs != expected and same_version(self.manifest):
+            return False
+        if not all(self._possible(row, columns, config) for row in rows):
+            return False
+        entities = stated.get("entity")
+        if entities is None or not names:
+            return entities is None and not names
+        released = [name for name in names if name in self.frame.columns]
+        return (
+            entities["released"] == released
+            and entities["mode"] == config.get("entity_mode")
+            and self._counts_possible(entities)
+        )
+
+    def _possible(self, row: Found, columns: list[str], config: dict[str, Any]) -> bool:
+        """Return whether a figure is of a confidential column, with the bound that was asked for."""
+        return row["column"] in columns and row["asked"] == config.get(row["model"])
+
+    def _counts_possible(self, stated: Entities) -> bool:
+        """Return whether the counts of entities can be true of such a release, whoever they are."""
+        k, rows, alike = self.manifest["k"], self.manifest["rows"], stated["mode"] == "alike"
+        entities, fewest, same = (stated["entities"], stated["k_entities"], stated["alike_min"])
+        if entities is None or fewest is None:
+            hidden = not self.manifest["digits"]
+            return entities is None and fewest is None and same is None and hidden
+        least = [k["asked"], fewest, min(entities, k["found"] or 0)]
+        return (
+            least == sorted(least)
+            and entities <= rows["out"]
+            and alike == (same is not None)
+            and (same is None or k["asked"] <= same <= entities)
+        )

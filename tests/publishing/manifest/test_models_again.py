@@ -1,0 +1,126 @@
+"""What a manifest says of persons and confidential columns: no edit of it stays unnoticed."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.manifest.check import check
+from polars_microagg.publishing.manifest.record import dumped
+from polars_microagg.publishing.manifest.schema import misfits
+from tests.publishing.manifest.edits import every_edit, found_out, put, rehashed, undetected
+
+RNG = np.random.default_rng(8)
+N = 400
+VISITS = pl.DataFrame(
+    {
+        "patient": RNG.integers(0, 120, N),
+        "age": RNG.integers(18, 90, N),
+        "stage": pl.Series(RNG.choice(["i", "ii", "iii"], N), dtype=pl.Enum(["i", "ii", "iii"])),
+        "code": RNG.choice(["1", "2", "3"], N).tolist(),
+        "pay": RNG.integers(1, 30, N),
+    }
+)
+HIDDEN = ["stage", "code", "pay"]
+ASKED = {"entity": "patient", "confidential": HIDDEN, "l": 2, "t": 0.4}
+
+
+@pytest.fixture(scope="module", params=["o.parquet", "o.csv", "followed.parquet"])
+def made(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    VISITS.write_parquet(folder / "in.parquet")
+    target = Location.of(folder / request.param)
+    more = {"keep": "patient", "entity_mode": "rows"} if request.param[0] == "f" else {}
+    told = mg.publish(VISITS, target.path, "age", 5, require=["k>=5"], **ASKED, **more)
+    return target, told, folder / "in.parquet"
+
+
+def of_models(told):
+    """The edits of all that the manifest says of persons and confidential columns."""
+    parts = ("models", "roles.entity", "roles.confidential")
+    return {name: edit for name, edit in every_edit(told).items() if name.startswith(parts)}
+
+
+def test_with_the_original_every_edit_is_found_out(made):
+    target, told, original = made
+    changes = of_models(told)
+    assert len(changes) > 40
+    assert undetected(target, told, changes, original=original) == []
+
+
+def test_without_it_what_the_release_shows_is_found_out(made):
+    target, told, _ = made
+    left = undetected(target, told, of_models(told))
+    if "followed" in target.path.name:
+        assert left == []
+        return
+    # Nobody can count persons who are not there, but for what is impossible; and text has no order.
+    unseen = {"models.entity.entities", "models.entity.k_entities"}
+    lost = [i for i, row in enumerate(told["models"]["confidential"]) if row["column"] == "stage"]
+    if target.path.suffix == ".csv":
+        unseen |= {f"models.confidential.{i}.found" for i in lost}
+    assert set(left) <= unseen
+    assert "models.entity.entities" in left
+
+
+@pytest.mark.parametrize("value", [4, 0, None, 10**6])
+@pytest.mark.parametrize("name", ["entities", "k_entities", "alike_min"])
+def test_counts_of_persons_that_are_impossible(name, value, made):
+    target, told, _ = made
+    if name == "alike_min" and value is None:
+        return
+    changed = put(told, ("models", "entity", name), lambda inner, key: inner.update({key: value}))
+    assert found_out(target, changed)
+
+
+def test_what_is_left_out_is_found_out(made):
+    target, told, original = made
+
+    def without(*path):
+        return put(told, path, lambda inner, key: inner.pop(key))
+
+    for changed in (without("models"), without("models", "entity"), without("roles", "entity")):
+        assert found_out(target, changed)
+        assert found_out(target, changed, original=original)
+    fewer = put(told, ("models", "confidential", 0), lambda rows, at: rows.pop(at))
+    assert found_out(target, fewer)
+    other = {"entity": None, "confidential": None, "l": None, "t": None, "entity_mode": None}
+    assert found_out(target, rehashed(told, **other))
+    assert found_out(target, rehashed(told, l=None))
+    assert found_out(target, rehashed(told, t=0.41))
+
+
+def test_rows_of_another_person(made):
+    target, told, _ = made
+    VISITS.with_columns(pl.col("patient").reverse()).write_parquet(target.path.parent / "x.parquet")
+    assert found_out(target, told, original=target.path.parent / "x.parquet")
+
+
+def test_a_bound_that_does_not_hold(made):
+    """A manifest of a lower t, hashed again, as somebody would write it who wants to deceive."""
+    target, told, _ = made
+    changed = copy.deepcopy(rehashed(told, t=0.01))
+    for row in changed["models"]["confidential"]:
+        row["asked"] = 0.01 if row["model"] == "t" else row["asked"]
+    target.record.write_bytes(dumped(changed))
+    (wrong,) = [f for f in check(target) if f.what == "models"]
+    assert wrong.state == "WRONG"
+    assert wrong.says.startswith("t=0.01 does not hold on 'age'")
+    target.record.write_bytes(dumped(told))
+
+
+def test_a_manifest_of_another_version_may_know_other_models(made):
+    target, told, _ = made
+    other = put(told, ("tool", "polars_microagg"), lambda inner, key: inner.update({key: "9.0.0"}))
+    rows = other["models"]["confidential"]
+    rows.append({"model": "entropy", "column": rows[0]["column"], "asked": None, "found": 1.5})
+    target.record.write_bytes(dumped(other))
+    states = {finding.what: finding.state for finding in check(target)}
+    assert states["models"] == "not checked"
+    target.record.write_bytes(dumped(told))
+    assert misfits(other) == []

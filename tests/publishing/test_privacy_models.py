@@ -1,0 +1,284 @@
+"""Persons and confidential columns of a release: their roles, and what is counted again on the file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.core.model import models
+from polars_microagg.core.options import MODEL_OPTIONS
+from polars_microagg.publishing import release as releasing
+from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.manifest.record import read_manifest
+from tests.publishing.register import holds
+
+RNG = np.random.default_rng(3)
+N = 600
+VISITS = pl.DataFrame(
+    {
+        "patient": [f"p{i}" for i in RNG.integers(0, 150, N)],
+        "age": RNG.integers(18, 90, N),
+        "charge": RNG.lognormal(6, 1, N).round(2),
+        "sex": RNG.choice(["f", "m"], N).tolist(),
+        "dx": RNG.choice(["flu", "burn", "cold", None], N, p=[0.5, 0.3, 0.15, 0.05]).tolist(),
+        "pay": RNG.integers(1, 40, N) * 50,
+    }
+)
+MASKED = ["age", "charge"]
+BOUNDS = {"l": 2, "max_share": 0.9, "t": 0.35}
+ENDINGS = ["o.parquet", "o.csv", "o.arrow", "o.arrows", "o.ndjson", "o.duckdb::t"]
+
+
+def publish(path, frame=VISITS, **options):
+    given = {"strata": "sex", "entity": "patient", "confidential": ["dx", "pay"], **options}
+    return mg.publish(frame, path, MASKED, 5, **given)
+
+
+def nothing(folder):
+    return not list(folder.iterdir())
+
+
+def counted(frame, keys):
+    """The fewest persons of a class, counted by group_by alone."""
+    return frame.group_by(keys).agg(pl.col("patient").n_unique())["patient"].min()
+
+
+def found(told):
+    return {(row["model"], row["column"]): row["found"] for row in told["models"]["confidential"]}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_persons_and_confidential_values_are_counted_on_the_file(name, tmp_path):
+    told = publish(f"{tmp_path}/{name}", **BOUNDS)
+    place = Location.of(f"{tmp_path}/{name}")
+    masked = mg.mdav(
+        VISITS.drop("patient").with_columns(VISITS["patient"]),
+        MASKED,
+        5,
+        strata="sex",
+        entity="patient",
+        entity_mode="rows",
+        confidential=["dx", "pay"],
+        **BOUNDS,
+    )
+    assert place.read().columns == ["age", "charge", "sex", "dx", "pay"]
+    assert told["roles"]["entity"] == ["patient"]
+    assert told["roles"]["confidential"] == ["dx", "pay"]
+    assert told["roles"]["keep"] == told["roles"]["drop"] == []
+    classes = ["age", "charge", "sex"]
+    assert told["models"]["entity"] == {
+        "released": [],
+        "mode": "rows",
+        "entities": VISITS["patient"].n_unique(),
+        "k_entities": counted(masked, classes),
+        "alike_min": None,
+    }
+    assert told["models"]["entity"]["k_entities"] >= 5
+    tells = mg.anonymity(masked, MASKED, strata="sex", confidential="pay").row(0, named=True)
+    assert found(told)["l", "pay"] == tells["l_diversity"]
+    assert found(told)["t", "pay"] == float(f"{tells['t_closeness']:.4g}")  # ordered, also in text
+    by = masked.drop_nulls("dx").group_by(*classes, "dx").len()
+    shares = by.select(pl.col("len") / pl.col("len").sum().over(classes))["len"]
+    assert found(told)["max_share", "dx"] == float(f"{shares.max():.4g}") <= 0.9
+    asked = {(row["model"], row["asked"]) for row in told["models"]["confidential"]}
+    assert asked == set(BOUNDS.items())
+    assert told == read_manifest(place.record)
+    assert all(holds(place).values())
+    assert all(holds(place, original=_file(tmp_path)).values())
+
+
+def _file(folder):
+    VISITS.write_parquet(folder / "in.parquet")
+    return folder / "in.parquet"
+
+
+def test_confidential_columns_without_a_bound_are_measured(tmp_path):
+    told = publish(tmp_path / "o.parquet", confidential="dx", entity=None, drop=["patient", "pay"])
+    rows = told["models"]["confidential"]
+    assert [row["model"] for row in rows] == [n for n, m in models().items() if m.of != "entity"]
+    assert {row["asked"] for row in rows} == {None}
+    assert "entity" not in told["models"]
+    assert "entity" not in told["roles"]
+    plain = mg.mdav(VISITS, MASKED, 5, strata="sex")
+    assert pl.read_parquet(tmp_path / "o.parquet").equals(plain.drop("patient", "pay"))
+    tells = mg.anonymity(plain, MASKED, strata="sex", confidential="dx").row(0, named=True)
+    assert found(told)["l", "dx"] == tells["l_diversity"]
+    assert all(holds(tmp_path / "o.parquet").values())
+
+
+def test_a_release_without_either_says_nothing_of_them(tmp_path):
+    told = mg.publish(VISITS, tmp_path / "o.parquet", "age", 5, drop=cs.all())
+    assert "models" not in told
+    assert list(told["roles"]) == ["mask", "stratum", "keep", "drop"]
+    assert "models" not in holds(tmp_path / "o.parquet")
+
+
+# --- Roles -------------------------------------------------------------------------------------------
+
+
+def test_a_selector_does_not_release_the_entity(tmp_path):
+    told = publish(tmp_path / "o.parquet", confidential=None, keep=cs.all())
+    assert told["roles"]["keep"] == ["dx", "pay"]
+    assert "patient" not in pl.read_parquet(tmp_path / "o.parquet").columns
+
+
+def test_an_entity_is_released_only_with_a_mode(tmp_path):
+    with pytest.raises(mg.InvalidParameterError, match="entity_mode is not named"):
+        publish(tmp_path / "o.parquet", VISITS.lazy(), keep="patient")
+    assert nothing(tmp_path)
+    told = publish(tmp_path / "o.parquet", keep="patient", entity_mode="rows")
+    assert told["models"]["entity"]["released"] == ["patient"]
+    assert told["roles"]["keep"] == []
+    read = pl.read_parquet(tmp_path / "o.parquet")
+    assert read["patient"].equals(VISITS["patient"])
+    assert counted(read, ["age", "charge", "sex"]) == told["models"]["entity"]["k_entities"]
+    assert all(holds(tmp_path / "o.parquet").values())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"drop": "patient"}, "'patient' is in entity and in drop as well"),
+        ({"keep": "dx"}, "'dx' is in confidential and in keep as well"),
+        ({"confidential": ["patient"]}, "'patient' is in entity and in confidential as well"),
+        ({"confidential": "sex"}, "'sex' is in strata and in confidential as well"),
+        ({"entity": "age"}, "'age' is masked and is in entity as well"),
+        ({"entity": "patien"}, "entity names 'patien', which is not a column"),
+        ({"confidential": "dxx"}, "confidential names 'dxx', which is not a column"),
+        ({"l": 1.5}, "l=1.5 was given"),
+        ({"confidential": None, "l": 2}, "l=2 was given without confidential"),
+        ({"t_scale": "ranks"}, "t_scale='ranks' was given without t"),
+        ({"entity": None, "entity_mode": "rows"}, "was given without entity"),
+        ({"entity_mode": "one"}, "entity_mode='one' is not known"),
+    ],
+)
+@pytest.mark.parametrize("method", ["mdav", None])
+def test_what_is_refused(options, words, method, tmp_path):
+    if method is None:
+        words = words.replace("is masked and is in entity", "is in columns and in entity")
+    with pytest.raises(mg.InvalidParameterError, match=re.escape(words)):
+        publish(tmp_path / "o.parquet", method=method, **options)
+    assert nothing(tmp_path)
+
+
+def test_an_unknown_person_is_refused(tmp_path):
+    unknown = VISITS.with_columns(patient=pl.col("patient").replace("p1", None))
+    with pytest.raises(mg.InvalidDataError, match="an entity that is not known"):
+        publish(tmp_path / "o.parquet", unknown)
+    assert nothing(tmp_path)
+
+
+# --- Nothing is published if something does not hold ---------------------------------------------------
+
+PAIRS = pl.DataFrame(
+    {
+        "who": ["a", "b", "a", "b", "c", "c"],
+        "age": [30, 30, 40, 40, 50, 50],
+        "dx": ["x", "y", "x", "x", "x", "y"],
+    }
+)
+
+
+def already(folder, frame=PAIRS, **options):
+    given = {"confidential": "dx", "drop": "who", **options}
+    return mg.publish(frame, folder / "o.parquet", "age", 2, method=None, **given)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"entity": "who", "drop": None}, "in 1 of 3 class(es) the number of entities of 'who'"),
+        ({"l": 2}, "in 1 of 3 class(es) the number of distinct values of 'dx'"),
+        (
+            {"max_share": 0.75},
+            "the share of the commonest value of 'dx' breaks it (the worst has 1)",
+        ),
+        ({"t": 0.2}, "the distance to the table of 'dx' breaks it (the worst has 0.3333)"),
+    ],
+)
+def test_a_masked_table_that_breaks_a_model(options, words, tmp_path):
+    with pytest.raises(mg.NotAnonymousError, match=re.escape(words)):
+        already(tmp_path, **options)
+    assert nothing(tmp_path)
+    told = already(tmp_path, PAIRS.head(2), **options)
+    assert told["models"]["confidential"]
+    assert all(holds(tmp_path / "o.parquet").values())
+
+
+def test_rows_of_a_person_that_are_those_of_too_few(tmp_path):
+    alike = {"entity": "who", "entity_mode": "alike", "drop": None, "keep": "who"}
+    four = PAIRS.head(4)
+    told = already(tmp_path, four, **alike)
+    assert told["models"]["entity"] == {
+        **{"released": ["who"], "mode": "alike"},
+        **{"entities": 2, "k_entities": 2, "alike_min": 2},
+    }
+    # Two persons in each class, of whom none has the rows of another.
+    ring = pl.DataFrame({"who": [*"abbcca"], "age": [30, 30, 40, 40, 50, 50], "dx": [*"xyxyxy"]})
+    (tmp_path / "ring").mkdir()
+    with pytest.raises(mg.NotAnonymousError, match="are, taken together, those of 1 only"):
+        already(tmp_path / "ring", ring, **alike)
+    assert nothing(tmp_path / "ring")
+    assert already(tmp_path, ring, **alike | {"entity_mode": "rows"})["models"]["entity"]
+
+
+@pytest.mark.parametrize("asked", [{}, {"entity": None, "drop": "patient", "t": 0.2}])
+def test_a_mask_that_forgets_what_was_asked_is_found_out(asked, tmp_path, monkeypatch):
+    def forgetful(table, _):
+        return mg.mdav(table, MASKED, 5, strata="sex"), pl.repeat(False, N, eager=True)
+
+    monkeypatch.setattr(releasing, "mask_table", forgetful)
+    with pytest.raises(mg.NotAnonymousError, match="does not hold on"):
+        publish(tmp_path / "o.parquet", **asked)
+    assert nothing(tmp_path)
+
+
+def test_dropped_rows_are_not_counted(tmp_path):
+    few = VISITS.with_columns(
+        sex=pl.when(pl.col("patient") == "p1").then(pl.lit("x")).otherwise("sex")
+    )
+    told = publish(tmp_path / "o.parquet", few, small_strata="drop", l=2)
+    rare = int((few["sex"] == "x").sum())
+    assert told["rows"]["dropped"] == rare > 0
+    assert told["models"]["entity"]["entities"] == VISITS["patient"].n_unique() - 1
+    few.write_parquet(tmp_path / "in.parquet")
+    assert all(holds(tmp_path / "o.parquet", original=tmp_path / "in.parquet").values())
+
+
+def test_of_few_records_no_number_of_persons_is_told(tmp_path):
+    told = publish(tmp_path / "o.parquet", VISITS.head(60), confidential=None, drop=["dx", "pay"])
+    assert told["models"]["entity"] == {
+        **{"released": [], "mode": "rows"},
+        **{"entities": None, "k_entities": None, "alike_min": None},
+    }
+    VISITS.head(60).write_parquet(tmp_path / "in.parquet")
+    assert all(holds(tmp_path / "o.parquet", original=tmp_path / "in.parquet").values())
+
+
+def test_each_block_keeps_the_models(tmp_path):
+    told = mg.publish(
+        VISITS.drop("pay"),
+        tmp_path / "o.parquet",
+        [["age"], ["charge"]],
+        5,
+        **{"strata": "sex", "entity": "patient", "confidential": "dx", "l": 2},
+    )
+    read = pl.read_parquet(tmp_path / "o.parquet").with_columns(VISITS["patient"])
+    fewest = min(counted(read, [name, "sex"]) for name in MASKED)
+    assert told["models"]["entity"]["k_entities"] == fewest >= 5
+    assert all(holds(tmp_path / "o.parquet").values())
+
+
+def test_no_model_is_named_by_hand():
+    names = [name for name in MODEL_OPTIONS if len(name) > 1]
+    rooms = [Path(mg.__file__).parent / room for room in ("publishing", "cli", "report")]
+    files = [path for room in rooms for path in room.rglob("*") if path.suffix in (".py", ".html")]
+    assert len(files) > 50
+    assert names
+    assert not [p.name for p in files for name in names if name in p.read_text(encoding="utf-8")]
