@@ -12,6 +12,7 @@ from polars_microagg.frames.selection import Columns, Names
 from polars_microagg.report import sections
 from polars_microagg.report.environment import environment
 from polars_microagg.report.facts import Facts
+from polars_microagg.report.persons import persons
 from polars_microagg.report.svg import drawable
 from polars_microagg.report.verdict import Verdict, requirements, tiles
 
@@ -87,6 +88,7 @@ def report_html(
         pictures=drawable(),
         warnings=warnings,
         required=required,
+        persons=persons(manifest, facts.k),
         settings=sections.settings(facts, settings),
         measures=sections.measures(facts),
         record=list(sections.rows_of(manifest or {})),
