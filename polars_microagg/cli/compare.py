@@ -12,6 +12,7 @@ from polars_microagg.analysis.compare import TYPES, Comparison, comparison
 from polars_microagg.analysis.recommend import recommend
 from polars_microagg.analysis.time_budget import NotBegun
 from polars_microagg.cli.input_table import add_separator, raw, source_of, typed_columns
+from polars_microagg.cli.models import add_models, typed_values
 from polars_microagg.cli.options import add_choices, add_roles, names_in, number, split
 from polars_microagg.cli.output import show, show_json, table, tell
 from polars_microagg.cli.parser import Parser, example
@@ -25,6 +26,7 @@ from polars_microagg.errors import (
     UnknownMethodError,
     usage,
 )
+from polars_microagg.publishing.privacy_models import masking_options
 from polars_microagg.wording import COMMAND_LINE
 
 __all__ = ["EXAMPLES", "add", "run"]
@@ -57,6 +59,7 @@ def add(parser: Parser) -> None:
         "--require", action="append", metavar="'dld<=10'", help="what the line must meet"
     )
     add_choices(part)
+    add_models(parser.add_argument_group("what every group must satisfy besides k"), caps=True)
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
@@ -74,12 +77,15 @@ def run(arguments: Namespace) -> int:
     frame = raw(place)
     role = roles(configured, frame.columns, released=False)
     options = {name: configured[name] for name in COMMON if name in configured}
+    named = {"entity": role.entity, "confidential": role.confidential}
+    options |= {name: list(names) for name, names in named.items() if names}
+    options = masking_options(options)
     if configured.get("order_by"):
         options["order_by"] = names_in("order-by", configured["order_by"], frame.columns)
     required = _required(arguments.require or [], configured.get("require", []))
     bounded = {bound.name for bound in read_requirements(required, [*TYPES, *metrics()])}
     compared = comparison(
-        typed_columns(place, frame, role.mask),
+        typed_values(place, typed_columns(place, frame, role.mask), role.confidential),
         role.blocks if len(role.blocks) > 1 else role.mask,
         methods=listed,
         ks=ks,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from polars_microagg.cli.options import own_options
 from polars_microagg.cli.output import show
 from polars_microagg.cli.parser import Parser, example, options_of
-from polars_microagg.core.options import CHOICES
+from polars_microagg.core.options import CHOICES, ENTITY_MODES, MODEL_OPTIONS
 from polars_microagg.core.registry import methods, metrics
 
 __all__ = ["EXAMPLES", "SHELLS", "add", "run", "script"]
@@ -101,6 +101,8 @@ def add(parser: Parser) -> None:
 def _words() -> dict[str, list[str]]:
     """Return the words that can follow an option, by its name in Python."""
     words = {name: list(choices) for name, choices in CHOICES.items()}
+    words["entity_mode"] = list(ENTITY_MODES)
+    words |= {n: [str(c) for c in option.choices] for n, option in MODEL_OPTIONS.items()}
     for name, flag in own_options().items():
         choices = [str(c) for option in flag.by_method.values() for c in option.choices]
         words[name] = list(dict.fromkeys(choices))

@@ -14,9 +14,11 @@ from polars_microagg.cli.input_table import add_separator, raw, source_of
 from polars_microagg.cli.options import number
 from polars_microagg.cli.output import plain, show, tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.role_guess import GROUPS, guess
+from polars_microagg.cli.role_guess import DELICATE, GROUPS, guess
 from polars_microagg.cli.settings import apart
+from polars_microagg.core.model import Model, models
 from polars_microagg.core.options import group_size
+from polars_microagg.core.registry import Range
 from polars_microagg.publishing.atomic import free, put
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.text_types import typed
@@ -70,6 +72,11 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
         if guesses[name][0] == "strata":
             why = "would make some strata too small together with those listed"
             guesses[name] = ("ask", f"{why}. Drop it, keep it, or take it in place of one of them?")
+    persons = [name for name, (role, _) in guesses.items() if role == "entity"]
+    if len(persons) > 1:
+        for name in persons:
+            why = "looks like the id of a person, as another column does"
+            guesses[name] = ("ask", f"{why}. Drop it, or make it the entity?")
     lines = [
         "# Settings of microagg protect; the keys are those of its options.",
         "# Roles are guesses: every column must be in one list, and only you know what it means.",
@@ -80,6 +87,8 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
         for name, (guessed, why) in guesses.items():
             if guessed == role:
                 lines.append(f"    {toml_string(name)},  # {plain(types[name])}; {why}")
+            elif role == "confidential" and why.startswith(DELICATE):
+                lines.append(f"    # {toml_string(name)},  # {plain(types[name])}; yours to decide")
         lines.append("]")
     lines += _questions(guesses)
     if separator:
@@ -90,7 +99,7 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
         ]
     lines += [
         "",
-        "# Smallest number of records that may share a value.",
+        "# Smallest number of records, or of entities if there is one, that may share a value.",
         f"k = {k}",
         "# microagg methods lists them; microagg compare shows which loses least here.",
         'method = "mdav"',
@@ -99,7 +108,18 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
         '# nulls = "impute"          # fill them with the centre of their group, or "pattern"',
         '# small_strata = "drop"     # leave out strata below k; "null" empties them',
     ]
+    if any(why.startswith(DELICATE) for _, why in guesses.values()):
+        lines += ["# Bounds on what a group tells of its members, for each confidential column:"]
+        lines += [_bound(entry) for entry in models().values() if entry.of == "confidential"]
     return "\n".join(lines) + "\n"
+
+
+def _bound(entry: Model) -> str:
+    """Suggest a bound that asks for a little, in a comment."""
+    span = entry.bound.range or Range(0, 1)
+    value = span.low + 1 if entry.at_least else (span.low + span.high) / 2
+    side = "at least" if entry.at_least else "at most"
+    return f"# {entry.name} = {value:g}".ljust(28) + f"# {entry.what}: {side} this"
 
 
 def _questions(guesses: dict[str, tuple[str, str]]) -> list[str]:
@@ -119,6 +139,8 @@ NAME = re.compile(r"[A-Za-z0-9_-]+")
 ROLES = {
     "columns": "Masked together: what others could know of a person, as a number or a date.",
     "strata": "Kept as they are; no group mixes their values.",
+    "entity": "Whose a row is: not released, and k counts these instead of rows.",
+    "confidential": "Released as they are: what nobody should learn of a person, with a bound below.",
     "keep": "Released as they are: k does not protect them.",
     "drop": "Not released.",
 }

@@ -10,6 +10,7 @@ __all__ = [
     "is_confidential",
     "is_contact",
     "is_id",
+    "is_person",
     "is_place",
     "is_stratum",
 ]
@@ -96,6 +97,17 @@ def is_id(name: str) -> bool:
         return False
     alone = all(re.fullmatch(PERSONS, word) for word in words)
     return alone or _any(words[-1:], IDS) or _any(["".join(words)], NUMBERED)
+
+
+def is_person(name: str) -> bool:
+    """Return whether a name is that of the id of a person, and not of a visit or an order.
+
+    >>> [is_person(name) for name in ("patientId", "Patient", "kundennummer", "visit_id", "key")]
+    [True, True, True, False, False]
+    """
+    words = _words(name)
+    of = [*words[:-1], re.sub(rf"(?:{IDS})$", "", "".join(words)), *words]
+    return is_id(name) and any(re.fullmatch(rf"(?:{PERSONS})\w{{0,2}}", word) for word in of)
 
 
 def is_contact(name: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from polars_microagg.core.options import CHOICES, repeated
+from polars_microagg.core.options import CHOICES, MODEL_OPTIONS, repeated
 from polars_microagg.core.registry import Option, methods
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, usage
 from polars_microagg.wording import COMMAND_LINE
@@ -91,6 +91,10 @@ def add_roles(parser: ArgumentParser, about: str) -> None:
     part = parser.add_argument_group("roles", about)
     part.add_argument("--columns", action="append", metavar="A,B", help="masked together")
     part.add_argument("--strata", action="append", metavar="C", help="kept; no group mixes them")
+    part.add_argument("--entity", action="append", metavar="ID", help="whose a record is")
+    part.add_argument(
+        "--confidential", action="append", metavar="DX", help="kept; what nobody should learn"
+    )
     part.add_argument("--keep", action="append", metavar="D", help="released as they are")
     part.add_argument("--drop", action="append", metavar="E", help="not released")
 
@@ -122,11 +126,12 @@ def value_of(name: str, text: str, method: str) -> Any:
     >>> value_of("gamma", "0.5", "vmdav"), value_of("refine", "true", "mdav")
     (0.5, True)
     """
-    if name in CHOICES:
+    if name in (*CHOICES, "entity_mode"):
         return text
     if name == "refine":
         return WORDS.get(text.lower(), text)
     option = methods()[method].options.get(name) if method in methods() else None
+    option = MODEL_OPTIONS.get(name, option)
     return number(text) if option is None else _read(option, text)
 
 

@@ -15,6 +15,7 @@ from polars_microagg.analysis.anonymity import classes
 from polars_microagg.cli import dry_run
 from polars_microagg.cli.exit_codes import PUBLISHED, code_of
 from polars_microagg.cli.input_table import add_separator, raw, source_of, typed_columns
+from polars_microagg.cli.models import add_models, typed_values
 from polars_microagg.cli.options import add_choices, add_roles, names_in, own_options, typed_as
 from polars_microagg.cli.output import sent, show, show_json, tell
 from polars_microagg.cli.parser import Parser, example
@@ -53,6 +54,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--config", metavar="TOML", help="settings; microagg init writes one")
     add_separator(parser)
     add_roles(parser, "Every column has one; commas between names.")
+    add_models(parser.add_argument_group("what every group must satisfy besides k"), caps=True)
     part = parser.add_argument_group("masking")
     part.add_argument("-k", "--k", metavar="K", help="smallest group size, at least 2")
     part.add_argument("--method", metavar="NAME", help="mdav by default; microagg methods")
@@ -120,7 +122,7 @@ def protect(arguments: Namespace) -> Mapping[str, Any]:
         free(bool(options.get("overwrite")), Path(options["report"]))
     frame = raw(source)
     role = roles(options, frame.columns)
-    frame = typed_columns(source, frame, role.mask)
+    frame = typed_values(source, typed_columns(source, frame, role.mask), role.confidential)
     request = request.on(role, names_in("order-by", options.get("order_by"), frame.columns))
     if arguments.dry_run:
         record, overwrite = _path(options, "manifest"), bool(options.get("overwrite"))
@@ -128,6 +130,7 @@ def protect(arguments: Namespace) -> Mapping[str, Any]:
         if not arguments.json:
             _show(result, sys.stderr if options.get("output") == "-" else None)
         return result
+    request.refuse_unnamed_mode(role)
     return _publish(request, frame, role, source, target, options)
 
 
@@ -254,7 +257,10 @@ def _suppressed(rows: Rows) -> list[str]:
 
 def _last_line(manifest: Manifest, target: Location, record: Path | None) -> str:
     measures, rows, cells = manifest["measures"], manifest["rows"], manifest["cells"]
-    parts = [f"{rows['out']:,} records", f"k={manifest['k']['found']}", *_suppressed(rows)]
+    parts = [f"{rows['out']:,} records", f"k={manifest['k']['found']}"]
+    persons = manifest.get("models", {}).get("entity", {}).get("k_entities")
+    parts += [f"{persons} entities or more in each class"] if persons else []
+    parts += _suppressed(rows)
     part = cells["compared"] is not None and cells["compared"] < cells["all"]
     over = f" over {cells['compared']:,} of {cells['all']:,} cells" if part else ""
     parts += [

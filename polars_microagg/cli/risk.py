@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import polars as pl
 
 from polars_microagg.analysis.anonymity import anonymity, emptied
 from polars_microagg.analysis.assess import assess, matched
 from polars_microagg.cli.input_table import add_separator, source_of
+from polars_microagg.cli.models import (
+    add_columns,
+    add_models,
+    counted,
+    model_options,
+    summaries,
+)
 from polars_microagg.cli.options import names_in, split
 from polars_microagg.cli.output import show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import table_of
+from polars_microagg.core.model import models
+from polars_microagg.core.options import MODEL_OPTIONS
 from polars_microagg.core.registry import assessed, metrics
 from polars_microagg.errors import originals, usage
+from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.compare_original import aligned, exchanged, off_centre
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import names_told, published, step
@@ -30,7 +40,11 @@ EXAMPLES = example(
     "microagg risk masked.parquet --original patients.parquet --known age --json",
     "microagg risk masked.parquet --original patients.parquet --metrics dld,drisk",
     "microagg risk patients.parquet --columns age,income,region",
+    "microagg risk visits.parquet --columns age,income --entity patient --confidential diagnosis",
 )
+
+
+ROLES: tuple[Literal["entity", "confidential"], ...] = ("entity", "confidential")
 
 
 def add(parser: Parser) -> None:
@@ -45,6 +59,11 @@ def add(parser: Parser) -> None:
     parser.add_argument("--metrics", metavar="M,N", help="those by default, or any by name")
     add_separator(parser, "the original, or of TABLE without one")
     parser.add_argument("--key", action="append", metavar="ID", help="matches the rows of both")
+    part = parser.add_argument_group(
+        "persons and confidential columns", "Those of the manifest by default."
+    )
+    add_columns(part)
+    add_models(part, bounds=False)
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
@@ -63,6 +82,7 @@ def run(arguments: Namespace) -> int:
         "strata", manifest["roles"]["stratum"] if manifest else arguments.strata, frame.columns
     )
     result: dict[str, Any] = anonymity(frame, names, strata=strata or None).row(0, named=True)
+    whose = None
     if arguments.original is not None:
         source = source_of(arguments.original, arguments.separator)
         original = source.read()
@@ -75,6 +95,7 @@ def run(arguments: Namespace) -> int:
         before = table_of(original, [*names, *(known or ())], source.format)
         after = table_of(frame, [*names, *(known or ())], place.format)
         rows = not key and original.height == frame.height
+        whose = original if rows else None
         if manifest and rows and manifest["config"]["method"] is not None:
             _refuse_exchanged(manifest, original, frame)
         listed = list(assessed()) if arguments.metrics is None else split(arguments.metrics)
@@ -91,15 +112,46 @@ def run(arguments: Namespace) -> int:
         result = {name: computed[name] for name in listed} | result
     elif arguments.known or arguments.key or arguments.metrics:
         raise usage.only_with_an_original()
+    result |= _models(arguments, place, frame, (names, strata), manifest, whose)
     result["emptied"] = emptied(frame, names, strata)
     if manifest:
         result |= {name: manifest["rows"][name] for name in ("dropped", "suppressed")}
     if arguments.json:
         show_json(result)
         return 0
-    summaries = {name: entry.summary for name, entry in metrics().items()}
-    show(table(((n, v, summaries.get(n, COUNTED.get(n, ""))) for n, v in result.items())))
+    means = {**COUNTED, **summaries(), **{n: entry.summary for n, entry in metrics().items()}}
+    show(table(((name, value, means.get(name, "")) for name, value in result.items())))
     return 0
+
+
+def _models(
+    arguments: Namespace,
+    place: Location,
+    frame: pl.DataFrame,
+    columns: tuple[Sequence[str], Sequence[str]],
+    manifest: Manifest | None,
+    original: pl.DataFrame | None,
+) -> dict[str, Any]:
+    """Count entities and confidential values in the classes, as far as they are known."""
+    options = model_options(arguments)
+    if manifest:
+        config, roles = manifest["config"], manifest["roles"]
+        bounds = models()
+        asked = {n: v for n, v in config.items() if n in MODEL_OPTIONS and n not in bounds}
+        asked = asked if roles.get("confidential") else {}
+        asked |= {n: list(names) for n in ROLES if (names := roles.get(n))}
+        if "entity" in asked:
+            asked["entity_mode"] = config.get("entity_mode")
+        options = asked | options
+    whose = None
+    if (names := options.get("entity")) and not {*names} <= {*frame.columns}:
+        there = original is not None and {*names} <= {*original.columns}
+        if not there and not arguments.entity:
+            options = {n: v for n, v in options.items() if n not in ("entity", "entity_mode")}
+        whose = original if there else None
+    if not options:
+        return {}
+    return counted(place, frame, columns, 2, options, whose, bounds=False).figures()
 
 
 PLAIN = ("loss", "il")

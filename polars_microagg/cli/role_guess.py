@@ -13,12 +13,13 @@ from polars_microagg.cli.name_words import (
     is_confidential,
     is_contact,
     is_id,
+    is_person,
     is_place,
     is_stratum,
 )
 from polars_microagg.frames.columns import can_mask
 
-__all__ = ["GROUPS", "guess"]
+__all__ = ["GROUPS", "DELICATE", "guess"]
 
 MANY = 0.9
 """Share of distinct values from which a column identifies nearly every record."""
@@ -54,6 +55,9 @@ PATTERNS = {
 EITHER = "an id or a quantity"
 """Whole numbers that nearly all differ, and whose name has no known word."""
 
+DELICATE = "looks like a confidential attribute"
+"""What is said of a column that nobody should learn of a person."""
+
 OUT = "Drop it, or keep it?"
 """The question about a column that cannot be masked."""
 
@@ -62,8 +66,8 @@ def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
     """Guess the role of a column and say why; or return ``"ask"`` and a question.
 
     `frame` has numbers and dates read from text. A wrong guess must not release anything: a column
-    is masked or dropped, or is a stratum of few large classes whose name is not of anything
-    confidential. No column is kept by a guess.
+    is masked or dropped, says whose a row is, or is a stratum of few large classes whose name is not of
+    anything confidential. No column is kept by a guess.
 
     >>> people = pl.DataFrame({"name": ["Ann", "Ben", "Cem"], "age": [31, 47, 31]})
     >>> guess(people, "name", 2)[0], guess(people, "age", 2)[0]
@@ -80,13 +84,16 @@ def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
         return "ask", f"looks like the code of a place ({counted}). Drop it, or make it a stratum?"
     masked = is_amount(name) or not _whole(column)
     if is_confidential(name) and not (masked and _quantity(column, len(sizes))):
-        return "ask", f"looks like a confidential attribute ({counted}). {OUT}"
+        ways = "Drop it, or take it into confidential, with a bound on what a group tells?"
+        return "ask", f"{DELICATE} ({counted}). {ways}"
     unique = len(sizes) > MANY * len(column)
     if (unique or len(sizes) > FEW) and (who := _who(frame, name, column, len(sizes))):
         if who == EITHER:
             return "ask", f"looks like {who} ({counted}). Drop it, or mask it?"
         if unique:
             return "drop", f"{counted}: it looks like {who}"
+        if is_person(name) and not column.null_count():
+            return "entity", f"{counted}: it looks like {who}, of whom there are several rows"
         return "ask", f"looks like {who} ({counted}). {OUT}"
     return _plain(name, column, sizes, counted, k)
 

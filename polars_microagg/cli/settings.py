@@ -26,6 +26,7 @@ KEYS: dict[str, tuple[type, ...]] = {
         ("input", "output", "separator", "manifest", "hash_key_file", "report"), (str,)
     ),
     **dict.fromkeys(("columns", "strata", "keep", "drop", "order_by", "require"), (str, list)),
+    **dict.fromkeys(("entity", "confidential"), (str, list)),
     "k": (int,),
     "method": (str,),
     "overwrite": (bool,),
@@ -100,8 +101,12 @@ def roles(
     if isinstance(columns, list) and columns and all(isinstance(item, list) for item in columns):
         listed = columns
     blocks = [names_in("columns", item, table) for item in listed]
-    named = {name: names_in(name, options.get(name), table) for name in ("strata", "keep", "drop")}
-    chosen = ColumnRoles(blocks, **named)
+    others = ("strata", "keep", "drop", "entity", "confidential")
+    named = {name: names_in(name, options.get(name), table) for name in others}
+    # An entity is not released, but for the columns of it that are kept as well.
+    followed = [name for name in named["keep"] if name in named["entity"]]
+    named["keep"] = [name for name in named["keep"] if name not in followed]
+    chosen = ColumnRoles(blocks, **named, followed=followed)
     if not chosen.mask:
         raise usage.no_columns()
     if twice := chosen.repeated:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 from polars_microagg.analysis.anonymity import emptied, verify
 from polars_microagg.cli.input_table import add_separator, source_of
+from polars_microagg.cli.models import add_columns, add_models, counted, model_options, summaries
 from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.output import plain, show, show_json, table
 from polars_microagg.cli.parser import Parser, example
@@ -22,6 +24,7 @@ EXAMPLES = example(
     "microagg verify masked.parquet --manifest audit.json --original patients.parquet \\",
     "    --hash-key-file key.txt",
     "microagg verify other.csv --columns age,income --k 5",
+    "microagg verify other.csv --columns age,income --k 5 --entity patient --confidential dx --l 2",
 )
 
 
@@ -35,6 +38,9 @@ def add(parser: Parser) -> None:
     parser.add_argument("--columns", action="append", metavar="A,B", help="without a manifest")
     parser.add_argument("--strata", action="append", metavar="C", help="without a manifest")
     parser.add_argument("-k", "--k", metavar="K", help="without a manifest")
+    part = parser.add_argument_group("what every class must satisfy besides k, without a manifest")
+    add_columns(part)
+    add_models(part)
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
@@ -43,7 +49,7 @@ def run(arguments: Namespace) -> int:
     place = Location.of(arguments.input)
     if arguments.separator is not None and arguments.original is None:
         raise usage.separator_of_the_original()
-    if arguments.columns is not None or arguments.k is not None:
+    if arguments.columns is not None or arguments.k is not None or model_options(arguments):
         return _without(arguments, place)
     findings = check(
         place,
@@ -74,10 +80,18 @@ def _without(arguments: Namespace, place: Location) -> int:
     names = names_in("columns", arguments.columns, frame.columns)
     strata = names_in("strata", arguments.strata, frame.columns)
     verify(frame, names, number(arguments.k), strata=strata or None)
+    options, found = model_options(arguments), dict[str, Any]()
+    if options:
+        recount = counted(place, frame, (names, strata), number(arguments.k), options)
+        recount.hold()
+        found = recount.figures()
     blank = emptied(frame, names, strata)
     if arguments.json:
-        show_json({"holds": True, "checks": [], "emptied": blank})
+        show_json({"holds": True, "checks": [], "emptied": blank, **found})
     else:
         blanks = f"; {blank:,} record(s) are empty in all of them, a class like any other"
         show(f"{plain(place)} is {arguments.k}-anonymous on these columns{blanks * bool(blank)}.")
+        if found:
+            means = summaries()
+            show(table((name, value, means[name]) for name, value in found.items()))
     return 0

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 HELP = "See {program} --help."
-ROLES = "--columns, --strata, --keep or --drop"
+ROLES = "--columns, --strata, --entity, --confidential, --keep or --drop"
 
 
 # --- Words ------------------------------------------------------------------------------------

@@ -33,8 +33,8 @@ PROMISES = ("entity", "entity_mode", "cap_rows", "confidential", *MODEL_OPTIONS)
 OF_ENTITIES = ("entities", "k_entities", "alike_min")
 """Figures of a release that the entity of each record is needed for."""
 
-CODE = r"^\s*[+-]?0[0-9]"
-"""A number as it is written only in codes, which are not quantities."""
+CODE = r"^\s*[+-]?0[0-9]|[eEnN]"
+"""A number as it is written in codes, such as 007 and 1E3, which are not quantities."""
 
 
 def masking_options(options: Mapping[str, Any]) -> dict[str, Any]:

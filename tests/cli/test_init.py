@@ -1,5 +1,6 @@
 """What `init` makes of each column: a role where it is plain, and a question where it is not."""
 
+import json
 import re
 import tomllib
 import uuid
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 
 from polars_microagg.cli.init import configuration, guess
+from polars_microagg.core.model import models
 
 ROWS, PERSONS = 4500, 1500
 RNG = np.random.default_rng(7)
@@ -36,12 +38,14 @@ VISITS = pl.DataFrame(
     }
 )
 
-ASKED = {
+ENTITIES = {
     "patient": of_person(range(PERSONS)),
     "patientId": of_person([int(number) for number in NUMBERS]),
     "PAT_NO": of_person([f"P{number}" for number in NUMBERS]),
     "kundennummer": of_person([float(number) for number in NUMBERS]),
     "person_key": of_person(UUIDS),
+}
+ASKED = {
     "who": of_person(UUIDS),
     "reference": of_person([f"{number:010d}@x.org" for number in NUMBERS]),
     "reach": of_person([f"+49 170 {number}" for number in NUMBERS]),
@@ -117,6 +121,14 @@ def test_what_is_in_doubt_is_a_question(name):
     assert (found, why[-1]) == ("ask", "?"), why
 
 
+@pytest.mark.parametrize("name", ENTITIES)
+def test_the_id_of_a_person_with_several_rows_is_the_entity(name):
+    found, why = role(name, ENTITIES[name])
+    assert (found, why.count("several rows")) == ("entity", 1), why
+    assert role(name, ENTITIES[name].set(pl.int_range(ROWS, eager=True) == 0, None))[0] == "ask"
+    assert role(f"visit {name[::-1]}", ENTITIES[name])[0] != "entity"
+
+
 @pytest.mark.parametrize("name", DROPPED)
 def test_what_tells_a_record_apart_or_nothing_is_dropped(name):
     assert role(name, DROPPED[name])[0] == "drop"
@@ -140,8 +152,9 @@ def test_few_large_classes_are_strata(name):
 
 
 def test_nothing_is_released_as_it_is_unless_somebody_says_so():
-    every = {**ASKED, **DROPPED, **MASKED, **STRATA}
-    assert "keep" not in {role(name, column)[0] for name, column in every.items()}
+    every = {**ENTITIES, **ASKED, **DROPPED, **MASKED, **STRATA}
+    guessed = {role(name, column)[0] for name, column in every.items()}
+    assert guessed == {"columns", "strata", "entity", "drop", "ask"}
 
 
 def test_bands_of_a_quantity_do_not_make_it_an_id():
@@ -153,7 +166,7 @@ def test_bands_of_a_quantity_do_not_make_it_an_id():
 
 
 def test_a_question_has_counts_and_no_value():
-    assert role("patient", ASKED["patient"])[1].startswith(
+    assert role("a", ASKED["a"])[1].startswith(
         f"looks like the id of a person ({len(set(PERSON)):,} distinct in 4,500 rows). Drop it"
     )
     text = configuration(VISITS.with_columns(who=ASKED["who"], dx=ASKED["dx"]), 5)
@@ -164,7 +177,7 @@ def test_a_question_has_counts_and_no_value():
 
 
 def whole():
-    columns = {"sex": VISITS["sex"], **ASKED, **DROPPED, **MASKED, **STRATA}
+    columns = {"sex": VISITS["sex"], **ENTITIES, **ASKED, **DROPPED, **MASKED, **STRATA}
     return pl.DataFrame([column.alias(name) for name, column in columns.items()])
 
 
@@ -174,11 +187,12 @@ def test_the_file_is_refused_until_every_question_is_answered(tmp_path, microagg
     job, target = tmp_path / "job.toml", tmp_path / "o.parquet"
     done = microagg("init", tmp_path / "in.parquet", "-o", job)
     assert done.code == 0
-    assert f"asks about {len(ASKED)} column(s)" in done.err
+    asked = {**ENTITIES, **ASKED}  # no one of several ids of persons is the entity
+    assert f"asks about {len(asked)} column(s)" in done.err
     told = tomllib.loads(job.read_text())
     listed = [name for list_ in ("columns", "strata", "keep", "drop") for name in told[list_]]
-    assert sorted([*listed, *ASKED]) == sorted(table.columns)
-    assert told["keep"] == []
+    assert sorted([*listed, *asked]) == sorted(table.columns)
+    assert told["keep"] == told["entity"] == told["confidential"] == []
     call = ["protect", tmp_path / "in.parquet", "-o", target, "--config", job]
     for dry in ([], ["--dry-run"]):
         done = microagg(*call, *dry)
@@ -187,7 +201,7 @@ def test_the_file_is_refused_until_every_question_is_answered(tmp_path, microagg
         assert "has no role" in done.err
         assert "job.toml" in done.err
     assert not target.exists()
-    answers = ",".join(f'"{name}"' for name in ASKED)
+    answers = ",".join(f'"{name}"' for name in asked)
     done = microagg(
         *call, "--drop", answers + "," + ",".join(told["drop"]), "--method", "fixed_size"
     )
@@ -204,6 +218,30 @@ def test_one_question_is_enough_to_stop(tmp_path, microagg):
     call = ["protect", tmp_path / "in.parquet", "-o", tmp_path / "o.parquet", "--config", job]
     assert microagg(*call).code == 3
     assert microagg(*call, "--drop", "dx", "--method", "fixed_size").code == 0
+
+
+def test_persons_and_what_is_confidential_are_written_into_the_file(tmp_path, microagg):
+    table = VISITS.with_columns(patient_id=ENTITIES["patientId"], dx=ASKED["dx"])
+    table.write_parquet(tmp_path / "in.parquet")
+    job, target = tmp_path / "job.toml", tmp_path / "o.parquet"
+    assert microagg("init", tmp_path / "in.parquet", "-o", job).code == 0
+    text = job.read_text()
+    told = tomllib.loads(text)
+    assert told["entity"] == ["patient_id"]
+    assert told["confidential"] == []
+    bounds = [name for name, model in models().items() if model.of == "confidential"]
+    assert [name for name in bounds if f"\n# {name} = " in text] == bounds
+    # What is confidential is released once the comment before it is taken away, and not before.
+    call = ["protect", tmp_path / "in.parquet", "-o", target, "--config", job]
+    assert microagg(*call).code == 3
+    text = text.replace('    # "dx",', '    "dx",').replace("# l = 2", "l = 2")
+    job.write_text(text.replace('"mdav"', '"fixed_size"'))
+    done = microagg(*call)
+    assert done.code == 0, done.err
+    assert pl.read_parquet(target).columns == ["sex", "age", "charge", "dx"]
+    manifest = json.loads((tmp_path / "o.parquet.manifest.json").read_text())
+    assert manifest["models"]["entity"]["k_entities"] >= 5
+    assert min(row["found"] for row in manifest["models"]["confidential"][:1]) >= 2
 
 
 def test_questions_about_odd_names_are_comments(tmp_path):
