@@ -19,7 +19,7 @@ from polars_microagg.cli.name_words import (
 )
 from polars_microagg.frames.columns import can_mask
 
-__all__ = ["GROUPS", "DELICATE", "guess"]
+__all__ = ["DELICATE", "GROUPS", "guess"]
 
 MANY = 0.9
 """Share of distinct values from which a column identifies nearly every record."""

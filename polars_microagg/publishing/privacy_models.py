@@ -13,7 +13,7 @@ import polars as pl
 from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.model import Model, models
 from polars_microagg.core.options import MODEL_OPTIONS
-from polars_microagg.core.partition import Labels
+from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Bound, Rule
 from polars_microagg.errors.release import bound_broken, rows_of_too_few
@@ -149,13 +149,23 @@ class Recount:
         """Return the options of a model."""
         return {option: self.plan.models[option] for option in entry.options}
 
+    @cached_property
+    def _worst(self) -> list[tuple[Bound, str, list[int | float]]]:
+        """Measure the worst class of each block, and last of whole records, by each bound."""
+        every = Rule(tuple(bound for bound, _ in self.bounds()))
+        groups = [every.groups(labels) for labels in (*self.classes, self.whole)]
+        if self.whole is self.classes[0]:
+            del groups[-1]
+        return [
+            (bound, name, [_worst(bound, one) for one in groups]) for bound, name in self.bounds()
+        ]
+
     def figures(self) -> dict[str, Any]:
         """Return the worst class of whole masked records by each model, by the names of requirements."""
         found: dict[str, Any] = {}
-        for bound, _ in self.bounds():
-            groups = _groups(self.whole, [bound])
-            worst, best = _worst(bound, groups), min if bound.model.at_least else max
-            found[bound.model.name] = best(worst, found.get(bound.model.name, worst))
+        for bound, _, worst in self._worst:
+            best = min if bound.model.at_least else max
+            found[bound.model.name] = best(worst[-1], found.get(bound.model.name, worst[-1]))
         if self.entity is not None:
             found["entities"] = len(self.entity.counts)
             found["k_entities"] = _fewest_entities(self.plan, self.entity, self.whole)
@@ -174,9 +184,8 @@ class Recount:
     def found(self) -> list[Found]:
         """Return the worst class of any block by each model of each confidential column, rounded."""
         found = list[Found]()
-        for bound, name in self.bounds():
-            worst = [_worst(bound, _groups(labels, [bound])) for labels in self.classes]
-            number = (min if bound.model.at_least else max)(worst)
+        for bound, name, worst in self._worst:
+            number = (min if bound.model.at_least else max)(worst[: len(self.classes)])
             found.append(
                 {
                     "model": bound.model.name,
@@ -213,11 +222,7 @@ def _numbers(release: pl.DataFrame, names: Sequence[str]) -> Labels:
     return numbered.astype(np.intp)
 
 
-def _groups(labels: Labels, bounds: Iterable[Bound]) -> Any:
-    return Rule(tuple(bounds)).groups(labels)
-
-
-def _worst(bound: Bound, groups: Any) -> int | float:
+def _worst(bound: Bound, groups: Members) -> int | float:
     """Return the number of the worst class, as a whole number if the bound is one."""
     worst = bound.worst(groups)
     return int(worst) if bound.model.bound.kind is int else worst
@@ -226,14 +231,14 @@ def _worst(bound: Bound, groups: Any) -> int | float:
 def _fewest_entities(plan: Plan, entity: Attribute, labels: Labels) -> int:
     """Count the entities of the class that has fewest."""
     bound = Bound(models()["k"], plan.k, entity)
-    return int(bound.worst(_groups(labels, [bound])))
+    return int(bound.worst(Rule((bound,)).groups(labels)))
 
 
 def _fewest_alike(entity: Attribute, labels: Labels) -> int:
     """Count the entities that have the same rows, as many of each, where they are fewest.
 
-    >>> _fewest_alike(Attribute.of("p", np.array([0, 0, 1, 1, 2])), np.array([0, 1, 1, 0, 0]))
-    1
+    >>> _fewest_alike(Attribute.of("p", np.array([0, 0, 1, 1])), np.array([0, 1, 1, 0]))
+    2
     """
     rows = pl.DataFrame({"entity": entity.codes, "class": labels}).sort("entity", "class")
     listed = rows.group_by("entity").agg(pl.col("class").cast(pl.String))

@@ -211,6 +211,20 @@ def test_a_masked_table_that_breaks_a_model(options, words, tmp_path):
     assert all(holds(tmp_path / "o.parquet").values())
 
 
+def test_classes_are_counted_within_strata(tmp_path):
+    """The same age in two strata is two classes, as it is for k."""
+    four = pl.DataFrame({"age": [30] * 4, "sex": [*"ffmm"], "dx": [*"xxyy"], "who": [*"abab"]})
+    with pytest.raises(
+        mg.NotAnonymousError, match=r"within strata of 'sex': in 2 of 2 class\(es\)"
+    ):
+        already(tmp_path, four, strata="sex", l=2)
+    assert already(tmp_path, four, drop=["who", "sex"], l=2)["models"]["confidential"]
+    shared = already(
+        tmp_path, four, strata="sex", entity="who", drop=None, keep="who", entity_mode="alike"
+    )
+    assert shared["models"]["entity"]["alike_min"] == 2
+
+
 def test_rows_of_a_person_that_are_those_of_too_few(tmp_path):
     alike = {"entity": "who", "entity_mode": "alike", "drop": None, "keep": "who"}
     four = PAIRS.head(4)
@@ -225,6 +239,9 @@ def test_rows_of_a_person_that_are_those_of_too_few(tmp_path):
     with pytest.raises(mg.NotAnonymousError, match="are, taken together, those of 1 only"):
         already(tmp_path / "ring", ring, **alike)
     assert nothing(tmp_path / "ring")
+    # The order of the rows of a person says nothing.
+    (tmp_path / "other order").mkdir()
+    assert already(tmp_path / "other order", four[[0, 3, 2, 1]], **alike)
     assert already(tmp_path, ring, **alike | {"entity_mode": "rows"})["models"]["entity"]
 
 
@@ -272,6 +289,10 @@ def test_each_block_keeps_the_models(tmp_path):
     read = pl.read_parquet(tmp_path / "o.parquet").with_columns(VISITS["patient"])
     fewest = min(counted(read, [name, "sex"]) for name in MASKED)
     assert told["models"]["entity"]["k_entities"] == fewest >= 5
+    for name, worst in {"l": min, "t": max}.items():
+        tells = mg.anonymity(read, [["age"], ["charge"]], strata="sex", confidential="dx")
+        column = {"l": "l_diversity", "t": "t_closeness"}[name]
+        assert found(told)[name, "dx"] == float(f"{worst(tells[column].to_list()):.4g}")
     assert all(holds(tmp_path / "o.parquet").values())
 
 

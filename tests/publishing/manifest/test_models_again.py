@@ -78,6 +78,14 @@ def test_counts_of_persons_that_are_impossible(name, value, made):
     assert found_out(target, changed)
 
 
+def test_another_mode_is_found_out(made):
+    target, told, _ = made
+    changed = put(
+        told, ("models", "entity", "mode"), lambda inner, key: inner.update({key: "mean"})
+    )
+    assert found_out(target, changed)
+
+
 def test_what_is_left_out_is_found_out(made):
     target, told, original = made
 
