@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.attributes import Attribute
+from polars_microagg.core.entities import fewest_alike
 from polars_microagg.core.model import Model, models
 from polars_microagg.core.options import MODEL_OPTIONS
 from polars_microagg.core.partition import Labels, Members
@@ -134,7 +135,7 @@ class Recount:
         entity = self.entity
         if entity is None or self.plan.entity_mode != "alike":
             return None
-        return min(_fewest_alike(entity, labels) for labels in self.classes)
+        return min(fewest_alike(entity.codes, labels) for labels in self.classes)
 
     def bounds(self) -> list[tuple[Bound, str]]:
         """Return every model of confidential columns on each, also those not asked for, and its name."""
@@ -170,7 +171,7 @@ class Recount:
             found["entities"] = len(self.entity.counts)
             found["k_entities"] = _fewest_entities(self.plan, self.entity, self.whole)
             if self.plan.entity_mode == "alike":
-                found["alike_min"] = _fewest_alike(self.entity, self.whole)
+                found["alike_min"] = fewest_alike(self.entity.codes, self.whole)
         return found
 
     def entities(self) -> dict[str, int | None]:
@@ -232,15 +233,3 @@ def _fewest_entities(plan: Plan, entity: Attribute, labels: Labels) -> int:
     """Count the entities of the class that has fewest."""
     bound = Bound(models()["k"], plan.k, entity)
     return int(bound.worst(Rule((bound,)).groups(labels)))
-
-
-def _fewest_alike(entity: Attribute, labels: Labels) -> int:
-    """Count the entities that have the same rows, as many of each, where they are fewest.
-
-    >>> _fewest_alike(Attribute.of("p", np.array([0, 0, 1, 1])), np.array([0, 1, 1, 0]))
-    2
-    """
-    rows = pl.DataFrame({"entity": entity.codes, "class": labels}).sort("entity", "class")
-    listed = rows.group_by("entity").agg(pl.col("class").cast(pl.String))
-    alike = listed.group_by(pl.col("class").list.join(",")).len()
-    return int(min(alike["len"].to_list()))

@@ -256,6 +256,36 @@ def test_a_mask_that_forgets_what_was_asked_is_found_out(asked, tmp_path, monkey
     assert nothing(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("mode", "more"),
+    [
+        ("mean", {}),
+        ("mean", {"center": "median", "keep": "patient"}),
+        ("alike", {"small_strata": "drop", "strata": None, "drop": "sex"}),
+        ("alike", {"small_strata": "drop", "cap_rows": 3, "keep": "patient", "l": 2}),
+    ],
+)
+@pytest.mark.parametrize("name", ["o.parquet", "o.csv"])
+def test_rows_of_a_person_are_masked_as_one(mode, more, name, tmp_path):
+    told = publish(tmp_path / name, entity_mode=mode, **more)
+    told_of = told["models"]["entity"]
+    assert told_of["mode"] == mode
+    assert told_of["k_entities"] >= 5
+    assert (told_of["alike_min"] is not None) == (mode == "alike")
+    original = _file(tmp_path)
+    assert all(holds(tmp_path / name, original=original).values())
+    VISITS.with_columns(pl.col("age") + 40).write_parquet(original)
+    assert not holds(tmp_path / name, original=original)["measures"]
+    if "cap_rows" in more:
+        read = Location.of(tmp_path / name).read()
+        assert read.group_by("patient").len()["len"].max() == 3
+        assert told["rows"]["dropped"] == N - read.height > 0
+    if mode == "alike" and name == "o.parquet" and "keep" in more:
+        rows = read.sort(MASKED).group_by("patient", "sex").agg(MASKED).sort("patient", "sex")
+        whole = rows.group_by("patient", maintain_order=True).agg("sex", *MASKED)
+        assert whole.group_by("sex", *MASKED).len()["len"].min() == told_of["alike_min"] >= 5
+
+
 def test_dropped_rows_are_not_counted(tmp_path):
     few = VISITS.with_columns(
         sex=pl.when(pl.col("patient") == "p1").then(pl.lit("x")).otherwise("sex")

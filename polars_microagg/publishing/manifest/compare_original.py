@@ -109,7 +109,9 @@ def off_centre(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) ->
     entry = methods().get(config["method"])
     if entry is None or not (entry.unit == "record" or entry.columnwise):
         return []
-    mean = config.get("center", "mean") == "mean"
+    # The mean of persons is not that of their rows.
+    by_row = config.get("entity_mode") in (None, "rows")
+    mean = config.get("center", "mean") == "mean" and by_row
     return [
         name
         for name in manifest["roles"]["mask"]
