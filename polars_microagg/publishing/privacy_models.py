@@ -107,7 +107,8 @@ class Recount:
             entity_of(entity.get_columns(), entity.columns)
             if entity is not None and entity.width
             else None,
-            [confidential_of(column, column.name) for column in confidential.get_columns()],
+            # Methods of a Series look it up by its name, where "^a$" would be a pattern.
+            [confidential_of(one.alias("0"), one.name) for one in confidential.get_columns()],
         )
 
     def hold(self) -> None:

@@ -326,6 +326,51 @@ def test_each_block_keeps_the_models(tmp_path):
     assert all(holds(tmp_path / "o.parquet").values())
 
 
+@pytest.mark.parametrize("name", ["o.parquet", "o.csv"])
+@pytest.mark.parametrize(
+    ("who", "secret"), [("", "^a$"), ("^.*$", ""), ("row", "class"), ("0", "1"), ("entity", "*")]
+)
+def test_any_name_will_do(who, secret, name, tmp_path):
+    frame = VISITS.select(
+        "age", "charge", pl.col("patient").alias(who), pl.col("pay").alias(secret)
+    )
+    frame.write_parquet(tmp_path / "in.parquet")
+    given = {"entity": who, "confidential": secret, "t": 0.4}
+    told = mg.publish(frame, tmp_path / name, MASKED, 5, **given)
+    assert {row["column"] for row in told["models"]["confidential"]} == {secret}
+    assert all(holds(tmp_path / name).values())
+    assert all(holds(tmp_path / name, original=tmp_path / "in.parquet").values())
+    given |= {"keep": who, "entity_mode": "rows"}
+    told = mg.publish(frame, tmp_path / name, MASKED, 5, **given)
+    assert told["models"]["entity"]["released"] == [who]
+    assert all(holds(tmp_path / name).values())
+
+
+def test_several_columns_tell_an_entity(tmp_path):
+    split = VISITS.drop("dx").with_columns(
+        house=pl.col("patient").str.slice(0, 2), patient=pl.col("patient").str.slice(2)
+    )
+    told = publish(
+        tmp_path / "o.parquet",
+        split,
+        **{"entity": ["house", "patient"], "confidential": "pay", "keep": "house"},
+        entity_mode="rows",
+    )
+    assert told["roles"]["entity"] == ["house", "patient"]
+    assert told["models"]["entity"]["released"] == ["house"]
+    assert told["models"]["entity"]["entities"] == VISITS["patient"].n_unique()
+    assert pl.read_parquet(tmp_path / "o.parquet").columns == [
+        "age",
+        "charge",
+        "sex",
+        "pay",
+        "house",
+    ]
+    assert all(holds(tmp_path / "o.parquet").values())
+    split.write_parquet(tmp_path / "in.parquet")
+    assert all(holds(tmp_path / "o.parquet", original=tmp_path / "in.parquet").values())
+
+
 def test_no_model_is_named_by_hand():
     names = [name for name in MODEL_OPTIONS if len(name) > 1]
     rooms = [Path(mg.__file__).parent / room for room in ("publishing", "cli", "report")]

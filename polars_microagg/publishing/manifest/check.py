@@ -14,6 +14,7 @@ from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest import consistency
 from polars_microagg.publishing.manifest.consistency import Outcome
 from polars_microagg.publishing.manifest.recheck import Recheck
+from polars_microagg.publishing.manifest.recheck_models import named
 from polars_microagg.publishing.manifest.record import read_manifest
 
 __all__ = ["Finding", "check"]
@@ -81,7 +82,7 @@ def check(
         "input": recheck.input,
         "seal": recheck.sealed,
     }
-    if not recheck.models_again.any:
+    if not named(manifest):
         del steps["models"]
     return [_found(what, step) for what, step in steps.items()]
 

@@ -26,13 +26,20 @@ from polars_microagg.publishing.privacy_models import (
 )
 from polars_microagg.wording import listed
 
-__all__ = ["ModelsAgain"]
+__all__ = ["ModelsAgain", "named"]
 
 UNORDERED = ("String", "Categorical", "Boolean")
 """Types whose values have no order, so that nothing is lost where they become text."""
 
 LAST = 1e-3
 """Last digit of a rounded number, as a part of the number."""
+
+
+def named(manifest: Manifest) -> bool:
+    """Return whether a manifest names an entity or confidential columns anywhere."""
+    said = (manifest["roles"], manifest["config"])
+    any_of = any(part.get(name) for part in said for name in ("entity", "confidential"))
+    return any_of or "models" in manifest
 
 
 @dataclass(frozen=True)
@@ -44,13 +51,6 @@ class ModelsAgain:
     frame: pl.DataFrame
     before: pl.DataFrame | None
 
-    @property
-    def any(self) -> bool:
-        """Return whether the manifest names an entity or confidential columns anywhere."""
-        said = (self.manifest["roles"], self.manifest["config"])
-        named = any(part.get(name) for part in said for name in ("entity", "confidential"))
-        return named or "models" in self.manifest
-
     @cached_property
     def _recount(self) -> Recount:
         """Count again all that can be counted."""
@@ -60,7 +60,8 @@ class ModelsAgain:
         for table in (self.frame, self.before):
             if whose is None and table is not None and set(names) <= set(table.columns):
                 whose = table.select(map(by_name, names))
-        values = [column for _, column in self._confidential() if column is not None]
+        # By a dict: in a list, a column of the name "" would be named anew.
+        values = {name: column for name, column in self._confidential() if column is not None}
         return Recount.of(
             Plan.make("mdav", config["k"], **options),
             self.frame,
@@ -86,7 +87,7 @@ class ModelsAgain:
 
     def counts(self) -> dict[str, Any]:
         """Return what requirements may be on, as far as it can be counted again."""
-        return self._recount.figures() if self.any else {}
+        return self._recount.figures() if named(self.manifest) else {}
 
     @property
     def _told(self) -> bool:
