@@ -13,6 +13,7 @@ from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.record import dumped
 from polars_microagg.publishing.manifest.schema import misfits
+from polars_microagg.publishing.privacy_models import PROMISES
 from tests.publishing.manifest.edits import every_edit, found_out, put, rehashed, undetected
 
 RNG = np.random.default_rng(8)
@@ -139,3 +140,12 @@ def test_a_configuration_that_is_no_possible_call(made):
     changed = rehashed(told, cap_rows=7)
     assert found_out(target, changed, original=original)
     assert found_out(target, changed)
+
+
+def test_a_manifest_from_before_there_were_models_stays_valid(tmp_path):
+    target = Location.of(tmp_path / "o.parquet")
+    told = mg.publish(VISITS.select("age", "pay"), target.path, "age", 5, keep="pay")
+    rest = {name: value for name, value in told["config"].items() if name not in PROMISES}
+    old = rehashed(told | {"config": rest, "tool": told["tool"] | {"polars_microagg": "0.0.9"}})
+    assert len(rest) < len(told["config"])
+    assert not found_out(target, old)
