@@ -87,10 +87,12 @@ class BatchMasker:
 
     def find_suppressed(self, batch: pl.DataFrame) -> pl.Series:
         """Find the records of a batch that are emptied or dropped, and mask nothing."""
+        batch, back = self._ordered(batch)
         columns = batch.get_columns()[: len(self.names)]
         strata = self._strata(batch)
         x = self._matrix(columns, strata)
-        return pl.Series(to_suppress(self.plan, x, strata, self._rule(batch)))
+        hidden = pl.Series(to_suppress(self.plan, x, strata, self._rule(batch)))
+        return hidden if back is None else hidden.gather(back)
 
     def groups(self, batch: pl.DataFrame) -> pl.Series:
         """Number the groups of a batch by their first record, as UInt32 unique over strata.

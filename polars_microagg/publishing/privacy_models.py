@@ -171,8 +171,7 @@ class Recount:
         if self.entity is not None:
             found["entities"] = len(self.entity.counts)
             found["k_entities"] = _fewest_entities(self.plan, self.entity, self.whole)
-            if self.plan.entity_mode == "alike":
-                found["alike_min"] = fewest_alike(self.entity.codes, self.whole)
+            found["alike_min"] = fewest_alike(self.entity.codes, self.whole)
         return found
 
     def entities(self) -> dict[str, int | None]:
