@@ -52,6 +52,7 @@ CLASSES = [
     mg.InvalidDataError.unreachable(
         Setting("l", 3), "distinct values", "sick", 2, stratum=20, at_least=True
     ),
+    mg.InvalidDataError.unmerged("they do not know how often each value of 'sick' occurs"),
     mg.TooFewRecordsError.of(4, 5),
     mg.TooFewRecordsError.strata(1, 2, 3, 5),
     mg.TooFewRecordsError.emptied(3, 5, 5),

@@ -109,6 +109,15 @@ class InvalidDataError(MicroaggError):
             ),
         )
 
+    @classmethod
+    def unmerged(cls, why: object) -> Self:
+        """Refuse records of leaves that were not merged for the table they are of."""
+        return cls.of_fields(
+            "These records cannot be masked by these leaves: {why}. {way}",
+            why=why,
+            way="Give the whole table to merge first, or to mask, which masks it at once.",
+        )
+
 
 class TooFewRecordsError(InvalidDataError):
     """Fewer than k records."""

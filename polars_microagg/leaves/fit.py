@@ -20,8 +20,9 @@ from polars_microagg.kernels.scale import scaled
 from polars_microagg.leaves.cuts import CUTS, loss_of, tree_of_cuts, with_distance
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import fingerprints, matrix_of
-from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_size
+from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_roles, leaf_size
 from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
+from polars_microagg.leaves.rules import restricted
 from polars_microagg.leaves.tree import Tree
 from polars_microagg.wording import Sentence, Setting
 
@@ -91,20 +92,24 @@ def fit_leaves(
     seed : int, default 0
         Seed of methods that draw at random.
     **options : Any
-        ``center``, ``dtype``, ``refine`` and the options of the method.
+        ``center``, ``dtype``, ``refine``, the privacy models (``entity``, which takes
+        ``entity_mode="rows"`` here, and ``confidential`` with ``l``, ``max_share`` or ``t``) and
+        the options of the method.
 
     Returns
     -------
     Leaves
-        If the whole table was given, leaves with fewer than k records are merged already; after
-        a sample, give the counts of the whole table to ``merge``.
+        If the whole table was given, leaves that are too small or break a privacy model are
+        merged already; after a sample, give ``merge`` the counts of the whole table, or with
+        privacy models the table.
 
     Raises
     ------
     InvalidParameterError
         A parameter is wrong, or one that leaves cannot honour.
     InvalidDataError
-        Nulls, NaN or infinities, a type without centroid, or fewer than k records.
+        Nulls, NaN or infinities, a type without centroid, fewer than k records, or a privacy
+        model that the whole table as one group does not satisfy.
 
     Examples
     --------
@@ -144,6 +149,8 @@ def fit_leaves(
     leaves = Leaves(names, plan.k, method, options, size, *scaling, tree, how, losses)
     if not whole:
         return leaves
+    if restricted(leaves.plan):
+        return leaves.merge(frame)
     return leaves.merge(np.bincount(leaves.assign(frame).to_numpy(), minlength=len(tree)))
 
 
@@ -180,7 +187,9 @@ def one_leaf(
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
     """Turn numbers of numpy into those of Python, which JSON can hold."""
-    return {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
+    plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
+    # JSON has no tuples.
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}
 
 
 def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) -> tuple[str, ...]:
@@ -194,6 +203,7 @@ def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) ->
     for name in blocks[0]:
         refuse_type(name, schema[name])
     leaf_columns(blocks[0], plan)
+    leaf_roles(blocks[0], schema, plan)
     return tuple(blocks[0])
 
 

@@ -21,8 +21,11 @@ from polars_microagg.leaves.leaves_json import fields_of, text_of
 from polars_microagg.leaves.masking import LeafPlan, arrow_of, fingerprints, mask_leaves, matrix_of
 from polars_microagg.leaves.memory_budget import parts_of
 from polars_microagg.leaves.merge import merge_small, targets
+from polars_microagg.leaves.merge_for_table import merge_for_table, rule_of_leaf
 from polars_microagg.leaves.metadata_scrub import without_notes
+from polars_microagg.leaves.references import Reference
 from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
+from polars_microagg.leaves.rules import restricted
 from polars_microagg.leaves.tree import Tree
 
 __all__ = ["Leaves"]
@@ -36,8 +39,8 @@ class Leaves:
     """A table split by the values of its records into leaves that are masked each on its own.
 
     Made by `fit_leaves`. Leaves can be pickled and written as JSON. They hold numbers
-    close to values of single records, where it is cut, and are no more to be released than the
-    table itself.
+    close to values of single records, where it is cut, and how often each confidential value
+    occurs, and are no more to be released than the table itself.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Leaves:
     cut: str
     losses: Mapping[str, float] = field(default_factory=dict)
     merged: Mapping[int, int] = field(default_factory=dict)
+    references: tuple[Reference, ...] = ()
 
     def __len__(self) -> int:
         """Count the leaves that are not merged into others."""
@@ -148,14 +152,14 @@ class Leaves:
         into: Labels = self._into[leaves].astype(np.intp)
         return into
 
-    def merge(self, counts: Any) -> Self:
-        """Join leaves of fewer than k records to their neighbours.
+    def merge(self, counts: Any) -> Leaves:
+        """Join leaves of fewer than k records, or that break a privacy model, to their neighbours.
 
         Parameters
         ----------
-        counts : sequence of int
+        counts : sequence of int, polars.DataFrame or polars.LazyFrame
             Records of the whole table in each leaf as `assign` finds it, those without any
-            included.
+            included. With privacy models the whole table itself.
 
         Returns
         -------
@@ -164,9 +168,11 @@ class Leaves:
 
         Raises
         ------
-        TooFewRecordsError
-            There are fewer than k records in all.
+        InvalidDataError
+            There are fewer than k records in all, or together they break a privacy model.
         """
+        if restricted(self.plan):
+            return merge_for_table(self, collected(as_frame(counts)))[0]
         counts = np.asarray(counts, dtype=np.intp)
         if len(counts) != len(self.tree):
             need = f"one count for each of the {len(self.tree)} leaves"
@@ -174,8 +180,11 @@ class Leaves:
         refuse_few(int(counts.sum()) or self.k, self.k)
         # Merging is by the counts of the whole table. A leaf below k there would have no group of
         # k; joined to a neighbour it has, so k holds leaf by leaf and with that in the whole table.
-        into = dict(self.merged) | merge_small(self.tree, counts, self.k)
-        return replace(self, merged=dict(sorted(targets(into).items())))
+        return self.joined(merge_small(self.tree, counts, self.k))
+
+    def joined(self, into: Mapping[int, int]) -> Self:
+        """Return the leaves after merging some more."""
+        return replace(self, merged=dict(sorted(targets({**self.merged, **into}).items())))
 
     def protect(self, table: Any) -> Any:
         """Mask the records of one leaf.
@@ -209,8 +218,9 @@ class Leaves:
         _complete(chosen)
         refuse_few(frame.height or self.k, self.k, leaf=True)
         leaves = np.zeros(frame.height, dtype=np.intp)
+        rule = rule_of_leaf(self, frame)
         ties = fingerprints(frame, without=self.columns)
-        masked = mask_leaves(self.plan, chosen, self.size, leaves, ties)
+        masked = mask_leaves(self.plan, chosen, self.size, leaves, ties, rule)
         if isinstance(table, pl.DataFrame):
             return table.with_columns(masked)
         for column in masked:
@@ -245,8 +255,7 @@ class Leaves:
         >>> mg.verify(masked, "age", k=5)
         """
         frame = collected(as_frame(frame))
-        leaf = self.assign(frame).to_numpy()
-        leaf = self.merge(np.bincount(leaf, minlength=len(self.tree))).after_merging(leaf)
+        _, leaf, rule = merge_for_table(self, frame)
         ties = fingerprints(frame, without=self.columns)
         # Part by part, so that sorting needs little memory; leaves are masked on their own, so the
         # parts do not show in the result.
@@ -256,7 +265,8 @@ class Leaves:
         for rows in np.split(order, np.cumsum(np.bincount(part))[:-1]):
             if rows.size:
                 chosen = self._selected(frame)[rows]
-                masked = mask_leaves(self.plan, chosen, self.size, leaf[rows], ties[rows])
+                own = rule and rule.take(rows)
+                masked = mask_leaves(self.plan, chosen, self.size, leaf[rows], ties[rows], own)
                 pieces.append(pl.DataFrame({column.name: column for column in masked}))
         back = np.empty(len(order), dtype=np.intp)
         back[order] = np.arange(len(order))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import io
 import json
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
+from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.leaves.cuts import CUTS
 from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_size
+from polars_microagg.leaves.references import Reference
 from polars_microagg.leaves.tree import Tree
 
 if TYPE_CHECKING:
@@ -19,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["fields_of", "text_of"]
 
 VERSION = 1
+
+ROWS = 2**62
+"""More records than any table has."""
 
 HEAVIEST = 2.0**1001
 """Weights of `fit_leaves` are below this."""
@@ -42,6 +51,9 @@ def text_of(leaves: Leaves, *, ordered: bool = False) -> str:
     tree = {name: getattr(leaves.tree, name).tolist() for name in TREE}
     merged = [[int(leaf), int(target)] for leaf, target in leaves.merged.items()]
     whole = {"version": VERSION, **fields, "tree": tree, "merged": merged}
+    # Leaves without confidential columns are written as they always were.
+    if leaves.references:
+        whole["references"] = {each.name: _written(each) for each in leaves.references}
     return json.dumps(whole, sort_keys=ordered)
 
 
@@ -76,6 +88,7 @@ def fields_of(text: str) -> dict[str, Any]:
     tree = _tree(read["tree"], len(names))
     kept = {name: read[name] for name in PLAIN} | {"columns": tuple(names)}
     kept |= {name: tuple(float(v) for v in read[name]) for name in ("weights", "centre")}
+    kept |= {"references": _references(read.get("references", {}), plan)}
     return kept | {"tree": tree, "merged": _merged(read["merged"], len(tree))}
 
 
@@ -84,6 +97,44 @@ def _need(right: bool, what: str) -> None:
     if not right:
         need = f"what Leaves.to_json wrote: {what}"
         raise InvalidParameterError.kind("text", "altered JSON of leaves", need)
+
+
+def _written(reference: Reference) -> str:
+    """Write the values of a reference and their counts, of any type, as text."""
+    table = pl.DataFrame([reference.values.alias("value"), pl.Series("count", reference.counts)])
+    stream = io.BytesIO()
+    # Views into other strings would show in the bytes, and equal tables must be equal text.
+    table.rechunk().write_ipc(stream, compat_level=pl.CompatLevel.oldest())
+    return base64.b64encode(stream.getvalue()).decode()
+
+
+def _references(read: object, plan: Plan) -> tuple[Reference, ...]:
+    """Return the references of the confidential columns, of all or of none."""
+    right = isinstance(read, dict) and (not read or tuple(read) == plan.confidential)
+    _need(right, "with a reference for each confidential column")
+    return tuple(_reference(name, text) for name, text in read.items())  # type: ignore[attr-defined]
+
+
+def _reference(name: str, text: object) -> Reference:
+    """Return a reference, if it holds ascending values, each with a count."""
+    table = None
+    faults = (
+        TypeError,
+        ValueError,
+        OSError,
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+    )
+    with contextlib.suppress(*faults):
+        table = pl.read_ipc(io.BytesIO(base64.b64decode(text, validate=True)))  # type: ignore[arg-type]
+    right = table is not None and table.columns == ["value", "count"] and table.height > 0
+    right = right and table["count"].dtype == pl.Int64 and not table["value"].dtype.is_nested()  # type: ignore[index]
+    _need(right, "with values and counts as its references")
+    value, count = table.get_columns()  # type: ignore[union-attr]
+    right = not count.null_count() and bool((count > 0).all()) and count.sum() < ROWS
+    right = right and value.n_unique() == len(value) and value.is_sorted(nulls_last=False)
+    _need(right, "with ascending values and a count of each as its references")
+    return Reference(name, value, count.to_numpy().astype(np.intp))
 
 
 def _list_of(values: object, kind: type) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.core.partition import Labels, Matrix, Strata, Vector
+from polars_microagg.core.partition import Labels, Matrix, Members, Strata, Vector
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.frames.batch import BatchMasker
@@ -82,7 +82,7 @@ def matrix_of(frame: pl.DataFrame, columns: Sequence[str]) -> Matrix:
     return x
 
 
-def fingerprints(frame: pl.DataFrame, *, without: Sequence[str] = ()) -> pl.Series:
+def fingerprints(frame: pl.DataFrame, *, without: Sequence[str] = (), seed: int = 0) -> pl.Series:
     """Return a UInt64 hash of each record, the same wherever it comes from.
 
     Columns in `without` do not count; all are 0 where no column can be hashed.
@@ -97,17 +97,33 @@ def fingerprints(frame: pl.DataFrame, *, without: Sequence[str] = ()) -> pl.Seri
     if not kept:
         return pl.zeros(frame.height, pl.UInt64, eager=True)
     # The names are no part of the hash, and "" or "*" would not do.
-    return frame.select(kept).hash_rows(seed=0)
+    return frame.select(kept).hash_rows(seed=seed)
+
+
+@dataclass(frozen=True)
+class _LeafMasker(BatchMasker):
+    """Masks records by a rule that was counted on a larger table."""
+
+    rule: Rule | None = None
+
+    def _rule(self, batch: pl.DataFrame) -> Rule:
+        """Return the rule that is there."""
+        return self.rule or super()._rule(batch)
 
 
 def mask_leaves(
-    plan: Plan, frame: pl.DataFrame, size: int, leaves: Labels, ties: pl.Series
+    plan: Plan,
+    frame: pl.DataFrame,
+    size: int,
+    leaves: Labels,
+    ties: pl.Series,
+    rule: Rule | None = None,
 ) -> list[pl.Series]:
     """Return the masked columns of whole leaves, each leaf masked on its own.
 
     `plan` is bound to the columns of `frame`; `size` is the number of records of a leaf, `leaves`
     (n,) the leaf of each record, and `ties` orders records that are equal in all columns. The order
-    of the records stays.
+    of the records stays. Each leaf as one group satisfies the `rule` of these records, if there is one.
     """
     named = {str(j): column for j, column in enumerate(frame.get_columns())}
     leaf = pl.Series(leaves.astype(np.uint32))
@@ -116,13 +132,53 @@ def mask_leaves(
     # the records are and not on when they arrived. That makes files, batches and Spark bit-equal.
     order = keys.select(pl.arg_sort_by(keys.columns)).to_series()
     records = keys.select(list(named))[order]
-    strata = _blocks(plan, records, leaves[order.to_numpy()], size)
-    batch = records.with_columns(pl.Series("leaf", strata))
-    masked = BatchMasker(plan, strata=1).mask(batch).columns
+    leaves = leaves[order.to_numpy()]
+    if rule is None or not len(leaves):
+        masked = _masked(plan, records, _blocks(plan, records, leaves, size))
+    else:
+        masked = _leaf_by_leaf(plan, records, leaves, size, rule.take(order.to_numpy()))
     back = order.arg_sort()
     return [
         column.gather(back).alias(name) for column, name in zip(masked, frame.columns, strict=True)
     ]
+
+
+def _masked(
+    plan: Plan, records: pl.DataFrame, strata: Labels, rule: Rule | None = None
+) -> list[pl.Series]:
+    """Return the masked columns of records, each stratum masked on its own."""
+    batch = records.with_columns(pl.Series("leaf", strata))
+    return _LeafMasker(plan, strata=1, rule=rule).mask(batch).columns
+
+
+def _leaf_by_leaf(
+    plan: Plan, records: pl.DataFrame, leaves: Labels, size: int, rule: Rule
+) -> list[pl.Series]:
+    """Return the masked columns of sorted records under a rule.
+
+    The search for groups that satisfy it must not know which leaves are in memory together.
+    """
+    pieces = []
+    starts = np.flatnonzero(np.diff(leaves, prepend=-1))
+    for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(leaves)], strict=True):
+        own, part = rule.take(np.arange(start, stop)), records[start:stop]
+        strata = _joined(_blocks(plan, part, leaves[start:stop], size), own)
+        pieces.append(pl.DataFrame(_masked(plan, part, strata, own)))
+    return pl.concat(pieces).get_columns()
+
+
+def _joined(blocks: Labels, rule: Rule) -> Labels:
+    """Join the blocks of a leaf two by two where one breaks the rule, until none does."""
+    while True:
+        found, own = np.unique(blocks, return_inverse=True)
+        failing = rule.failing(Members.of(np.arange(len(own)), own, len(found)))
+        if len(found) < 2 or not failing.any():
+            return blocks
+        # Neighbours by number are halves of one part, but for the last of an odd number.
+        pair = np.minimum(np.arange(len(found)) // 2, len(found) // 2 - 1)
+        broken = np.bincount(pair, failing) > 0
+        first = np.searchsorted(pair, pair)
+        blocks = np.where(broken[pair], first, np.arange(len(found)))[own]
 
 
 def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Labels:

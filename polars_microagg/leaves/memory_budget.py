@@ -24,6 +24,9 @@ OWN = 190 * 10**6
 COPIES = 14
 """Most copies of the records of a part in memory while they are masked."""
 
+VALUES = 8
+"""The distinct values of a confidential column take at most this part of the memory of a process."""
+
 LEAST = 250 * 10**6
 """Fewest bytes that any table needs."""
 
@@ -52,6 +55,8 @@ class MemoryBudget:
     part: int
     batch: int
     range: int
+    values: int = 1 << 24
+    """Bytes that the distinct values of a confidential column may take."""
 
     @classmethod
     def of(cls, memory: int, workers: int | None, columns: int, wide: float) -> Self:
@@ -68,7 +73,8 @@ class MemoryBudget:
         batch = min(1 << 17, int(own / (2 * COPIES * (wide + record))))
         rows = min(1 << 20, int(own / (2 * COPIES * (wide + record))))
         part = max(1, own // (COPIES * record))
-        return cls(memory, workers, part, max(1 << 10, batch), max(1 << 12, rows))
+        values = own // VALUES
+        return cls(memory, workers, part, max(1 << 10, batch), max(1 << 12, rows), values)
 
 
 def parts_of(tree: Tree, records: int, most: int) -> Labels:

@@ -9,7 +9,10 @@ import numpy as np
 from polars_microagg.core.partition import Labels
 from polars_microagg.leaves.tree import Tree
 
-__all__ = ["merge_small", "targets"]
+__all__ = ["merge_failing", "merge_small", "targets"]
+
+EVEN = 2
+"""A side of a cut with at most so many times the records of a leaf is joined to it whole."""
 
 
 def merge_small(tree: Tree, counts: Labels, least: int) -> dict[int, int]:
@@ -45,6 +48,61 @@ def merge_small(tree: Tree, counts: Labels, least: int) -> dict[int, int]:
         counts[target] += counts[small].sum()
         counts[small] = 0
     return dict(sorted(targets(into).items()))
+
+
+def merge_failing(
+    tree: Tree, counts: Labels, into: Labels, failing: Labels
+) -> tuple[Labels, Labels]:
+    """Return where the records of each leaf go once failing leaves have grown, and which have grown.
+
+    `into` (m,) says where they went before, and `failing` are leaves that are not merged into
+    others. Each is joined with what lies across the nearest cut: with all of it if that is not much
+    more, otherwise with the next leaf of it. Nothing has grown if a failing leaf holds the whole table.
+
+    >>> tree = Tree(*np.array([[0, 0], [3, 1], [1, -1], [-3, -2]]), np.array([4, 4, 4]))
+    >>> merge_failing(tree, np.array([4, 4, 4]), np.arange(3), np.array([1]))
+    (array([1, 1, 2]), array([1]))
+    """
+    into, counts = into.copy(), np.asarray(counts)
+    first, last = tree.spans()
+    above_node, above_leaf = _parents(tree)
+    grown: set[int] = set()
+    for leaf in failing.tolist():
+        # What was joined in this round is looked at again before it grows further.
+        if into[leaf] != leaf or leaf in grown:
+            continue
+        node, others = above_leaf[leaf], np.empty(0, dtype=np.intp)
+        while node >= 0:
+            span = np.arange(first[node], last[node])
+            others = span[(counts[span] > 0) & (into[span] != leaf)]
+            if others.size:
+                break
+            node = above_node[node]
+        if not others.size:
+            continue
+        own = into == leaf
+        if counts[others].sum() <= EVEN * counts[own].sum():
+            into[np.isin(into, into[others])] = leaf
+            grown.add(leaf)
+        else:
+            # Below this cut there was nothing else, so the others are all on its other side.
+            right = leaf < _start(tree.above[node], first)
+            target = int(into[others[0 if right else -1]])
+            into[own] = target
+            grown.add(target)
+    return into, np.array(sorted({int(into[leaf]) for leaf in grown}), dtype=np.intp)
+
+
+def _parents(tree: Tree) -> tuple[list[int], list[int]]:
+    """Return the parent of each node, and that of each leaf; -1 for none."""
+    nodes, leaves = [-1] * len(tree.columns), [-1] * len(tree)
+    for side in (tree.below, tree.above):
+        for parent, child in enumerate(side.tolist()):
+            if child >= 0:
+                nodes[child] = parent
+            else:
+                leaves[-1 - child] = parent
+    return nodes, leaves
 
 
 def _start(child: int, first: Labels) -> int:

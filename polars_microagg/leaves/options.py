@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import polars as pl
+
 from polars_microagg.core.options import COMMON, whole_number
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.core.registry import methods
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.columns import type_name
+from polars_microagg.frames.mask import MaskRequest
+from polars_microagg.frames.selection import Schema
 from polars_microagg.leaves.masking import LARGE
-from polars_microagg.wording import Setting
+from polars_microagg.wording import Sentence, Setting
 
-__all__ = ["leaf_columns", "leaf_plan", "leaf_size"]
+__all__ = ["leaf_columns", "leaf_plan", "leaf_roles", "leaf_size"]
 
 SIZE = 5000
 """Records of a leaf: about the most that MDAV groups without taking longer for each."""
@@ -37,6 +43,12 @@ def leaf_plan(method: str, k: int, options: dict[str, Any]) -> Plan:
         if name not in can:
             raise InvalidParameterError.option(method, name, can)
     plan = Plan.make(method, k, **options)
+    # The table comes out with all of its columns.
+    refuse_unnamed_mode(plan)
+    if plan.entity_mode not in (None, "rows"):
+        instead = Sentence("Mask the table whole, with the function {method}.", method=method)
+        mode = Setting("entity_mode", plan.entity_mode)
+        raise InvalidParameterError.cannot("fit_leaves", mode, instead)
     if plan.groups_cells:
         what = "leaves, as it mixes values of several columns"
         raise InvalidParameterError.cannot(method, what, "Mask the table whole.")
@@ -54,6 +66,18 @@ def leaf_size(size: object, plan: Plan) -> int:
         need = f"at most {most}, as {plan.method.name} takes at most {plan.method.limit} records"
         raise InvalidParameterError.kind("size", number, need)
     return number
+
+
+def leaf_roles(names: Sequence[str], schema: Schema, plan: Plan) -> None:
+    """Refuse columns of the entity and confidential ones that leaves cannot count."""
+    MaskRequest(plan, [list(names)], (), ()).masker(schema)
+    for what, listed in (("entity", plan.entity), ("confidential", plan.confidential)):
+        for name in listed:
+            if schema[name].is_nested() or isinstance(schema[name], pl.Object):
+                need = (
+                    f"columns of single values, and {name!r} is of type {type_name(schema[name])}"
+                )
+                raise InvalidParameterError.kind(what, list(listed), need)
 
 
 def leaf_columns(names: Sequence[str], plan: Plan) -> None:

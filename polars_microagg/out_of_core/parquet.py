@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.memory_budget import MemoryBudget, bytes_of
 from polars_microagg.leaves.options import leaf_plan, leaf_size
 from polars_microagg.leaves.refusals import refuse_few
+from polars_microagg.leaves.rules import coded_columns, restricted
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.passes import MaskingRun
 from polars_microagg.out_of_core.workspace import replace_target, working_folder
@@ -82,12 +84,15 @@ def protect_parquet(
     seed : int, default 0
         Seed of methods that draw at random.
     **options : Any
-        ``center``, ``dtype``, ``refine`` and the options of the method.
+        ``center``, ``dtype``, ``refine``, the privacy models (``entity``, which takes
+        ``entity_mode="rows"`` here, and ``confidential`` with ``l``, ``max_share`` or ``t``) and
+        the options of the method.
 
     Returns
     -------
     Leaves
-        Those by which the table was masked, with small ones merged.
+        Those by which the table was masked, with small ones merged, and those that break a
+        privacy model.
 
     Raises
     ------
@@ -95,9 +100,11 @@ def protect_parquet(
         A parameter is wrong, or one that leaves cannot honour.
     InvalidDataError
         Nulls, NaN or infinities, a type without centroid, fewer than k records (but none are as
-        good as masked), or a file that cannot be read.
+        good as masked), a privacy model that all records as one group do not satisfy, or a file
+        that cannot be read.
     BrokenPromiseError
-        A class of the written records is smaller than k; the target is as it was.
+        A class of the written records is smaller than k or breaks a privacy model; the target is
+        as it was.
 
     Notes
     -----
@@ -134,8 +141,13 @@ def protect_parquet(
     if leaves is not None:
         require_same_call(leaves, names, plan.k, beside)
     refuse_few(table.rows or plan.k, plan.k)
-    budget = MemoryBudget.of(limit, workers, len(names), table.wide)
-    run = MaskingRun(table, names, budget, ticker("protect_parquet", STEPS * table.rows))
+    plan = plan.bind([names])
+    counted = sum(map(len, coded_columns(plan)))
+    budget = MemoryBudget.of(limit, workers, len(names) + counted, table.wide)
+    # Values that models count are counted in the table that is read, and in the one that is written.
+    steps = STEPS + 2 * restricted(plan)
+    run = MaskingRun(table, names, plan, budget, ticker("protect_parquet", steps * table.rows))
+    references = run.references(table)
     if leaves is None and not table.rows:
         leaves = one_leaf(names, plan.k, method, own_options, size)
     elif leaves is None:
@@ -144,13 +156,13 @@ def protect_parquet(
         leaves = fit_leaves(sample, names, k, records=table.rows, **own, **own_options)
     with working_folder(to) as folder:
         if table.rows:
-            leaves, files = run.split(folder, leaves)
+            leaves, files = run.split(folder, replace(leaves, references=references))
             run.mask(folder, leaves, files)
         made = folder / "made.parquet"
         run.write(folder, made, leaves)
         run.verify(folder, made, leaves)
         replace_target(made, to)
-    run.tick(STEPS * table.rows)
+    run.tick(steps * table.rows)
     return leaves
 
 

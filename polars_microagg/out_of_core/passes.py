@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,26 @@ import polars as pl
 
 from polars_microagg.analysis.anonymity import classes
 from polars_microagg.core.partition import Labels, Members
+from polars_microagg.core.plan import Plan
 from polars_microagg.errors import BrokenPromiseError, InvalidParameterError
 from polars_microagg.frames.selection import as_frame, by_name
 from polars_microagg.leaves.fit import in_sample
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import arrow_of, fingerprints, matrix_of
 from polars_microagg.leaves.memory_budget import MemoryBudget, parts_of
+from polars_microagg.leaves.merge_for_table import merge_until
 from polars_microagg.leaves.metadata_scrub import without_metadata, without_notes
+from polars_microagg.leaves.references import Reference, Tally
 from polars_microagg.leaves.refusals import missing_in, refuse_missing
+from polars_microagg.leaves.rules import (
+    Census,
+    class_numbers,
+    coded,
+    coded_columns,
+    failing_leaves,
+    restricted,
+    rule_of,
+)
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.spill import Ranges, Spill, read
 from polars_microagg.out_of_core.workers import LeafJob, mask_parts
@@ -33,6 +47,7 @@ class MaskingRun:
 
     table: ParquetSource
     names: tuple[str, ...]
+    plan: Plan
     budget: MemoryBudget
     tick: Callable[[int], None]
     done: int = 0
@@ -57,9 +72,31 @@ class MaskingRun:
         pa.default_memory_pool().release_unused()
         refuse_missing(zip(self.names, *absent.tolist(), strict=True))
 
+    @property
+    def _columns(self) -> list[str]:
+        """Names of the columns that are masked, or that models count."""
+        return [*self.names, *self.plan.entity, *self.plan.confidential]
+
+    def references(self, table: ParquetSource) -> tuple[Reference, ...]:
+        """Count the confidential values of a table, and refuse what no grouping of it satisfies."""
+        if not restricted(self.plan) or not table.rows:
+            return ()
+        tallies = [Tally(partial(self._refuse_many, name)) for name in self.plan.confidential]
+        census = Census(self.plan, tallies)
+        for batch in table.batches(self.budget.batch, self._columns[len(self.names) :]):
+            census.add(as_frame(batch))
+            self._report(batch.num_rows)
+        return census.references()
+
+    def _refuse_many(self, name: str, size: int) -> None:
+        """Refuse a confidential column whose distinct values do not fit into memory."""
+        if size > self.budget.values:
+            need = f"more: the different values of {name!r} alone take more than is for them; round them"
+            raise InvalidParameterError.kind("memory", self.budget.memory, need)
+
     def sample(self, share: float) -> pl.DataFrame:
-        """Return the masked columns of a share of the records, those with the lowest hashes."""
-        kept = [by_name(name) for name in self.names]
+        """Return the columns that are masked or counted of the records with the lowest hashes."""
+        kept = [by_name(name) for name in self._columns]
         return pl.concat(
             frame.filter(in_sample(frame, share)).select(kept) for frame in self._frames()
         )
@@ -82,25 +119,45 @@ class MaskingRun:
                     "ties": fingerprints(frame, without=self.names),
                 }
                 columns = {str(j): frame[name] for j, name in enumerate(self.names)}
+                if restricted(self.plan):
+                    columns |= coded(self.plan, leaves.references, frame).to_dict()
                 # Merging is known only after the last record. Files by part are kept as they are; a
                 # part whose leaves were all merged is read with the part it was merged into.
                 spill.write(pl.DataFrame(records | columns), parts[leaf])
                 row += frame.height
+        if restricted(self.plan):
+            merged = merge_until(leaves, counts, partial(self._failing, spill, parts, counts))
+        else:
             merged = leaves.merge(counts)
-            files: dict[str, list[str]] = {}
-            for part, into in _absorbed(parts, counts, merged).items():
-                files.setdefault(str(into), []).append(spill.path(part).name)
         self._refuse_large(parts, merged, counts)
-        return merged, files
+        return merged, _files(spill, parts, counts, merged)
+
+    def _failing(
+        self, spill: Spill, parts: Labels, counts: Labels, leaves: Leaves, grown: Labels | None
+    ) -> Labels:
+        """Return the leaves that break the rule: of all, or of those that have grown."""
+        self._refuse_large(parts, leaves, counts)
+        files = _files(spill, parts, counts, leaves)
+        columns = ["leaf", *chain(*coded_columns(self.plan))]
+        broken = [np.empty(0, dtype=np.intp)]
+        for part in files if grown is None else map(str, np.unique(parts[grown]).tolist()):
+            records = read((spill.folder / name for name in files[part]), columns)
+            leaf = leaves.after_merging(records["leaf"].to_numpy())
+            if grown is not None:
+                rows = np.isin(leaf, grown)
+                records, leaf = records.filter(pl.Series(rows)), leaf[rows]
+            broken.append(failing_leaves(rule_of(self.plan, leaves.references, records), leaf))
+        return np.sort(np.concatenate(broken))
 
     def _refuse_large(self, parts: Labels, leaves: Leaves, counts: Labels) -> None:
         """Refuse to take far more memory than allowed, where equal values cannot be parted."""
         into = parts[leaves.after_merging(np.arange(len(parts)))]
         most = int(np.bincount(into, counts).max())
         if most > 3 * self.budget.part:
-            need = (
-                f"more: {most} records have so few different values that they are masked together"
-            )
+            why = "have so few different values that they are masked together"
+            if np.bincount(parts, counts).max() <= 3 * self.budget.part:
+                why = "are masked together, since fewer do not satisfy the privacy models"
+            need = f"more: {most} records {why}"
             raise InvalidParameterError.kind("memory", self.budget.memory, need)
 
     def mask(self, folder: Path, leaves: Leaves, files: dict[str, list[str]]) -> None:
@@ -155,21 +212,39 @@ class MaskingRun:
             raise BrokenPromiseError.shape(leaves.method, written.rows, self.table.rows)
         kept = [by_name(name).alias(str(j)) for j, name in enumerate(self.names)]
         count = -(-written.rows // self.budget.part)
+        references = self.references(written)
         with Spill(folder, "written", count) as spill:
-            for batch in written.batches(self.budget.batch, self.names):
+            for batch in written.batches(self.budget.batch, self._columns):
                 # Equal records have equal hashes and are counted in one place.
-                frame = as_frame(batch).select(kept)
-                spill.write(frame, (fingerprints(frame).to_numpy() % count).astype(np.intp))
+                whole = as_frame(batch)
+                frame = whole.select(kept)
+                numbers = (fingerprints(frame).to_numpy() % count).astype(np.intp)
+                if restricted(self.plan):
+                    # Confidential values are compared with those of the file as it was written.
+                    frame = frame.with_columns(coded(self.plan, references, whole).get_columns())
+                spill.write(frame, numbers)
                 self._report(frame.height)
         plan = leaves.plan
+        names = [str(j) for j in range(len(self.names))]
         for number in range(count):
             if spill.path(number).exists():
-                sizes = classes(
-                    read([spill.path(number)]), [str(j) for j in range(len(self.names))]
-                )["size"]
-                counted = Members(np.empty(0, dtype=np.intp), sizes.to_numpy().astype(np.intp))
-                plan.keep_promise(counted, plan.rule())
+                records = read([spill.path(number)])
+                if restricted(plan):
+                    rule = rule_of(plan, references, records)
+                    plan.keep_promise(rule.groups(class_numbers(records, names)), rule)
+                else:
+                    sizes = classes(records, names)["size"].to_numpy().astype(np.intp)
+                    counted = Members(np.empty(0, dtype=np.intp), sizes)
+                    plan.keep_promise(counted, plan.rule())
                 spill.path(number).unlink()
+
+
+def _files(spill: Spill, parts: Labels, counts: Labels, leaves: Leaves) -> dict[str, list[str]]:
+    """Return the files of each part that has leaves, by leaves merged so far."""
+    files: dict[str, list[str]] = {}
+    for part, into in _absorbed(parts, counts, leaves).items():
+        files.setdefault(str(into), []).append(spill.path(part).name)
+    return files
 
 
 def _absorbed(parts: Labels, counts: Labels, leaves: Leaves) -> dict[int, int]:

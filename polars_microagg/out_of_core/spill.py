@@ -12,7 +12,7 @@ import polars as pl
 from polars_microagg.core.partition import Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Ranges", "Spill", "read", "write_ranges"]
 
@@ -55,14 +55,15 @@ class Spill:
             self.writers[number].write_table(part)
 
 
-def read(paths: Iterable[Path]) -> pl.DataFrame:
-    """Return the records of these files, one below the other."""
+def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return the records of these files, one below the other, by default with all columns."""
     import pyarrow as pa
 
     tables = []
     for path in paths:
         with pa.OSFile(str(path)) as file:
-            tables.append(pa.ipc.open_stream(file).read_all())
+            table = pa.ipc.open_stream(file).read_all()
+            tables.append(table if columns is None else table.select(columns))
     return pl.DataFrame(pa.concat_tables(tables)).rechunk()
 
 

@@ -20,6 +20,7 @@ import polars as pl
 from polars_microagg.errors import MicroaggError
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import mask_leaves
+from polars_microagg.leaves.rules import restricted, rule_of
 from polars_microagg.out_of_core.spill import read, write_ranges
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ class LeafJob:
         columns = [records[str(j)].alias(name) for j, name in enumerate(leaves.columns)]
         leaf = leaves.after_merging(records["leaf"].to_numpy())
         frame = pl.DataFrame(columns)
-        masked = mask_leaves(leaves.plan, frame, leaves.size, leaf, records["ties"])
+        plan = leaves.plan
+        rule = rule_of(plan, leaves.references, records) if restricted(plan) else None
+        masked = mask_leaves(plan, frame, leaves.size, leaf, records["ties"], rule)
         named = {str(j): column for j, column in enumerate(masked)}
         done = pl.DataFrame({"row": records["row"], **named})
         write_ranges(done, folder / f"masked-{part}.arrow", self.size, self.ranges)

@@ -1,0 +1,207 @@
+"""What every leaf must satisfy: the rule of a plan, counted on records of one part of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.core.attributes import Attribute
+from polars_microagg.core.partition import Labels, Members, Strata
+from polars_microagg.core.plan import Plan
+from polars_microagg.core.rule import Rule
+from polars_microagg.core.suppression import to_suppress
+from polars_microagg.errors import InvalidDataError
+from polars_microagg.frames.attributes import entity_of
+from polars_microagg.frames.released_strata import told_apart
+from polars_microagg.frames.selection import by_name
+from polars_microagg.leaves.masking import fingerprints
+from polars_microagg.leaves.references import Reference, Tally
+from polars_microagg.wording import Sentence, Setting
+
+__all__ = [
+    "Census",
+    "class_numbers",
+    "coded",
+    "coded_columns",
+    "failing_leaves",
+    "refuse_broken",
+    "refuse_nameless",
+    "restricted",
+    "rule_of",
+]
+
+SEEDS = (0, 1)
+"""An entity is known by two hashes of 64 bits: that two of 10^9 have equal ones is next to impossible,
+and they would count as one, never as more than there are."""
+
+FEW = 1 << 17
+"""Entities, or records of an ordered column, up to which all records are counted as one group."""
+
+
+def restricted(plan: Plan) -> bool:
+    """Return whether a plan asks for more than k records."""
+    return bool(plan.entity or plan.confidential)
+
+
+def coded_columns(plan: Plan) -> tuple[list[str], list[str]]:
+    """Return names of the columns of `coded`, those of the entity and the confidential ones."""
+    entity = [f"entity{seed}" for seed in SEEDS] if plan.entity else []
+    return entity, [f"value{j}" for j in range(len(plan.confidential))]
+
+
+def coded(plan: Plan, references: Sequence[Reference], frame: pl.DataFrame) -> pl.DataFrame:
+    """Return what models count, as numbers: hashes of the entity, and codes of confidential values."""
+    entity, values = coded_columns(plan)
+    refuse_nameless((name, frame[name].null_count()) for name in plan.entity)
+    ids = frame.select(by_name(name) for name in plan.entity)
+    columns = {
+        name: fingerprints(ids, seed=seed) for name, seed in zip(entity, SEEDS, strict=False)
+    }
+    for name, of in zip(values, plan.confidential, strict=True):
+        known = next((reference for reference in references if reference.name == of), None)
+        if known is None:
+            text = "they do not know how often each value of {name} occurs"
+            raise InvalidDataError.unmerged(Sentence(text, name=repr(of)))
+        columns[name] = known.codes(frame[of])
+    return pl.DataFrame(columns)
+
+
+def rule_of(plan: Plan, references: Sequence[Reference], records: pl.DataFrame) -> Rule:
+    """Return what every group of records must satisfy, given what `coded` made of them."""
+    entity, values = coded_columns(plan)
+    who = None
+    if entity:
+        found = entity_of([records[name] for name in entity], entity)
+        who = replace(found, name=", ".join(plan.entity))
+    by = {reference.name: reference for reference in references}
+    pairs = zip(values, plan.confidential, strict=True)
+    return plan.rule(who, [by[of].attribute(records[name]) for name, of in pairs])
+
+
+def class_numbers(frame: pl.DataFrame, names: Sequence[str]) -> Labels:
+    """Number the classes of records that a reader cannot tell apart."""
+    apart = [told_apart(by_name(name), frame.schema[name]).alias(name) for name in names]
+    first = frame.select(apart).with_row_index("row").select(pl.col("row").min().over(names))
+    numbers: Labels = np.unique(first.to_series().to_numpy(), return_inverse=True)[1]
+    return numbers.astype(np.intp)
+
+
+def refuse_broken(rule: Rule, records: int) -> None:
+    """Refuse records of a leaf that as one group break the rule."""
+    one = Members(np.arange(records), np.array([records], dtype=np.intp))
+    if bound := rule.broken(one):
+        text = "{setting} does not hold for all of them as one group: {what} of {column} is {value}"
+        of = bound.attribute.name if bound.attribute else "the records"
+        raise InvalidDataError.unmerged(
+            Sentence(
+                text,
+                setting=Setting(bound.model.name, bound.limit),
+                what=bound.model.what,
+                column=repr(of),
+                value=f"{bound.worst(one):g}",
+            )
+        )
+
+
+def failing_leaves(rule: Rule, leaves: Labels) -> Labels:
+    """Return the leaves whose records as one group break the rule, ascending."""
+    found, own = np.unique(leaves, return_inverse=True)
+    groups = Members.of(np.arange(len(leaves)), own.astype(np.intp), len(found))
+    failing: Labels = found[rule.failing(groups)].astype(np.intp)
+    return failing
+
+
+def refuse_nameless(columns: Iterable[tuple[str, int]]) -> None:
+    """Refuse columns of the entity with nulls, by name and count."""
+    for name, nulls in columns:
+        if nulls:
+            raise InvalidDataError.nameless(name, nulls)
+
+
+class Census:
+    """Counts of a whole table, batch after batch: confidential values, and entities while they are few."""
+
+    def __init__(self, plan: Plan, tallies: Sequence[Tally] = ()) -> None:
+        self.plan = plan
+        self.tallies = list(tallies) or [Tally() for _ in plan.confidential]
+        self.records = 0
+        self.entities: Tally | None = Tally(self._many) if plan.entity else None
+        self.nameless = dict.fromkeys(plan.entity, 0)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Count the records of a batch."""
+        self.records += frame.height
+        for tally, name in zip(self.tallies, self.plan.confidential, strict=True):
+            tally.add(frame[name])
+        for name in self.plan.entity:
+            self.nameless[name] += frame[name].null_count()
+        if self.entities is not None:
+            ids = frame.select(by_name(name) for name in self.plan.entity)
+            first, second = (fingerprints(ids, seed=seed) for seed in SEEDS)
+            pair = pl.DataFrame({"a": first, "b": second}).to_struct("entity")
+            self.entities.add(pair)
+
+    def _many(self, size: int) -> None:
+        """Leave the entities uncounted where there are many: a group of all of them then has k."""
+        if size > 24 * max(FEW, 2 * self.plan.k):
+            self.entities = None
+
+    def references(self) -> tuple[Reference, ...]:
+        """Return the counts of the confidential columns; refuse what no grouping of the table satisfies."""
+        refuse_nameless(self.nameless.items())
+        named = zip(self.tallies, self.plan.confidential, strict=True)
+        references = tuple(tally.reference(name) for tally, name in named)
+        who = None
+        if self.entities is not None:
+            who = self.entities.reference(", ".join(self.plan.entity))
+        self._refuse_unreachable(who, references)
+        return references
+
+    def _refuse_unreachable(
+        self, entity: Reference | None, references: Sequence[Reference]
+    ) -> None:
+        """Raise the error of a table whose records as one group break the rule."""
+        who = None if entity is None else _AllRecords.of_reference(entity)
+        rule = self.plan.rule(who, [_AllRecords.of_reference(one) for one in references])
+        # The models are given counts, so it does not matter which records there are.
+        records = np.broadcast_to(np.intp(0), self.records)
+        whole = Strata(records, np.array([self.records], dtype=np.intp))
+        nothing = np.broadcast_to(0.0, (self.records, sum(map(len, self.plan.blocks))))
+        for bound in rule.bounds:
+            try:
+                to_suppress(self.plan, nothing, whole, Rule((bound,)))
+            except _TooManyRecordsError:
+                continue
+
+
+class _TooManyRecordsError(Exception):
+    """All records as one group are too many to be sorted."""
+
+
+@dataclass(frozen=True, eq=False)
+class _AllRecords(Attribute):
+    """A column of all records as one group, without the records."""
+
+    @classmethod
+    def of_reference(cls, reference: Reference) -> Self:
+        """Take the counts of a column."""
+        like = reference.attribute(pl.Series([], dtype=pl.Int64))
+        return cls(like.name, like.codes, like.counts, like.ordered, like.nulls)
+
+    def runs(self, groups: Members) -> tuple[Labels, Labels, Labels]:
+        """Return each value and how often it occurs."""
+        del groups
+        return np.zeros(len(self.counts), dtype=np.intp), np.arange(len(self.counts)), self.counts
+
+    def sorted_by_group(self, groups: Members) -> tuple[Labels, Labels]:
+        """Return the value of each record, ascending."""
+        del groups
+        # What needs them is the distance to the table, which is 0 from the table itself.
+        if int(self.counts.sum()) > FEW:
+            raise _TooManyRecordsError
+        code = np.repeat(np.arange(len(self.counts)), self.counts)
+        return np.zeros(len(code), dtype=np.intp), code
