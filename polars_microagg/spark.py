@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from polars_microagg.analysis.anonymity import selected
 from polars_microagg.core.options import group_size
+from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotAnonymousError
 from polars_microagg.frames.safe_collect import quietly
 from polars_microagg.leaves.fit import (
@@ -23,13 +23,9 @@ from polars_microagg.leaves.fit import (
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.options import leaf_plan, leaf_size
 from polars_microagg.leaves.refusals import refuse_few, refuse_missing
-from polars_microagg.leaves.spark_batches import (
-    LEAF,
-    LeafCounter,
-    LeafMarker,
-    SampleFilter,
-    leaf_masker,
-)
+from polars_microagg.leaves.rules import refuse_nameless
+from polars_microagg.leaves.spark_batches import LEAF, SampleFilter, leaf_masker
+from polars_microagg.leaves.spark_merging import merged_for_spark, with_leaf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -65,7 +61,8 @@ def protect(
     -------
     pyspark.sql.DataFrame
         Same columns and types, in any order of rows. Where to cut is settled when this is called,
-        by two or three jobs; the table is masked when the result is used.
+        by two or three jobs, and some more with privacy models; the table is masked when the
+        result is used.
 
     Raises
     ------
@@ -81,15 +78,16 @@ def protect(
 
     One leaf is in memory at a time in each Python worker. The values do not depend on how `df`
     is partitioned, nor on the order of its rows, and are those of `protect_parquet` for the same
-    leaves and records. Every leaf is checked as it is masked: a class smaller than k is an error
-    of the job that writes. If `df` is not the same each time it is read, write it down first.
+    leaves and records. Every leaf is checked as it is masked: a class that is smaller than k or
+    breaks a privacy model is an error of the job that writes. If `df` is not the same each time it
+    is read, write it down first.
 
     If `df` itself fails, the errors raised here do not show its words, which may hold values of
     records. Those of the job that writes, and all of Spark's logs, are Spark's and do.
 
     The executors need this package, and Polars with it.
     """
-    from pyspark.sql.types import DoubleType, LongType, StructField, StructType
+    from pyspark.sql.types import DoubleType, StructField, StructType
 
     table = _Table.of(df)
     if leaves is None:
@@ -99,17 +97,18 @@ def protect(
         require_same_call(
             leaves, names_in(table.empty(), columns, leaves.plan), group_size(k), options
         )
-        _records(table, leaves.columns, leaves.k)
-        leaves = _merged(table, leaves)
+        leaves = merged_for_spark(table, leaves, _records(table, leaves.columns, leaves.plan))
     fields = table.df.schema.fields
-    marked = StructType([*fields, StructField(LEAF, LongType(), nullable=False)])
-    parts = table.df.mapInArrow(LeafMarker(leaves, table.names), marked).groupBy(LEAF)
     if leaves.plan.dtype == "float":
         masked = map(table.names.index, leaves.columns)
         fields = list(fields)
         for j in masked:
             fields[j] = StructField(fields[j].name, DoubleType())
-    whole = parts.applyInArrow(leaf_masker(leaves, table.names), StructType(fields))
+    whole = (
+        with_leaf(table, leaves)
+        .groupBy(LEAF)
+        .applyInArrow(leaf_masker(leaves, table.names), StructType(fields))
+    )
     return whole.toDF(*table.names)
 
 
@@ -137,8 +136,8 @@ def fit(
     method : str, default "mdav"
         Name of a method that groups records.
     **options : Any
-        ``cut``, ``scale``, ``seed``, ``center``, ``dtype``, ``refine`` and the options of the
-        method, as for `polars_microagg.fit_leaves`.
+        ``cut``, ``scale``, ``seed``, ``center``, ``dtype``, ``refine``, the privacy models and the
+        options of the method, as for `polars_microagg.fit_leaves`.
 
     Returns
     -------
@@ -160,15 +159,16 @@ def fit(
     plan = leaf_plan(method, k, of_plan)
     size = leaf_size(size, plan)
     names = names_in(table.empty(), columns, plan)
-    records = _records(table, names, plan.k)
+    records = _records(table, names, plan)
     # Chosen by hash, so the sample and with it the leaves do not depend on partitions.
     share = sample_size(records, size) / records
-    places = [table.names.index(name) for name in names]
+    kept_names = [*names, *plan.entity, *plan.confidential]
+    places = [table.names.index(name) for name in kept_names]
     kept = StructType([table.df.schema.fields[j] for j in places])
     sample = table.read(table.df.mapInArrow(SampleFilter(places, share), kept))
-    sample.columns = names
+    sample.columns = kept_names
     leaves = fit_leaves(sample, names, k, records=records, size=size, method=method, **options)
-    return _merged(table, leaves)
+    return merged_for_spark(table, leaves, records)
 
 
 def verify(df: DataFrame, columns: str | Sequence[str], k: int) -> None:
@@ -221,6 +221,10 @@ class _Table:
             if name in names[:j]:
                 raise InvalidParameterError.duplicate_columns(name, name)
         return cls(df.toDF(*map(_number, range(len(names)))), names)
+
+    def place(self, name: str) -> str:
+        """Return the name that a column has by its number."""
+        return _number(self.names.index(name))
 
     def empty(self) -> pl.DataFrame:
         """Return no records, with the names of the columns and the types of Polars."""
@@ -283,12 +287,13 @@ def _number(place: int) -> str:
     return f"c{place}"
 
 
-def _records(table: _Table, names: Sequence[str], k: int) -> int:
-    """Return the number of records, and refuse values that are missing."""
+def _records(table: _Table, names: Sequence[str], plan: Plan) -> int:
+    """Return the number of records, and refuse values and entities that are missing."""
     from pyspark.sql import functions as f
     from pyspark.sql.types import DoubleType, FloatType
 
     counts = [f.count(f.lit(1))]
+    counts += [f.count_if(f.col(table.place(name)).isNull()) for name in plan.entity]
     for place in map(table.names.index, names):
         column = f.col(_number(place))
         counts.append(f.count_if(column.isNull()))
@@ -297,15 +302,8 @@ def _records(table: _Table, names: Sequence[str], k: int) -> int:
             odd = f.isnan(column) | (f.abs(column) == float("inf"))
         counts.append(f.count_if(odd))
     records, *absent = table.row(table.df.agg(*counts))
+    refuse_nameless(zip(plan.entity, absent, strict=False))
+    absent = absent[len(plan.entity) :]
     refuse_missing(zip(names, absent[::2], absent[1::2], strict=True))
-    refuse_few(records, k)
+    refuse_few(records, plan.k)
     return int(records)
-
-
-def _merged(table: _Table, leaves: Leaves) -> Leaves:
-    """Return the leaves with small ones merged, by the counts of the whole table."""
-    counting = LeafCounter(leaves, table.names)
-    counted = table.read(table.df.mapInArrow(counting, "leaf long, records long"))
-    # Batches count their leaves apart; the sums are those of the whole table.
-    counts = np.bincount(counted["leaf"], counted["records"], minlength=len(leaves.tree))
-    return leaves.merge(counts.astype(np.intp))

@@ -23,6 +23,7 @@ from polars_microagg.leaves.references import Reference, Tally
 from polars_microagg.wording import Sentence, Setting
 
 __all__ = [
+    "FEW",
     "Census",
     "class_numbers",
     "coded",
@@ -30,6 +31,7 @@ __all__ = [
     "failing_leaves",
     "refuse_broken",
     "refuse_nameless",
+    "refuse_unreachable",
     "restricted",
     "rule_of",
 ]
@@ -158,24 +160,28 @@ class Census:
         who = None
         if self.entities is not None:
             who = self.entities.reference(", ".join(self.plan.entity))
-        self._refuse_unreachable(who, references)
+        refuse_unreachable(self.plan, self.records, who, references)
         return references
 
-    def _refuse_unreachable(
-        self, entity: Reference | None, references: Sequence[Reference]
-    ) -> None:
-        """Raise the error of a table whose records as one group break the rule."""
-        who = None if entity is None else _AllRecords.of_reference(entity)
-        rule = self.plan.rule(who, [_AllRecords.of_reference(one) for one in references])
-        # The models are given counts, so it does not matter which records there are.
-        records = np.broadcast_to(np.intp(0), self.records)
-        whole = Strata(records, np.array([self.records], dtype=np.intp))
-        nothing = np.broadcast_to(0.0, (self.records, sum(map(len, self.plan.blocks))))
-        for bound in rule.bounds:
-            try:
-                to_suppress(self.plan, nothing, whole, Rule((bound,)))
-            except _TooManyRecordsError:
-                continue
+
+def refuse_unreachable(
+    plan: Plan, records: int, entity: Reference | None, references: Sequence[Reference]
+) -> None:
+    """Raise the error of a table whose records as one group break the rule.
+
+    Without the counts of the entities, they are taken to be as many as there are records.
+    """
+    who = None if entity is None else _AllRecords.of_reference(entity)
+    rule = plan.rule(who, [_AllRecords.of_reference(one) for one in references])
+    # The models are given counts, so it does not matter which records there are.
+    order = np.broadcast_to(np.intp(0), records)
+    whole = Strata(order, np.array([records], dtype=np.intp))
+    nothing = np.broadcast_to(0.0, (records, sum(map(len, plan.blocks))))
+    for bound in rule.bounds:
+        try:
+            to_suppress(plan, nothing, whole, Rule((bound,)))
+        except _TooManyRecordsError:
+            continue
 
 
 class _TooManyRecordsError(Exception):

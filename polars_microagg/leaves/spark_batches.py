@@ -11,8 +11,17 @@ import pyarrow as pa
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.fit import in_sample
 from polars_microagg.leaves.leaves import Leaves
+from polars_microagg.leaves.rules import coded, failing_leaves, rule_of
 
-__all__ = ["LEAF", "LeafCounter", "LeafMarker", "SampleFilter", "in_utc", "leaf_masker"]
+__all__ = [
+    "LEAF",
+    "LeafCounter",
+    "LeafMarker",
+    "SampleFilter",
+    "in_utc",
+    "leaf_checker",
+    "leaf_masker",
+]
 
 LEAF = "leaf"
 """Column of the leaf of each record, beside those that go by number."""
@@ -73,6 +82,19 @@ def leaf_masker(leaves: Leaves, names: Sequence[str]) -> Callable[[pa.Table], pa
         return masked.cast(pa.schema(fields))
 
     return mask
+
+
+def leaf_checker(leaves: Leaves, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
+    """Return the function that says whether the records of one leaf as one group break the rule."""
+
+    def check(table: pa.Table) -> pa.Table:
+        frame = as_frame(table.drop_columns([LEAF]).rename_columns(names))
+        records = coded(leaves.plan, leaves.references, frame)
+        rule = rule_of(leaves.plan, leaves.references, records)
+        broken = len(failing_leaves(rule, np.zeros(frame.height, dtype=np.intp))) > 0
+        return pa.table({LEAF: table[LEAF][:1], "broken": [broken]})
+
+    return check
 
 
 def in_utc(kind: pa.DataType) -> pa.DataType:
