@@ -37,7 +37,10 @@ def kinds_and_share(path, columns, value):
 
 
 def distance(path, columns, value, *, ordered, scale="values"):
-    """Greatest earth mover's distance of a class from the table; null is the first value."""
+    """Greatest earth mover's distance of a class from the table; null is the first value.
+
+    `value` is written in SQL.
+    """
     how = "sum(abs(d)) / 2"
     if ordered:
         how = "coalesce(sum(abs(s) * gap), 0)"
@@ -48,13 +51,14 @@ def distance(path, columns, value, *, ordered, scale="values"):
     if scale == "ranks":
         # Middle ranks, brought to a line from 0 to 1.
         query = query.replace("line AS", f"middles AS (SELECT {MIDDLE} AS m FROM total),\nline AS")
-    return one(
-        query, path=path, keys=quoted(columns), value=quoted([value]), place=place, distance=how
-    )[0]
+    return one(query, path=path, keys=quoted(columns), value=value, place=place, distance=how)[0]
 
 
-def held(path, columns, k, ordered=(), **options):
-    """Return the bounds of a call that the file does not hold; none if all is well."""
+def held(path, columns, k, ordered, **options):
+    """Return the bounds of a call that the file does not hold; none if all is well.
+
+    `ordered` says for each column that has an order by what it is ordered, in SQL.
+    """
     small, few = fewest(path, columns, options.get("entity", ()))
     broken = ["k"] * (small < k or few < k)
     for value in options.get("confidential", ()):
@@ -63,7 +67,8 @@ def held(path, columns, k, ordered=(), **options):
         broken += ["max_share"] * (share > options.get("max_share", 1))
         if "t" in options:
             scale = options.get("t_scale", "values")
-            far = distance(path, columns, value, ordered=value in ordered, scale=scale)
+            by = ordered.get(value, quoted([value]))
+            far = distance(path, columns, by, ordered=value in ordered, scale=scale)
             broken += ["t"] * (far > options["t"] + 1e-9)
     return broken
 
