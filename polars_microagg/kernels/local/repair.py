@@ -33,8 +33,8 @@ LEAF = 1024
 MANY = 16
 """A group of more than this many times k records is left as it is, where another start is tried."""
 
-FEWEST = 8
-"""Strata of fewer records than this many times k are not spread."""
+FEWEST, FEW = 8, 128
+"""Strata of fewer records than this many times k, and than this many, are not spread."""
 
 LAYERS = (2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128)
 """Numbers of layers that are tried."""
@@ -101,7 +101,7 @@ class _Repair:
     def run(self, longer: Search | None) -> Labels:
         """Search from all starts, and return the labels with the lowest sums of squares."""
         starts = _spread_starts(self.x, self.joined, self.sizes, self.k, self.rule)
-        spread = self.sizes >= FEWEST * self.k if starts else np.zeros(len(self.sizes), np.bool_)
+        spread = _spreadable(self.sizes, self.k) if starts else np.zeros(len(self.sizes), np.bool_)
         # A start with a group that holds much of its stratum is worse than any spread one.
         largest = np.zeros(len(self.sizes), dtype=np.intp)
         np.maximum.at(largest, self.stratum, np.bincount(self.joined)[self.joined])
@@ -158,7 +158,7 @@ def _spread_starts(
     """Return other labels of all but small strata, groups spread over the values of a column each."""
     starts: list[Labels] = []
     ends = np.cumsum(sizes)
-    large = np.flatnonzero(sizes >= FEWEST * k)
+    large = np.flatnonzero(_spreadable(sizes, k))
     for codes in rule.spreads() if len(large) else ():
         start, tight = labels.copy(), []
         for number in large:
@@ -177,6 +177,11 @@ def _spread_starts(
             start[rows] = _stirred(x[rows], start[rows], k, rule.take(rows)) + len(x) + rows[0]
         starts.append(Partition.from_labels(start).labels)
     return starts
+
+
+def _spreadable(sizes: Labels, k: int) -> npt.NDArray[np.bool_]:
+    """Return which strata have records enough to be spread."""
+    return np.asarray(sizes >= max(FEW, FEWEST * k))
 
 
 def _layers(x: Matrix, codes: Labels, k: int, rule: GroupRule) -> int:
