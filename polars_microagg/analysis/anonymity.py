@@ -13,7 +13,7 @@ from polars_microagg.core import registry
 from polars_microagg.core.options import MODEL_OPTIONS, group_size, names_of
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError, NotAnonymousError
-from polars_microagg.frames.released_strata import told_apart
+from polars_microagg.frames.released_strata import class_keys
 from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import (
     Columns,
@@ -105,9 +105,8 @@ def classes(
     Null is a value.
     """
     keys, schema = list(dict.fromkeys([*names, *strata])), schema_of(frame)
-    by = [told_apart(by_name(n), schema[n]).alias(str(i)) for i, n in enumerate(keys)]
-    numbered = frame.lazy().select(by)
-    sizes = numbered.group_by(str(i) for i in range(len(by))).agg(pl.len().alias("size"))
+    numbered = frame.lazy().select(class_keys(keys, schema))
+    sizes = numbered.group_by(pl.all()).agg(pl.len().alias("size"))
     return collected(sizes.select("size"))
 
 
