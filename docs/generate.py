@@ -215,7 +215,8 @@ def methods_page() -> str:
         "<!-- Written by docs/generate.py; do not edit. -->\n",
         "k is the least number of records in a group, or of values for methods that count "
         "values: these\ngroup the values of each column, or of all columns, and make no k records "
-        "alike.\n",
+        "alike. Groups are larger where\n`entity` or a bound on a `confidential` column needs it: "
+        "[persons, secrets and k](persons.md).\n",
         method_table(),
     ]
     for entry in registry.methods().values():

@@ -30,6 +30,8 @@ FENCED = re.compile(
 BLOCKS = [match.groupdict() for match in FENCED.finditer(README)]
 FILES = [block["code"] for block in BLOCKS if block["code"].startswith("# polars_microagg/")]
 SESSION = [block for block in BLOCKS if block["code"] not in FILES]
+PERSONS = (ROOT / "docs" / "persons.md").read_text(encoding="utf-8")
+PERSONS_SESSION = [match.groupdict() for match in FENCED.finditer(PERSONS)]
 
 RUN = """
 import contextlib, io, json, sys, traceback
@@ -55,6 +57,14 @@ def run(*command, **options):
     )
 
 
+def printed_by(blocks, here):
+    """What blocks of a page print, run in order in one process."""
+    code = json.dumps([block["code"] for block in blocks])
+    done = run("-c", RUN, cwd=here, input=code)
+    assert not done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """What the blocks of the README print, run in order beside the package and its new file."""
@@ -64,10 +74,13 @@ def printed(tmp_path_factory):
     for code in FILES:
         name = code.partition("\n")[0].removeprefix("# ")
         (here / name).write_text(code, encoding="utf-8")
-    code = json.dumps([block["code"] for block in SESSION])
-    done = run("-c", RUN, cwd=here, input=code)
-    assert not done.returncode, done.stderr
-    return json.loads(done.stdout)
+    return printed_by(SESSION, here)
+
+
+@pytest.fixture(scope="module")
+def printed_of_persons(tmp_path_factory):
+    """What the blocks of the page on persons print."""
+    return printed_by(PERSONS_SESSION, tmp_path_factory.mktemp("persons"))
 
 
 def folded(text):
@@ -79,6 +92,13 @@ def folded(text):
 @pytest.mark.parametrize("number", range(len(SESSION)))
 def test_readme_block_prints_what_is_shown(number, printed):
     assert folded(printed[number]) == folded(SESSION[number]["shown"] or "")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("number", range(len(PERSONS_SESSION)))
+def test_block_on_persons_prints_what_is_shown(number, printed_of_persons):
+    shown = PERSONS_SESSION[number]["shown"] or ""
+    assert folded(printed_of_persons[number]) == folded(shown)
 
 
 def test_readme_shows_what_matters_first():

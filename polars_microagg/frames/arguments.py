@@ -111,32 +111,33 @@ ORDER_BY = Argument(
 ENTITY = Argument(
     "entity",
     "Names",
-    "Columns that say whom a record is about: k then counts distinct entities, not records. Their\n"
-    "null is an error.",
+    "Columns that say whom a record is about, such as a patient: k then counts distinct entities,\n"
+    "not records. A null in them is an error.",
     None,
     numpydoc="str or list of str",
 )
 ENTITY_MODE = Argument(
     "entity_mode",
     'Literal["rows", "mean", "alike"] | None',
-    'Whether every class of equal rows holds k entities ("rows"); the rows of an entity are\n'
-    'masked as one, by their mean ("mean"); or k entities have the same rows, and as many of them\n'
-    '("alike"). To be named where the entity comes out with the table.',
+    'What k entities have in common: each masked row ("rows"); the one row that all rows of an\n'
+    'entity become, after their mean ("mean"); or all of their rows, and how many they are\n'
+    '("alike"). Has to be named where the entity comes out with the table, and is "rows" elsewhere.',
     None,
     numpydoc='{"rows", "mean", "alike"}',
 )
 CAP_ROWS = Argument(
     "cap_rows",
     "int | None",
-    'Most rows of an entity with ``entity_mode="alike"``; its further rows do not come out.',
+    'Most rows of an entity, with ``entity_mode="alike"``: those beyond it, in the order of the\n'
+    "records, do not come out.",
     None,
     numpydoc="int",
 )
 CONFIDENTIAL = Argument(
     "confidential",
     "Names",
-    "Columns that nobody is to learn from a class; they come out as they are. Needs one of the\n"
-    "bounds that follow.",
+    "Columns that come out as they are, and of which the records that share a masked record are to\n"
+    "tell little. At least one of the bounds that follow says how little.",
     None,
     numpydoc="str or list of str",
 )
@@ -150,7 +151,8 @@ def model_bounds() -> tuple[Argument, ...]:
         if entry.name != "k":
             side = "least" if entry.at_least else "most"
             words = (
-                f"At {side} this, in every class: {summary_of(doc)[0].lower()}{summary_of(doc)[1:]}"
+                f"In every class of equal masked records, {entry.what} of each confidential column "
+                f"is at {side} this: {summary_of(doc)[0].lower()}{summary_of(doc)[1:]}"
             )
             kind = entry.bound.kind.__name__ if entry.bound.kind else "float"
             text = "\n".join(textwrap.wrap(words.partition("\n\n")[0], 96))
@@ -171,9 +173,10 @@ SHARED = (
     ),
     _choice(
         "small_strata",
-        'Whether a stratum with fewer than k records raises; is emptied ("null": its masked cells\n'
-        "and strata become null, and all that are emptied must be at least k); or is left out\n"
-        '("drop": its rows do not come out).',
+        "Whether a stratum that has fewer than k records, or that breaks another bound as a whole,\n"
+        'raises; is emptied ("null": its masked cells and strata become null, and all that are\n'
+        'emptied must keep k and the bounds as one class); or is left out ("drop": its rows do not\n'
+        "come out).",
     ),
     _choice("dtype", "Whether columns keep their type, rounded half to even, or become Float64."),
 )
@@ -181,7 +184,7 @@ REFINE = Argument(
     "refine",
     "bool",
     "Whether records and groups are exchanged afterwards while that lowers the sum of squares;\n"
-    "no group falls below k. Methods that group values refuse it.",
+    "no group falls below k or breaks a bound. Methods that group values refuse it.",
     False,
 )
 SEED = Argument(
