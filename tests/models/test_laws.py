@@ -273,19 +273,7 @@ def test_refinement_never_ends_higher(name):
         assert least <= most * (1 + 1e-9), call
 
 
-SEARCHED = "a stratum that needs no repair is searched where another one needs it"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("rows", marks=pytest.mark.xfail(strict=True, reason=SEARCHED)),
-        pytest.param("l", marks=pytest.mark.xfail(strict=True, reason=SEARCHED)),
-        "mean",
-        "alike",
-        "max_share",
-    ],
-)
+@pytest.mark.parametrize("name", ["rows", "mean", "alike", "l", "max_share"])
 def test_a_stratum_is_masked_alone_as_among_others(name):
     for seed in range(rounds(24)):
         frame = untied(seed, 50)

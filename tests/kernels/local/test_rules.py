@@ -283,7 +283,6 @@ def test_groups_that_satisfy_the_rule_stay_as_they_are():
     assert (made.tolist(), count) == ([0, 0, 1, 1], 2)
 
 
-@pytest.mark.xfail(strict=True, reason="it is searched where another stratum needs a repair")
 def test_a_stratum_without_broken_groups_stays_as_it_is():
     x = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 0.0], [9.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
     labels, codes = np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 1, 0, 0, 0, 1, 1])
