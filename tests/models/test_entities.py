@@ -3,8 +3,10 @@
 from collections import Counter
 
 import numpy as np
+import polars as pl
 import pytest
 
+import polars_microagg as mg
 from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.entities import (
     EntityRule,
@@ -118,3 +120,58 @@ def test_a_rule_on_entities_leaves_out_what_k_entities_satisfy():
     assert EntityRule(loose, rows, part, 1).beyond_size(2) is None
     beyond = EntityRule(both, rows, part, 1).beyond_size(2)
     assert [bound.model.name for bound in beyond.rule.bounds] == ["l"]
+
+
+# --- Calls --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["mean", "alike"])
+@pytest.mark.parametrize("dropped", [False, True])
+def test_groups_of_entities_are_the_classes_that_come_out(mode, dropped):
+    for seed in range(rounds(40)):
+        rng = np.random.default_rng([21, seed])
+        n = int(rng.integers(30, 80))
+        frame = pl.DataFrame({"a": rng.normal(size=n), "p": rng.integers(0, n // 3, n)})
+        # All persons have rows in one stratum, and some in two.
+        frame = frame.with_columns(s=pl.Series(rng.integers(0, 4, n) // 3))
+        call = {"k": 2, "entity": "p", "entity_mode": mode, "strata": "s"}
+        call["small_strata"] = "drop"
+        if dropped:
+            alone = pl.DataFrame({"a": [99.0], "p": [999], "s": [9]})
+            frame = pl.concat([frame, alone.cast(dict(frame.schema))])
+        numbered = mg.groups(frame, "a", **call)
+        out = mg.mdav(frame, "a", **call)
+        kept = numbered.filter(pl.col("microagg_group").is_not_null())
+        assert kept.height == out.height
+        assert (kept.height < frame.height) or not dropped
+        both = out.with_columns(group=kept["microagg_group"])
+        assert (both.group_by("group").agg(pl.struct("a", "s").n_unique())["a"] == 1).all()
+        assert (both.group_by("a", "s").agg(pl.col("group").n_unique())["group"] == 1).all()
+        first = both["group"].unique(maintain_order=True).to_list()
+        assert first == list(range(len(first)))
+
+
+@pytest.mark.parametrize("mode", ["mean", "alike"])
+def test_rows_without_a_value_take_no_part_in_the_mean(mode):
+    table = {
+        "p": [1, 1, 2, 2, 3, 3, 4, 4],
+        "a": [0.0, 2.0, 1.0, 1.0, 9.0, 9.0, 8.0, 8.0],
+        "b": [4.0, None, None, None, None, None, None, None],
+    }
+    call = {"k": 2, "entity": "p", "entity_mode": mode, "nulls": "impute", "scale": "none"}
+    out = mg.mdav(pl.DataFrame(table), ["a", "b"], **call)
+    assert out["a"].to_list() == [1.0] * 4 + [8.5] * 4
+    # The second pair has no value, and takes the centre of all.
+    assert out["b"].to_list() == [4.0] * 8
+
+
+def test_rows_of_a_null_pattern_are_masked_among_themselves():
+    table = {
+        "p": [1, 1, 2, 2, 3, 3],
+        "a": [0.0, 2.0, 4.0, 4.0, 5.0, 7.0],
+        "b": [1.0, None, 3.0, None, 5.0, None],
+    }
+    call = {"k": 3, "entity": "p", "entity_mode": "mean", "nulls": "pattern"}
+    out = mg.mdav(pl.DataFrame(table), ["a", "b"], **call)
+    assert out["a"].to_list() == [3.0, 13 / 3] * 3
+    assert out["b"].to_list() == [3.0, None] * 3

@@ -189,3 +189,25 @@ def test_what_is_suppressed_is_the_least_that_leaves_the_rule_everywhere(mode):
         assert found == wanted
         some += wanted is not None and 0 < sum(wanted) < n
     assert some > rounds(400) // 6
+
+
+@pytest.mark.parametrize(
+    ("rows", "k", "mode", "said"),
+    [
+        ([3], 4, None, "k=4 needs at least 4 records, got 3"),
+        ([3], 3, "rows", "k=3 needs at least 3 entities, got 2"),
+        ([3, 4], 4, None, "1 of 2 strata have fewer than k=4 records (the smallest has 3)"),
+        ([3, 5], 3, "rows", "1 of 2 strata have fewer than k=3 entities (the smallest has 2)"),
+        ([3, 5], 3, "alike", "(the smallest has 1)"),
+    ],
+)
+def test_too_few_are_counted_where_they_are(rows, k, mode, said):
+    n = sum(rows)
+    options = {"entity": "p", "entity_mode": mode} if mode else {}
+    plan = Plan.make("mdav", k, **options).bind([["a"]])
+    persons = Attribute.of("p", np.arange(n) // 2)
+    x = np.arange(n, dtype=float)[:, None]
+    strata = Strata(np.arange(n), np.array(rows))
+    with pytest.raises(mg.InvalidDataError) as error:
+        to_suppress(plan, x, strata, plan.rule(persons if mode else None))
+    assert said in str(error.value)
