@@ -211,3 +211,19 @@ def test_too_few_are_counted_where_they_are(rows, k, mode, said):
     with pytest.raises(mg.InvalidDataError) as error:
         to_suppress(plan, x, strata, plan.rule(persons if mode else None))
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"), [([7], "in all records, "), ([3, 4], "in a stratum of 3 records, ")]
+)
+def test_what_cannot_be_reached_is_said_of_where_it_is_not(rows, said):
+    plan = Plan.make("mdav", 2, confidential="sick", l=2).bind([["a"]])
+    sick = Attribute.of("sick", np.array([0, 0, 0, 1, 1, 1, 1 + (len(rows) > 1)]))
+    rule = plan.rule(None, [sick])
+    strata = Strata(np.arange(7), np.array(rows))
+    x = np.arange(7.0)[:, None]
+    if len(rows) == 1:
+        rule = Plan.make("mdav", 2, confidential="sick", l=3).rule(None, [sick])
+    with pytest.raises(mg.InvalidDataError, match="the number of distinct values") as error:
+        to_suppress(plan, x, strata, rule)
+    assert said in str(error.value)
