@@ -227,3 +227,12 @@ def test_what_cannot_be_reached_is_said_of_where_it_is_not(rows, said):
     with pytest.raises(mg.InvalidDataError, match="the number of distinct values") as error:
         to_suppress(plan, x, strata, rule)
     assert said in str(error.value)
+
+
+def test_a_method_of_values_counts_the_values_of_records():
+    plan = Plan.make("mic1d", 3, nulls="pattern", small_strata="drop").bind([["a", "b"]])
+    nan = np.nan
+    x = np.array([[1, 2], [3, 4], [5, 6], [1, nan], [2, nan], [nan, nan], [7, nan]], dtype=float)
+    # Two records of two values, one of two, two and one of one value, and one without any.
+    strata = Strata(np.arange(7), np.array([2, 1, 2, 1, 1]))
+    assert to_suppress(plan, x, strata).tolist() == [False] * 2 + [True] * 3 + [False, True]
