@@ -84,7 +84,9 @@ class InvalidDataError(MicroaggError):
         at_least: bool,
     ) -> Self:
         """Refuse a bound that even all records of a stratum as one group do not satisfy."""
-        could = int(reached) if at_least else math.ceil(reached * 10**DIGITS) / 10**DIGITS
+        # Rounded to the side on which it can be had.
+        side = math.floor if at_least else math.ceil
+        could = int(reached) if reached == int(reached) else side(reached * 10**DIGITS) / 10**DIGITS
         return cls.of_fields(
             "{setting} cannot be reached: in {where}, {what} of {column} is {value}, and no grouping "
             "changes that. {way}",
