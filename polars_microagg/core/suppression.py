@@ -58,8 +58,9 @@ def to_suppress(
     # Emptied records are alike, and a class like any other.
     if plan.small_strata == "null" and count and (bound := whole.broken(emptied)):
         if bound.model.name == "k":
-            raise TooFewRecordsError.emptied(count, plan.k, plan.k)
-        raise _unreachable(bound, emptied, count)
+            what = "records" if bound.attribute is None else bound.model.what
+            raise TooFewRecordsError.emptied(int(bound.worst(emptied)), plan.k, plan.k, what)
+        raise _unreachable(plan, bound, emptied, count)
     return hidden
 
 
@@ -76,7 +77,7 @@ def _refuse(plan: Plan, rule: Rule, strata: Members, sizes: Labels, records: int
     """Raise the error on strata of which some break the rule."""
     bound = next(bound for bound in rule.bounds if bound.failing(strata).any())
     if bound.model.name != "k":
-        raise _unreachable(bound, strata, records)
+        raise _unreachable(plan, bound, strata, records)
     small = bound.failing(strata)
     if plan.entity_mode == "alike":
         fewest = int(bound.worst(strata))
@@ -89,7 +90,7 @@ def _refuse(plan: Plan, rule: Rule, strata: Members, sizes: Labels, records: int
     raise TooFewRecordsError.strata(int(small.sum()), len(sizes), fewest, plan.k, what)
 
 
-def _unreachable(bound: Bound, strata: Members, records: int) -> InvalidDataError:
+def _unreachable(plan: Plan, bound: Bound, strata: Members, records: int) -> InvalidDataError:
     """Return the error that says what could be reached."""
     worst = int(np.flatnonzero(bound.measure(strata) == bound.worst(strata))[0])
     few = int(strata.sizes[worst])
@@ -100,4 +101,5 @@ def _unreachable(bound: Bound, strata: Members, records: int) -> InvalidDataErro
         bound.worst(strata),
         stratum=None if few == records else few,
         at_least=bound.model.at_least,
+        empties=plan.entity_mode != "alike",
     )

@@ -82,6 +82,7 @@ class InvalidDataError(MicroaggError):
         *,
         stratum: int | None,
         at_least: bool,
+        empties: bool = True,
     ) -> Self:
         """Refuse a bound that even all records of a stratum as one group do not satisfy."""
         # Rounded to the side on which it can be had.
@@ -103,9 +104,10 @@ class InvalidDataError(MicroaggError):
                 strata=""
                 if stratum is None
                 else Sentence(
-                    "; or merge strata, or use {empty} to empty such strata, or {drop} to leave their "
-                    "rows out",
-                    empty=EMPTY,
+                    "; or merge strata, {empty}or use {drop} to leave their rows out",
+                    empty=Sentence("use {empty} to empty such strata, ", empty=EMPTY)
+                    if empties
+                    else "",
                     drop=DROP,
                 ),
             ),
@@ -171,14 +173,15 @@ class TooFewRecordsError(InvalidDataError):
         )
 
     @classmethod
-    def emptied(cls, rows: int, k: int, need: int) -> Self:
+    def emptied(cls, rows: int, k: int, need: int, what: str = "records") -> Self:
         """Report that the records to empty are fewer than are needed."""
         return cls.of_fields(
-            "{setting} would empty {rows} record(s), and k={k} needs {need}. {way}",
+            "{setting} would empty {rows} {what}, and k={k} needs {need}. {way}",
             setting=EMPTY,
             rows=rows,
+            what="record(s)" if what == "records" else what,
             k=k,
-            need=f"at least {need} records that are alike, also emptied ones",
+            need=f"at least {need} {what} that are alike, also emptied ones",
             way=Sentence("Use {drop} to leave them out, lower k, or merge strata.", drop=DROP),
         )
 

@@ -137,7 +137,8 @@ CONFIDENTIAL = Argument(
     "confidential",
     "Names",
     "Columns that come out as they are, and of which the records that share a masked record are to\n"
-    "tell little. At least one of the bounds that follow says how little.",
+    "tell little. At least one of the bounds that follow says how little. They count records,\n"
+    "also where k counts entities.",
     None,
     numpydoc="str or list of str",
 )

@@ -61,6 +61,11 @@ class MaskRequest:
         plan = Plan.make(method, k, **options)
         return cls(plan, blocks_of(columns), strata, order_by)
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that come out and tell records apart, in which -0.0 and 0.0 are to be one value."""
+        return (*self.strata, *self.plan.entity)
+
     def masker(self, schema: Schema) -> BatchMasker:
         """Bind the call to the columns of a table."""
         roles = {
@@ -112,7 +117,8 @@ def _settle(
     emptied = [
         pl.when(~flag).then(written.get(name, by_name(name))).alias(name) for name in request.strata
     ]
-    return frame.with_columns(*masked, *emptied)
+    kept = [key for name, key in written.items() if name not in request.strata]
+    return frame.with_columns(*masked, *emptied, *kept)
 
 
 def _spare(schema: Schema) -> str:
@@ -189,7 +195,7 @@ def mask_frame(
         made = node(pl.struct(request.inputs(masker)), function, pl.Struct(types))
         field = pl.col(spare).struct.field
         fields = [field(str(i)).alias(name) for i, name in enumerate(masker.names)]
-        keys = released_keys(request.strata, schema)
+        keys = released_keys(request.keys, schema)
         lazy = lazy.with_columns(made.alias(spare))
         if suppresses:
             return _settle(lazy, request, fields, keys, field(FLAG_FIELD)).drop(spare)
@@ -206,7 +212,7 @@ def mask_table(frame: pl.DataFrame, request: MaskRequest) -> tuple[pl.DataFrame,
     columns = [
         column.alias(name) for name, column in zip(masker.names, released.columns, strict=True)
     ]
-    keys = released_keys(request.strata, frame.schema)
+    keys = released_keys(request.keys, frame.schema)
     if released.suppressed is None:
         return frame.with_columns(*columns, *keys), flags
     # Side by side first: as literals in an expression, columns could not be filtered.

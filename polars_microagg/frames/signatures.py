@@ -149,7 +149,11 @@ def expression_spec(entry: Method) -> Spec:
 >>> people.select(pl.struct("age", "income").microagg.{entry.name}(2)).height
 4
 """
-    returns = f"polars.Expr\n    Like the expression, which is {what}; use .over(...) for strata."
+    returns = (
+        f"polars.Expr\n    Like the expression, which is {what}; use .over(...) for strata.\n"
+        "    What it is called on is the whole table to it: with .over(...) `t` is the distance to the\n"
+        "    stratum, where the frame function takes that to the table."
+    )
     sections = (
         ("Returns", returns),
         ("Raises", RAISES),

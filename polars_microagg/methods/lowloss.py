@@ -14,7 +14,8 @@ from polars_microagg.kernels.local.annealing_search import (
     block_start,
     border_rounds,
 )
-from polars_microagg.kernels.local.local_search import WHOLE, WIDE
+from polars_microagg.kernels.local.groups import largest_searched
+from polars_microagg.kernels.local.local_search import WHOLE
 from polars_microagg.kernels.order.runs import labels_along, optimal_runs, stable_order
 from polars_microagg.kernels.order.tour import nearest_point_next
 from polars_microagg.methods.mdav import mdav
@@ -44,7 +45,7 @@ def search_under_rule(
     length = _steps(len(x), effort)
     tick = ticker("lowloss", length)
     # Very large groups stay as they are.
-    free = np.flatnonzero(np.bincount(labels)[labels] <= max(2 * k + 2, WIDE))
+    free = np.flatnonzero(np.bincount(labels)[labels] <= largest_searched(k))
     result = labels + len(x)
     if len(free):
         part = np.ascontiguousarray(x[free] - x[free].mean(axis=0))

@@ -188,7 +188,7 @@ def split_groups(groups: Groups, chosen: Labels) -> Labels:
     """Split chosen groups of 2k records or more; return the groups that changed."""
     changed = []
     sizes = groups.sizes[chosen]
-    for size in range(2 * groups.k, groups.most + 1):
+    for size in range(2 * groups.k, int(sizes.max(initial=0)) + 1):
         same_size = chosen[sizes == size]
         if not len(same_size):
             continue

@@ -57,7 +57,7 @@ class EjectionCosts:
     def renew(self, rows: Labels) -> None:
         """Compute again the costs of records near groups that have changed."""
         groups = self._groups
-        width = self.into.shape[1] * (groups.most + self._near.shape[1])
+        width = self.into.shape[1] * (groups.widest + self._near.shape[1])
         step = max(1, CELLS // (width * groups.x.shape[1]))
         for first in range(0, len(rows), step):
             self._renew(rows[first : first + step])

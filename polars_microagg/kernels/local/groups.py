@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from polars_microagg.core.partition import GroupRule, Labels, Matrix, Members, Vector
 
-__all__ = ["Groups", "disjoint"]
+__all__ = ["Groups", "disjoint", "largest_searched"]
 
 NOISE = 1e-20
 """Distances below the square root of this share of a record's norm are taken for rounding."""
@@ -19,16 +19,20 @@ SLOTS = 64
 """Tables up to this width are added slot by slot."""
 
 
+def largest_searched(k: int) -> int:
+    """Return the most records of a group that is searched under a rule; larger ones stay as they are."""
+    return max(16 * k, 64) + 2
+
+
 class Groups:
     """A grouping with a table of the members of each group.
 
     Built from (n, d) records of one order of magnitude about zero, and groups of k to `most`
-    records, 2k + 2 or a little more than the largest has. No method checks that a group keeps k members,
-    or the `rule` of the groups if there is one; whoever proposes a change does. `x` (n + 1, d) ends
-    with a row of zeros that stands for absent members; `sizes` (g,) is 0 for numbers not in use;
-    `members` (g, most) is filled from the left, n where there is none; `centres` (g, d) are 0 for
-    numbers not in use; `noise` (n + 1,) is the squared distance that rounding can make of nothing,
-    with room to spare.
+    records. No method checks that a group keeps k members, or the `rule` of the groups if there is
+    one; whoever proposes a change does. `x` (n + 1, d) ends with a row of zeros that stands for
+    absent members; `sizes` (g,) is 0 for numbers not in use; `members` (g, most) is filled from the
+    left, n where there is none; `centres` (g, d) are 0 for numbers not in use; `noise` (n + 1,) is
+    the squared distance that rounding can make of nothing, with room to spare.
     """
 
     def __init__(self, x: Matrix, labels: Labels, k: int, rule: GroupRule | None = None) -> None:
@@ -36,9 +40,9 @@ class Groups:
         self.x = np.zeros((n + 1, x.shape[1]))
         self.x[:n] = x
         self.noise = NOISE * np.einsum("ij,ij->i", self.x, self.x)
-        self.k, self.most, self.rule = k, 2 * k + 2, rule
-        if rule is not None:
-            self.most = max(self.most, int(np.bincount(labels).max(initial=0)) + 2)
+        self.k, self.rule = k, rule
+        # The same for all tables, as a stratum must not depend on the groups of others.
+        self.most = 2 * k + 2 if rule is None else largest_searched(k)
         self.reset(labels)
 
     def reset(self, labels: Labels) -> None:
@@ -63,6 +67,11 @@ class Groups:
         return len(self.labels)
 
     @property
+    def widest(self) -> int:
+        """Records that room is needed for in each group that is compared."""
+        return self.most if self.rule is None else int(self.sizes.max())
+
+    @property
     def spare(self) -> int:
         """How many group numbers are not in use."""
         return len(self._free)
@@ -72,7 +81,7 @@ class Groups:
         # Always afresh from the members, not updated: so no rounding builds up, in however many
         # exchanges.
         members, sizes = self.members[groups], np.maximum(self.sizes[groups], 1)
-        if self.most > SLOTS:
+        if self.most > SLOTS and self.rule is None:
             total = self.x[members].sum(axis=1)
         else:
             # One after the other, so that the sum does not depend on the width of the table.

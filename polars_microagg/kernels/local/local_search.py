@@ -12,7 +12,7 @@ from polars_microagg.kernels.local.dissolve_split import (
     split_groups,
 )
 from polars_microagg.kernels.local.ejection_chains import EjectionCosts, eject_records
-from polars_microagg.kernels.local.groups import Groups
+from polars_microagg.kernels.local.groups import Groups, largest_searched
 from polars_microagg.kernels.local.moves_and_swaps import move_records, swap_records
 from polars_microagg.kernels.local.patches import in_patches
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
@@ -21,7 +21,6 @@ from polars_microagg.kernels.order.runs import optimal_runs
 __all__ = [
     "NEAR",
     "WHOLE",
-    "WIDE",
     "cut_large_groups",
     "exchange",
     "improve",
@@ -35,9 +34,6 @@ WHOLE = 20_000
 
 NEAR = 12
 """Neighbours whose groups a single record may go to."""
-
-WIDE = 512
-"""Groups of more records are not searched."""
 
 SMALL_LEAF = 512
 """Records among which neighbours are searched in a quick search."""
@@ -79,7 +75,7 @@ def refined(
     large = sizes > WHOLE
     stratum = np.repeat(np.arange(len(sizes)), sizes)
     # Under a rule groups may be of any size; very large ones stay as they are.
-    free = np.bincount(start)[start] <= max(2 * k + 2, WIDE)
+    free = np.bincount(start)[start] <= largest_searched(k)
     small = np.flatnonzero(free & ~large[stratum])
     if len(small):
         own = Partition.from_labels(start[small]).labels

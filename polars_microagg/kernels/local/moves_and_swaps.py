@@ -78,7 +78,7 @@ def swap_records(groups: Groups, near: Labels, rows: Labels) -> Labels:
     No size changes. Returns the groups that changed.
     """
     targets = _targets(groups.k)
-    width = targets * groups.most + near.shape[1]
+    width = targets * groups.widest + near.shape[1]
     step = max(1, CELLS // (width * groups.x.shape[1]))
     parts = [
         _best_swaps(groups, near, rows[i : i + step], targets) for i in range(0, len(rows), step)

@@ -10,10 +10,9 @@ import numpy.typing as npt
 from polars_microagg.core.partition import GroupRule, Labels, Matrix, Members, Partition, Vector
 from polars_microagg.kernels.local.annealing import Schedule, anneal, temperature_units
 from polars_microagg.kernels.local.annealing_search import AnnealingSearch
-from polars_microagg.kernels.local.groups import Groups, disjoint
+from polars_microagg.kernels.local.groups import Groups, disjoint, largest_searched
 from polars_microagg.kernels.local.local_search import (
     WHOLE,
-    WIDE,
     neighbour_count,
     refined,
     squares_within,
@@ -45,7 +44,7 @@ LEAST = 256
 EFFORT = 0.125
 """Effort of more annealing, as of `lowloss`."""
 
-STEPS, STEPS_EACH = 1_000_000, 1000
+STEPS, STEPS_EACH = 2_000_000, 2000
 """Steps of a short annealing: at most, and a record."""
 
 HOT, COLD = 1.0, 0.1
@@ -201,7 +200,7 @@ def _layers(x: Matrix, codes: Labels, k: int, rule: GroupRule) -> int:
 def _searchable(labels: Labels, k: int) -> bool:
     """Return whether records are enough and groups small enough for an annealing."""
     many = LEAST <= len(labels) <= WHOLE
-    return many and int(np.bincount(labels).max()) <= max(2 * k + 2, WIDE)
+    return many and int(np.bincount(labels).max()) <= largest_searched(k)
 
 
 def _stirred(x: Matrix, labels: Labels, k: int, rule: GroupRule) -> Labels:
@@ -317,7 +316,11 @@ def _cheapest(
                     cost += np.square(column[some, None] - column[part])
                 cost *= weight[some, None] * weight[part] / (weight[some, None] + weight[part])
                 cost[some[:, None] == part] = np.inf
-                best = cost.argmin(axis=1)
-                found.append((some, part[best], cost[np.arange(len(some)), best]))
+                least = cost.min(axis=1)
+                # Of equally cheap ones each takes the next after itself: if all took the first, only one
+                # of them could be joined at a time.
+                after = np.arange(len(part)) - np.searchsorted(part, some)[:, None]
+                turns = np.where(cost == least[:, None], after % len(part), len(part))
+                found.append((some, part[turns.argmin(axis=1)], least))
     one, other, cost = (np.concatenate(column) for column in zip(*found, strict=True))
     return one, other, cost
