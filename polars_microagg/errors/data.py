@@ -88,6 +88,9 @@ class InvalidDataError(MicroaggError):
         # Rounded to the side on which it can be had.
         side = math.floor if at_least else math.ceil
         could = int(reached) if reached == int(reached) else side(reached * 10**DIGITS) / 10**DIGITS
+        merge = (
+            "; or merge strata, use {empty} to empty such strata, or use {drop} to leave them out"
+        )
         return cls.of_fields(
             "{setting} cannot be reached: in {where}, {what} of {column} is {value}, and no grouping "
             "changes that. {way}",
@@ -101,13 +104,9 @@ class InvalidDataError(MicroaggError):
                 parameter=Parameter(bound.name),
                 side="at most" if at_least else "at least",
                 value=could,
-                strata=""
-                if stratum is None
-                else Sentence(
-                    "; or merge strata, {empty}or use {drop} to leave their rows out",
-                    empty=Sentence("use {empty} to empty such strata, ", empty=EMPTY)
-                    if empties
-                    else "",
+                strata=Sentence(
+                    "" if stratum is None else merge if empties else "; or use {drop}",
+                    empty=EMPTY,
                     drop=DROP,
                 ),
             ),
