@@ -18,9 +18,6 @@ __all__ = [
     "TooFewRecordsError",
 ]
 
-DIGITS = 4
-"""Decimals of a number that could be had, rounded up so that it can."""
-
 EMPTY, DROP = Setting("small_strata", "null"), Setting("small_strata", "drop")
 
 
@@ -86,8 +83,7 @@ class InvalidDataError(MicroaggError):
     ) -> Self:
         """Refuse a bound that even all records of a stratum as one group do not satisfy."""
         # Rounded to the side on which it can be had.
-        side = math.floor if at_least else math.ceil
-        could = int(reached) if reached == int(reached) else side(reached * 10**DIGITS) / 10**DIGITS
+        could = f"{(math.floor if at_least else math.ceil)(reached * 1e4) / 1e4:g}"
         merge = (
             "; or merge strata, use {empty} to empty such strata, or use {drop} to leave them out"
         )
