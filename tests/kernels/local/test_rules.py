@@ -209,15 +209,19 @@ def joined(x, labels, strata, failing):
             if not failing(groups[one]):
                 continue
             costs = []
-            for other in range(len(groups)):
-                if other != one and strata[groups[other][0]] == strata[groups[one][0]]:
+            own = strata[groups[one][0]]
+            peers = [g for g in range(len(groups)) if strata[groups[g][0]] == own]
+            for other in peers:
+                if other != one:
                     a, b = float(len(groups[one])), float(len(groups[other]))
                     far = sum(
                         (p - q) ** 2 for p, q in zip(centres[one], centres[other], strict=True)
                     )
-                    costs.append((far * (a * b / (a + b)), other))
-            # Of equal costs the first group, and the first proposal.
-            proposals.append((*min(costs), one))
+                    turn = (peers.index(other) - peers.index(one)) % len(peers)
+                    costs.append((far * (a * b / (a + b)), turn, other))
+            # Of equal costs the next group after itself, and the first proposal.
+            cost, _, other = min(costs)
+            proposals.append((cost, other, one))
         used, into = set(), {}
         for _, other, one in sorted(proposals, key=lambda proposal: proposal[0]):
             if not {one, other} & used:
