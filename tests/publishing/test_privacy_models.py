@@ -32,7 +32,9 @@ VISITS = pl.DataFrame(
 )
 MASKED = ["age", "charge"]
 BOUNDS = {"l": 2, "max_share": 0.9, "t": 0.35}
-ENDINGS = ["o.parquet", "o.csv", "o.arrow", "o.arrows", "o.ndjson", "o.duckdb::t"]
+MORE = ["o.arrow", "o.arrows", "o.ndjson"]
+ENDINGS = ["o.parquet", "o.csv", "o.duckdb::t"]
+ENDINGS += [pytest.param(name, marks=pytest.mark.deep) for name in MORE]
 
 
 def publish(path, frame=VISITS, **options):
