@@ -8,11 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.analysis.counted_classes import members_of, options_of_models, worst_of
+from polars_microagg.analysis.counted_classes import options_of_models, worst_of
 from polars_microagg.core.model import Model
 from polars_microagg.core.options import names_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.frames.attributes import confidential_of
+from polars_microagg.frames.classes import members_of
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.selection import by_name
 

@@ -18,8 +18,7 @@ from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Bound
 from polars_microagg.errors import InvalidParameterError, NotAnonymousError
 from polars_microagg.frames.attributes import confidential_of, entity_of
-from polars_microagg.frames.released_strata import told_apart
-from polars_microagg.frames.selection import by_name
+from polars_microagg.frames.classes import classes_of, entities_alike
 from polars_microagg.wording import Setting
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "CountedClasses",
     "confidential_models",
     "hold",
-    "members_of",
     "options_of_models",
     "worst_of",
 ]
@@ -83,13 +81,11 @@ class CountedClasses:
         >>> CountedClasses.of(table, ["age"], ["patient"]).of_entities().row(0)
         (2, 1, 1)
         """
-        names = list(dict.fromkeys(keys))
-        apart = [told_apart(by_name(n), table.schema[n]).alias(str(i)) for i, n in enumerate(names)]
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.
         counted = [table.get_column(name).alias("0") for name in (*entity, *confidential)]
         people = entity_of(counted[: len(entity)], entity) if entity else None
         hidden = map(confidential_of, counted[len(entity) :], confidential)
-        return cls(members_of(table.select(apart)), people, tuple(hidden))
+        return cls(classes_of(table, keys), people, tuple(hidden))
 
     @property
     def sizes(self) -> pl.DataFrame:
@@ -104,12 +100,7 @@ class CountedClasses:
         """How many entities have each multiset of classes: the same rows, and as many of each."""
         if self.entity is None:
             return np.empty(0, dtype=np.intp)
-        number = np.repeat(np.arange(len(self.members.sizes)), self.members.sizes)
-        rows = pl.DataFrame({"entity": self.entity.codes[self.members.order], "class": number})
-        # The rows of a group keep their order, so that the classes of an entity are listed in theirs,
-        # each as often as it occurs: equal lists are equal multisets.
-        lists = rows.group_by("entity").agg("class")
-        return lists.group_by("class").len("entities")["entities"].to_numpy().astype(np.intp)
+        return entities_alike(self.entity.codes, self.members)
 
     def of_entities(self) -> pl.DataFrame:
         """Return `ENTITY_COUNTS` as one row."""
@@ -124,13 +115,6 @@ class CountedClasses:
         row = [worst_of(e, self.confidential, self.members, options) for e in entries.values()]
         types = {n: pl.Int64 if e.bound.kind is int else pl.Float64 for n, e in entries.items()}
         return pl.DataFrame([row], schema=types, orient="row")
-
-
-def members_of(keys: pl.DataFrame) -> Members:
-    """List the rows of each class of equal rows; the classes are in no order."""
-    rows = keys.with_row_index("row").group_by(keys.columns).agg("row")["row"]
-    order = rows.explode().drop_nulls().to_numpy().astype(np.intp)
-    return Members(order, rows.list.len().to_numpy().astype(np.intp))
 
 
 def worst_of(

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.core.entities import fewest_alike
 from polars_microagg.core.partition import Labels, Masked, Matrix, Partition, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.core.suppression import to_suppress
 from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.frames.attributes import confidential_of, entity_of
+from polars_microagg.frames.classes import entities_alike, members_of
 from polars_microagg.frames.columns import emit, numbers, require, unit
 
 __all__ = ["BatchMasker", "Released"]
@@ -199,9 +199,9 @@ class BatchMasker:
         # less time and memory than to number the classes, which is done only where it fails.
         held = rule.broken(rule.groups(labels)) is None
         if not (held and _alike(records.get_columns(), labels)):
-            self.plan.keep_promise(rule.groups(_classes(records)), rule)
+            self.plan.keep_promise(members_of(records), rule)
         if self.plan.entity_mode == "alike":
-            fewest = fewest_alike(rule.entity_codes, _classes(records))
+            fewest = int(entities_alike(rule.entity_codes, members_of(records)).min())
             if fewest < self.plan.k:
                 name, k = self.plan.method.name, self.plan.k
                 raise BrokenPromiseError.small_class(name, fewest, k, "entities alike")
@@ -218,11 +218,3 @@ def _alike(columns: list[pl.Series], labels: Labels) -> bool:
     first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1, dtype=np.uint32)
     like = pl.Series(first[groups])
     return all(column.eq_missing(column.gather(like)).all() for column in columns)
-
-
-def _classes(records: pl.DataFrame) -> Labels:
-    """Number the classes of equal records."""
-    rows = records.with_row_index("row").group_by(records.columns).agg("row")["row"]
-    classes = np.empty(records.height, dtype=np.intp)
-    classes[rows.explode().to_numpy()] = np.repeat(np.arange(len(rows)), rows.list.len().to_numpy())
-    return classes

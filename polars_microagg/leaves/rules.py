@@ -16,7 +16,6 @@ from polars_microagg.core.rule import Rule
 from polars_microagg.core.suppression import to_suppress
 from polars_microagg.errors import InvalidDataError
 from polars_microagg.frames.attributes import entity_of
-from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.selection import by_name
 from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.references import Reference, Tally
@@ -25,7 +24,6 @@ from polars_microagg.wording import Sentence, Setting
 __all__ = [
     "FEW",
     "Census",
-    "class_numbers",
     "coded",
     "coded_columns",
     "failing_leaves",
@@ -82,14 +80,6 @@ def rule_of(plan: Plan, references: Sequence[Reference], records: pl.DataFrame) 
     by = {reference.name: reference for reference in references}
     pairs = zip(values, plan.confidential, strict=True)
     return plan.rule(who, [by[of].attribute(records[name]) for name, of in pairs])
-
-
-def class_numbers(frame: pl.DataFrame, names: Sequence[str]) -> Labels:
-    """Number the classes of records that a reader cannot tell apart."""
-    apart = [told_apart(by_name(name), frame.schema[name]).alias(name) for name in names]
-    first = frame.select(apart).with_row_index("row").select(pl.col("row").min().over(names))
-    numbers: Labels = np.unique(first.to_series().to_numpy(), return_inverse=True)[1]
-    return numbers.astype(np.intp)
 
 
 def refuse_broken(rule: Rule, records: int) -> None:

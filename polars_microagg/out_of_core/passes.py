@@ -16,6 +16,7 @@ from polars_microagg.analysis.anonymity import classes
 from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import BrokenPromiseError, InvalidParameterError
+from polars_microagg.frames.classes import classes_of
 from polars_microagg.frames.selection import as_frame, by_name
 from polars_microagg.leaves.fit import in_sample
 from polars_microagg.leaves.leaves import Leaves
@@ -27,7 +28,6 @@ from polars_microagg.leaves.references import Reference, Tally
 from polars_microagg.leaves.refusals import missing_in, refuse_missing
 from polars_microagg.leaves.rules import (
     Census,
-    class_numbers,
     coded,
     coded_columns,
     failing_leaves,
@@ -231,7 +231,7 @@ class MaskingRun:
                 records = read([spill.path(number)])
                 if restricted(plan):
                     rule = rule_of(plan, references, records)
-                    plan.keep_promise(rule.groups(class_numbers(records, names)), rule)
+                    plan.keep_promise(classes_of(records, names), rule)
                 else:
                     sizes = classes(records, names)["size"].to_numpy().astype(np.intp)
                     counted = Members(np.empty(0, dtype=np.intp), sizes)

@@ -1,12 +1,15 @@
 """Entities of several rows, masked as one or among those of as many rows, against hand computation."""
 
+from collections import Counter
+
 import numpy as np
 import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.core.entities import fewest_alike, profiles, strata_alike, surplus
+from polars_microagg.core.entities import profiles, strata_alike, surplus
 from polars_microagg.core.partition import Strata
+from polars_microagg.frames.classes import entities_alike, members_of
 
 VISITS = pl.DataFrame(
     {
@@ -82,7 +85,8 @@ def test_profiles_are_equal_where_the_rows_are(seed):
     for one in range(len(plain)):
         for other in range(len(plain)):
             assert (number[one] == number[other]) == (plain[one] == plain[other])
-    assert fewest_alike(entity, part) == min(plain.count(p) for p in plain)
+    alike = entities_alike(entity, members_of(pl.DataFrame({"part": part})))
+    assert sorted(alike) == sorted(Counter(plain).values())
     kept = strata_alike(entity, Strata.whole(n).by_pattern(np.zeros((n, 1))))
     found = {tuple(sorted(rows.tolist())) for rows in kept.rows()}
     sizes = [int((entity == e).sum()) for e in entity]

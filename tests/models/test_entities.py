@@ -10,7 +10,6 @@ import polars_microagg as mg
 from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.entities import (
     EntityRule,
-    fewest_alike,
     profiles,
     strata_alike,
     surplus,
@@ -18,6 +17,7 @@ from polars_microagg.core.entities import (
 from polars_microagg.core.model import models
 from polars_microagg.core.partition import Members, Strata
 from polars_microagg.core.rule import Bound, Rule
+from polars_microagg.frames.classes import entities_alike, members_of
 from tests.loop import rounds
 
 
@@ -40,7 +40,8 @@ def test_profiles_are_equal_where_the_rows_are():
                 assert (number[one] == number[other]) == (own == theirs)
         assert set(number.tolist()) - {-1} == set(range(max(number) + 1))
         alike = Counter(map(str, (sorted(own.items()) for own in rows if own)))
-        assert fewest_alike(entity * 3 + 5, part) == min(alike.values())
+        classes = members_of(pl.DataFrame({"part": part}))
+        assert sorted(entities_alike(entity * 3 + 5, classes)) == sorted(alike.values())
         assert n
 
 
