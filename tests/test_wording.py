@@ -134,14 +134,10 @@ SUBJECTS = {
         originals.uncentred(["age"]),
     ],
     release: [
-        release.bound_broken(
-            Setting("t", 0.2), "the distance", "dx", (1, 3), 0.41, (["age"], ["sex"])
-        ),
         release.contradictory("dld<=10", "dld>20"),
         release.in_two_roles("age", "keep", "drop"),
         release.more_than_k(3, 5),
         release.none_measured(3, 5),
-        release.rows_of_too_few(Setting("entity_mode", "alike"), ["patient"], 2, 5),
         release.without_role(["age"]),
     ],
     tables: [

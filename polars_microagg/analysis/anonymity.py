@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.analysis.counted_classes import CountedClasses, hold, options_of_models
+from polars_microagg.analysis.counted_classes import CountedClasses, options_of_models
 from polars_microagg.core import registry
 from polars_microagg.core.options import MODEL_OPTIONS, group_size, names_of
 from polars_microagg.core.plan import Plan
-from polars_microagg.errors import InvalidParameterError, NotAnonymousError
+from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.released_strata import class_keys
 from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import (
@@ -206,13 +206,11 @@ def verify(
     blocks = selected(frame, columns)
     frame = _read(frame, blocks, keys, counted)
     for names in blocks:
-        if not plan.entity:
-            sizes = classes(frame, names, keys)["size"]
-            if len(small := sizes.filter(sizes < plan.k)):
-                counts = len(small), int(small.sum()), int(small.min())  # type: ignore[arg-type]
-                raise NotAnonymousError.of(names, plan.k, counts, keys)
         if counted:
-            hold(plan, frame, names, keys)
+            found = CountedClasses.of(frame, [*names, *keys], plan.entity, plan.confidential)
+        else:
+            found = CountedClasses.of_sizes(classes(frame, names, keys)["size"].to_numpy())
+        found.hold(plan, names, keys)
 
 
 def _read(
@@ -317,7 +315,7 @@ def _counted(
     """Count the classes on one block of columns."""
     counted = None
     if people or hidden:
-        counted = CountedClasses.of(frame, [*names, *divided], people, hidden)
+        counted = CountedClasses.of(frame, [*names, *divided], people, hidden, options)
     sizes, size = counted.sizes if counted else classes(frame, names, divided), pl.col("size")
     row = [
         sizes.select(
@@ -335,7 +333,7 @@ def _counted(
         row.append(sizes.select(at_risk=size.filter(few).sum().cast(pl.Int64)))
     if counted is not None:
         row += [counted.of_entities()] if people else []
-        row += [counted.of_models(options)] if hidden else []
+        row += [counted.of_models()] if hidden else []
     return pl.concat(row, how="horizontal")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -25,13 +25,17 @@ __all__ = [
     "ENTITY_COUNTS",
     "CountedClasses",
     "confidential_models",
-    "hold",
+    "farthest",
     "options_of_models",
     "worst_of",
 ]
 
-ENTITY_COUNTS = ("entities", "k_entities", "alike_min")
-"""What is counted of entities: all, the fewest in a class, and the fewest with the same rows."""
+ENTITY_COUNTS = {
+    "entities": "Distinct entities, such as persons.",
+    "k_entities": "Fewest entities in a class.",
+    "alike_min": "Fewest entities with the same records.",
+}
+"""What is counted of entities."""
 
 
 def confidential_models() -> dict[str, Model]:
@@ -61,11 +65,15 @@ def options_of_models(
 
 @dataclass(frozen=True, eq=False)
 class CountedClasses:
-    """The records of each class, and the columns that are counted in them."""
+    """The records of each class, and the columns that are counted in them.
+
+    `options` are those of the models that count confidential columns.
+    """
 
     members: Members
     entity: Attribute | None = None
     confidential: tuple[Attribute, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -74,6 +82,7 @@ class CountedClasses:
         keys: Sequence[str],
         entity: Sequence[str] = (),
         confidential: Sequence[str] = (),
+        options: Mapping[str, Any] | None = None,
     ) -> Self:
         """List the records of a table that a reader cannot tell apart by these keys.
 
@@ -85,7 +94,12 @@ class CountedClasses:
         counted = [table.get_column(name).alias("0") for name in (*entity, *confidential)]
         people = entity_of(counted[: len(entity)], entity) if entity else None
         hidden = map(confidential_of, counted[len(entity) :], confidential)
-        return cls(classes_of(table, keys), people, tuple(hidden))
+        return cls(classes_of(table, keys), people, tuple(hidden), options or {})
+
+    @classmethod
+    def of_sizes(cls, sizes: Labels) -> Self:
+        """Take classes of which only the records are counted."""
+        return cls(Members(np.empty(0, dtype=np.intp), sizes.astype(np.intp)))
 
     @property
     def sizes(self) -> pl.DataFrame:
@@ -102,19 +116,70 @@ class CountedClasses:
             return np.empty(0, dtype=np.intp)
         return entities_alike(self.entity.codes, self.members)
 
+    @property
+    def fewest_entities(self) -> int | None:
+        """Return the fewest entities of a class."""
+        if self.entity is None or not len(self.members.sizes):
+            return None
+        return int(models()["k"].measure(self.entity, self.members).min())
+
+    @property
+    def fewest_alike(self) -> int | None:
+        """Return the fewest entities that have the same rows, as many of each."""
+        return int(self.alike.min()) if len(self.alike) else None
+
+    @cached_property
+    def worst(self) -> dict[str, dict[str, float | int | None]]:
+        """The number of each model in the class farthest from it, by confidential column."""
+        return {
+            name: {
+                column.name: worst_of(entry, [column], self.members, self.options)
+                for column in self.confidential
+            }
+            for name, entry in confidential_models().items()
+        }
+
     def of_entities(self) -> pl.DataFrame:
         """Return `ENTITY_COUNTS` as one row."""
-        fewest = worst_of(models()["k"], [self.entity], self.members) if self.entity else None
-        alike = int(self.alike.min()) if len(self.alike) else None
-        row = (int(self.alike.sum()), fewest, alike)
+        row = (int(self.alike.sum()), self.fewest_entities, self.fewest_alike)
         return pl.DataFrame([row], schema=dict.fromkeys(ENTITY_COUNTS, pl.Int64), orient="row")
 
-    def of_models(self, options: Mapping[str, Any]) -> pl.DataFrame:
+    def of_models(self) -> pl.DataFrame:
         """Return the number of each model that counts confidential columns, as one row."""
         entries = confidential_models()
-        row = [worst_of(e, self.confidential, self.members, options) for e in entries.values()]
+        row = [farthest(entry, self.worst[name].values()) for name, entry in entries.items()]
         types = {n: pl.Int64 if e.bound.kind is int else pl.Float64 for n, e in entries.items()}
         return pl.DataFrame([row], schema=types, orient="row")
+
+    def hold(self, plan: Plan, columns: Sequence[str], strata: Sequence[str]) -> None:
+        """Refuse classes that break what a plan promises of their records.
+
+        `columns` and `strata` are those that the classes were made of.
+        """
+        groups = self.members
+        if not len(groups.sizes):
+            return
+        for bound in plan.rule(self.entity, self.confidential).bounds:
+            if not (failing := bound.failing(groups)).any():
+                continue
+            few, worst = (int(failing.sum()), int(groups.sizes[failing].sum())), bound.worst(groups)
+            if bound.attribute is None:
+                raise NotAnonymousError.of(columns, plan.k, (*few, int(worst)), strata)
+            if bound.model.of == "entity":
+                raise NotAnonymousError.entities(columns, plan.k, (*few, worst), strata)
+            what = f"{bound.model.what} of {bound.attribute.name!r}"
+            promised = Setting(bound.model.name, bound.limit)
+            raise NotAnonymousError.model(columns, promised, what, (*few, worst), strata)
+        if plan.entity_mode == "alike" and len(alike := self.alike[self.alike < plan.k]):
+            counts = int(alike.sum()), int(alike.min())
+            raise NotAnonymousError.alike(columns, plan.k, counts, strata)
+
+
+def farthest(entry: Model, numbers: Iterable[float | int | None]) -> float | int | None:
+    """Return the number that is farthest from satisfying a model; None of none."""
+    known = [number for number in numbers if number is not None]
+    worst = (min if entry.at_least else max)(known, default=None)
+    return worst if worst is None or entry.bound.kind is not int else int(worst)
 
 
 def worst_of(
@@ -130,27 +195,4 @@ def worst_of(
     if not len(groups.sizes):
         return None
     own = {name: (options or {})[name] for name in entry.options}
-    numbers = [Bound(entry, 0, column, own).worst(groups) for column in columns]
-    worst = min(numbers) if entry.at_least else max(numbers)
-    return int(worst) if entry.bound.kind is int else worst
-
-
-def hold(plan: Plan, table: pl.DataFrame, columns: Sequence[str], strata: Sequence[str]) -> None:
-    """Refuse classes that break what a plan promises of entities and of confidential columns."""
-    counted = CountedClasses.of(table, [*columns, *strata], plan.entity, plan.confidential)
-    groups = counted.members
-    if not len(groups.sizes):
-        return
-    for bound in plan.rule(counted.entity, counted.confidential).bounds:
-        if bound.attribute is None or not (failing := bound.failing(groups)).any():
-            continue
-        counts = int(failing.sum()), int(groups.sizes[failing].sum()), bound.worst(groups)
-        if bound.model.of == "entity":
-            raise NotAnonymousError.entities(columns, plan.k, counts, strata)
-        promised, name = Setting(bound.model.name, bound.limit), bound.attribute.name
-        raise NotAnonymousError.model(
-            columns, promised, f"{bound.model.what} of {name!r}", counts, strata
-        )
-    few = counted.alike[counted.alike < plan.k]
-    if plan.entity_mode == "alike" and len(few):
-        raise NotAnonymousError.alike(columns, plan.k, (int(few.sum()), int(few.min())), strata)
+    return farthest(entry, (Bound(entry, 0, column, own).worst(groups) for column in columns))

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.analysis.counted_classes import ENTITY_COUNTS
 from polars_microagg.cli.options import names_in, typed_as, value_of
 from polars_microagg.core.model import models
 from polars_microagg.core.options import ENTITY_MODES, MODEL_OPTIONS, check_option
@@ -27,13 +28,6 @@ from polars_microagg.publishing.privacy_models import (
 from polars_microagg.wording import Setting
 
 __all__ = ["add_columns", "add_models", "counted", "model_options", "summaries", "typed_values"]
-
-ENTITIES = {
-    "entities": "Distinct entities, such as persons.",
-    "k_entities": "Fewest entities in a class.",
-    "alike_min": "Fewest entities with the same records.",
-}
-"""What is counted of entities."""
 
 KINDS = {int: "a whole number", float: "a number"}
 
@@ -126,4 +120,4 @@ def _known(name: str, frame: pl.DataFrame, whose: pl.DataFrame | None) -> list[s
 
 def summaries() -> dict[str, str]:
     """Say what each number means."""
-    return {**{name: entry.summary for name, entry in models().items()}, **ENTITIES}
+    return {**{name: entry.summary for name, entry in models().items()}, **ENTITY_COUNTS}

@@ -25,7 +25,7 @@ from polars_microagg.kernels.exact_mean import float_means
 if TYPE_CHECKING:
     from polars_microagg.core.plan import Plan
 
-__all__ = ["EntityRule", "fewest_alike", "mask_entities", "profiles", "strata_alike", "surplus"]
+__all__ = ["EntityRule", "mask_entities", "profiles", "strata_alike", "surplus"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +105,6 @@ def profiles(entity: Labels, part: Labels) -> Labels:
     seen = number >= 0
     number[seen] = np.unique(number[seen], return_inverse=True)[1]
     return number
-
-
-def fewest_alike(entity: Labels, classes: Labels) -> int:
-    """Return how many entities have the same rows, as many of each, where they are fewest."""
-    number = profiles(np.unique(entity, return_inverse=True)[1], classes)
-    return int(np.bincount(number).min())
 
 
 def surplus(entity: Labels, most: int) -> npt.NDArray[np.bool_]:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_microagg.analysis.counted_classes import CountedClasses, hold
+from polars_microagg.analysis.counted_classes import CountedClasses
 from polars_microagg.core.partition import Labels
 from polars_microagg.duckdb.arrow_lists import ListColumn
-from polars_microagg.duckdb.identifiers import counted_by, find
+from polars_microagg.duckdb.identifiers import find
 from polars_microagg.duckdb.macro_call import VerifyCall, counts
-from polars_microagg.errors import NotAnonymousError
 
 __all__ = ["count_classes"]
 
@@ -25,6 +24,7 @@ def count_classes(
     the classes of the records, and `columns` what is counted in them.
     """
     found: dict[str, float | None] = {}
+    counted = CountedClasses.of_sizes(sizes)
     if call.entity or call.confidential:
         held = {column.name: column.counted() for column in columns}
         entity = find("entity", call.entity, list(held))
@@ -32,17 +32,12 @@ def count_classes(
         # The number of its class stands for what a record has in the columns and strata.
         keys = [*call.columns, *call.strata]
         table = pl.DataFrame(dict.fromkeys(keys, pl.Series(numbers)) | held)
-        counted = CountedClasses.of(table, keys, entity, confidential)
+        counted = CountedClasses.of(table, keys, entity, confidential, call.options)
         sizes = counted.members.sizes
         found |= counted.of_entities().row(0, named=True) if entity else {}
-        found |= counted.of_models(call.options).row(0, named=True) if confidential else {}
+        found |= counted.of_models().row(0, named=True) if confidential else {}
     if call.plan:
-        small = sizes[sizes < call.plan.k]
-        if len(small) and not call.entity:
-            fewest = len(small), int(small.sum()), int(small.min())
-            raise NotAnonymousError.of(call.columns, call.plan.k, fewest, call.strata)
-        if found:
-            hold(counted_by(call.plan, list(held)), table, call.columns, call.strata)
+        counted.hold(call.plan, call.columns, call.strata)
     found["records"], found["classes"] = int(sizes.sum()), len(sizes)
     if len(sizes):
         found["k_min"], found["k_prime"] = int(sizes.min()), float(sizes.sum() / len(sizes))

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polars_microagg.errors.data import InvalidDataError, NotAnonymousError
+from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import Sentence, Setting, listed
+from polars_microagg.wording import listed
 
 __all__ = [
-    "bound_broken",
     "contradictory",
     "in_two_roles",
     "more_than_k",
     "none_measured",
-    "rows_of_too_few",
     "without_role",
 ]
 
@@ -69,44 +67,4 @@ def none_measured(lines: int, k: int) -> InvalidDataError:
         lines=lines,
         need=f"a k of at least {k}",
         way="Read their notes, and allow larger ks, other methods or more seconds.",
-    )
-
-
-def bound_broken(
-    bound: Setting,
-    what: str,
-    column: str,
-    counts: tuple[int, int],
-    worst: float,
-    classes: tuple[Sequence[str], Sequence[str]],
-) -> NotAnonymousError:
-    """Refuse a table of which some classes of equal records break a privacy model."""
-    columns, strata = classes
-    keys = [name for name in strata if name not in columns]
-    within = f" within strata of {listed(keys)}" if keys else ""
-    return NotAnonymousError.of_fields(
-        "{setting} does not hold on {columns}{within}: in {broken} of {total} class(es) {what} of {column} "
-        "breaks it (the worst has {value}). {way}",
-        setting=bound,
-        columns=listed(columns),
-        within=within,
-        broken=counts[0],
-        total=counts[1],
-        what=what,
-        column=repr(column),
-        value=f"{worst:.4g}",
-        way="Mask these columns together with this bound before releasing the table.",
-    )
-
-
-def rows_of_too_few(mode: Setting, entity: Sequence[str], fewest: int, k: int) -> NotAnonymousError:
-    """Refuse a table in which the rows of some entities are those of too few others."""
-    return NotAnonymousError.of_fields(
-        "{setting} does not hold: some rows of one {entity} are, taken together, those of {value} "
-        "only, and k={k} needs {k}. {way}",
-        setting=mode,
-        entity=listed(entity),
-        value=fewest,
-        k=k,
-        way=Sentence("Mask the table with {setting} before releasing it.", setting=mode),
     )

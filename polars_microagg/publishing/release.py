@@ -11,6 +11,7 @@ from typing import Any, Self
 import polars as pl
 
 from polars_microagg.analysis.anonymity import fewest_records, verify
+from polars_microagg.analysis.counted_classes import ENTITY_COUNTS
 from polars_microagg.errors import TooFewRecordsError
 from polars_microagg.frames.mask import mask_table
 from polars_microagg.frames.selection import by_name
@@ -44,7 +45,7 @@ from polars_microagg.publishing.manifest.record import (
     tools,
 )
 from polars_microagg.publishing.manifest.rounding import rounded
-from polars_microagg.publishing.privacy_models import OF_ENTITIES, Recount
+from polars_microagg.publishing.privacy_models import Recount
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import stage
 from polars_microagg.publishing.warnings.advice import advice, of_release
@@ -254,7 +255,7 @@ class _Findings:
         # number tells of it.
         told = bool(digits) or set(columns.followed) == set(columns.entity)
         if not told:
-            shown = {name: value for name, value in shown.items() if name not in OF_ENTITIES}
+            shown = {name: value for name, value in shown.items() if name not in ENTITY_COUNTS}
         rows["suppressed"] = shown["suppressed"]
         return cls(
             rows,

@@ -157,10 +157,12 @@ def test_verify_without_a_manifest(visits, microagg):
     assert microagg("verify", "o.parquet", *COLUMNS).code == 0
     done = microagg(*call)
     assert done.code == 4
-    assert "--k 5 does not hold on 'age', 'charge' within strata of 'sex'" in done.err
+    assert "is not 5-anonymous on 'age', 'charge' within strata of 'sex'" in done.err
+    assert "in all are of fewer than k=5 entities" in done.err
     done = microagg("verify", "o.parquet", *COLUMNS, "--confidential", "pay", "--t", "0.01")
     assert done.code == 4
-    assert "the distance to the table of 'pay' breaks it" in done.err
+    assert "The table does not keep --t 0.01 on" in done.err
+    assert "at worst, the distance to the table of 'pay' is" in done.err
     assert microagg("verify", "o.parquet", "--confidential", "dx").code == 2
     assert microagg("verify", "o.parquet", *COLUMNS, "--l", "2").code == 2
 

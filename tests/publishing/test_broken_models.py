@@ -32,13 +32,18 @@ def already(folder, frame=PAIRS, **options):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"entity": "who", "drop": None}, "in 1 of 3 class(es) the number of entities of 'who'"),
-        ({"l": 2}, "in 1 of 3 class(es) the number of distinct values of 'dx'"),
         (
-            {"max_share": 0.75},
-            "the share of the commonest value of 'dx' breaks it (the worst has 1)",
+            {"entity": "who", "drop": None},
+            "The table is not 2-anonymous on 'age': 1 class(es) with 2 record(s) in all are of fewer "
+            "than k=2 entities (the fewest is 1)",
         ),
-        ({"t": 0.2}, "the distance to the table of 'dx' breaks it (the worst has 0.3333)"),
+        (
+            {"l": 2},
+            "The table does not keep l=2 on 'age': 1 class(es) with 2 record(s) in all break it (at "
+            "worst, the number of distinct values of 'dx' is 1)",
+        ),
+        ({"max_share": 0.75}, "(at worst, the share of the commonest value of 'dx' is 1)"),
+        ({"t": 0.2}, "(at worst, the distance to the table of 'dx' is 0.333333333333)"),
     ],
 )
 def test_a_masked_table_that_breaks_a_model(options, words, tmp_path):
@@ -53,9 +58,8 @@ def test_a_masked_table_that_breaks_a_model(options, words, tmp_path):
 def test_classes_are_counted_within_strata(tmp_path):
     """The same age in two strata is two classes, as it is for k."""
     four = pl.DataFrame({"age": [30] * 4, "sex": [*"ffmm"], "dx": [*"xxyy"], "who": [*"abab"]})
-    with pytest.raises(
-        mg.NotAnonymousError, match=r"within strata of 'sex': in 2 of 2 class\(es\)"
-    ):
+    within = r"l=2 on 'age' within strata of 'sex': 2 class\(es\) with 4 record\(s\)"
+    with pytest.raises(mg.NotAnonymousError, match=within):
         already(tmp_path, four, strata="sex", l=2)
     assert already(tmp_path, four, drop=["who", "sex"], l=2)["models"]["confidential"]
     shared = already(
@@ -75,7 +79,8 @@ def test_rows_of_a_person_that_are_those_of_too_few(tmp_path):
     # Two persons in each class, of whom none has the rows of another.
     ring = pl.DataFrame({"who": [*"abbcca"], "age": [30, 30, 40, 40, 50, 50], "dx": [*"xyxyxy"]})
     (tmp_path / "ring").mkdir()
-    with pytest.raises(mg.NotAnonymousError, match="are, taken together, those of 1 only"):
+    few = r"3 entit\(ies\) are those of fewer than k=2 \(the fewest is 1\)"
+    with pytest.raises(mg.NotAnonymousError, match=few):
         already(tmp_path / "ring", ring, **alike)
     assert nothing(tmp_path / "ring")
     # The order of the rows of a person says nothing.

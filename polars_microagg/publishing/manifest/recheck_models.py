@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.analysis.counted_classes import ENTITY_COUNTS
 from polars_microagg.core.model import models
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.requirements import measure_of
@@ -18,12 +19,7 @@ from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.manifest.consistency import Outcome, same_version
 from polars_microagg.publishing.manifest.model import Entities, Found, Manifest
 from polars_microagg.publishing.manifest.rounding import agree
-from polars_microagg.publishing.privacy_models import (
-    OF_ENTITIES,
-    PROMISES,
-    Recount,
-    masking_options,
-)
+from polars_microagg.publishing.privacy_models import PROMISES, Recount, masking_options
 from polars_microagg.wording import listed
 
 __all__ = ["ModelsAgain", "named"]
@@ -103,16 +99,16 @@ class ModelsAgain:
     def told(self, said: dict[str, Any]) -> dict[str, Any]:
         """Return what is said of requirements: of entities what is stated, where nobody knows better."""
         stated = self.manifest["models"].get("entity") if "models" in self.manifest else None
-        if stated is None or (self._told and self._recount.entity is not None):
+        if stated is None or (self._told and self._recount.whole.entity is not None):
             return said
-        rest = {name: value for name, value in said.items() if name not in OF_ENTITIES}
+        rest = {name: value for name, value in said.items() if name not in ENTITY_COUNTS}
         if not self._told:
             return rest
         if len(self.manifest["config"]["columns"]) == 1:
-            return rest | {name: value for name, value in stated.items() if name in OF_ENTITIES}
+            return rest | {name: value for name, value in stated.items() if name in ENTITY_COUNTS}
         judged = self.manifest["verdict"]["requirements"]
         found = {measure_of(row["requirement"]): row["found"] for row in judged}
-        return rest | {name: found[name] for name in OF_ENTITIES if name in found}
+        return rest | {name: found[name] for name in ENTITY_COUNTS if name in found}
 
     def outcome(self) -> Outcome:
         """Check every figure, and that every bound holds."""
@@ -131,7 +127,7 @@ class ModelsAgain:
         ]
         entities, unknown = stated.get("entity"), False
         if entities is not None:
-            unknown = self._recount.entity is None
+            unknown = self._recount.whole.entity is None
             differ += [] if unknown else self._other_counts(entities)
         said = f"{len(again)} figure(s) of confidential columns were counted again"
         if entities is not None and not unknown:
@@ -148,7 +144,7 @@ class ModelsAgain:
         counted: dict[str, Any] = self._recount.entities()
         told = self._told
         written: dict[str, Any] = {**stated}
-        return [n for n in OF_ENTITIES if written[n] != (counted[n] if told else None)]
+        return [n for n in ENTITY_COUNTS if written[n] != (counted[n] if told else None)]
 
     def _agrees(self) -> bool:
         """Return whether configuration, roles and models say the same, and what is said is possible."""

@@ -119,7 +119,7 @@ def test_a_bound_that_does_not_hold(made):
     target.record.write_bytes(dumped(changed))
     (wrong,) = [f for f in check(target) if f.what == "models"]
     assert wrong.state == "WRONG"
-    assert wrong.says.startswith("t=0.01 does not hold on 'age'")
+    assert wrong.says.startswith("The table does not keep t=0.01 on 'age'")
     target.record.write_bytes(dumped(told))
 
 
