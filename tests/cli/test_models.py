@@ -167,6 +167,16 @@ def test_verify_without_a_manifest(visits, microagg):
     assert microagg("verify", "o.parquet", *COLUMNS, "--l", "2").code == 2
 
 
+def test_a_table_without_records_has_no_worst_class(visits, microagg):
+    VISITS.clear().write_parquet("empty.parquet")
+    for command, mode in (("verify", "rows"), ("verify", "alike"), ("risk", "rows")):
+        bounds = [*COLUMNS, *BOUNDS] if command == "verify" else COLUMNS[:4]
+        done = microagg(command, "empty.parquet", *bounds, *HIDDEN, "--entity-mode", mode, "--json")
+        assert done.code == 0, done.err
+        told = json.loads(done.out)
+        assert (told["entities"], told["k_entities"], told["l"]) == (0, None, None)
+
+
 def test_risk_counts_persons_and_what_classes_tell(visits, microagg):
     call = ["protect", "in.csv", "-o", "o.csv", *COLUMNS, *HIDDEN, *BOUNDS, "--json"]
     done = microagg(*call, "--t-scale", "ranks")
