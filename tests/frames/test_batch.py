@@ -9,6 +9,7 @@ import pytest
 import polars_microagg as mg
 from polars_microagg.core.partition import Strata
 from polars_microagg.core.plan import Plan
+from polars_microagg.frames.attributes import entity_of
 from polars_microagg.frames.batch import BatchMasker, _alike
 
 pytestmark = pytest.mark.whole
@@ -63,6 +64,19 @@ def test_classes_are_counted_in_each_stratum():
     check(values, labels, 2, [[0, 1], [2, 3]])
     refused(1, values, labels, 2, [[0], [1, 2, 3]])
     refused(2, values, labels, 3, [[0, 3], [1, 2]])
+
+
+def test_entities_whose_rows_are_those_of_too_few_are_counted():
+    plan = Plan.make("mdav", 2, entity="who", entity_mode="alike").bind([["0"]])
+    block, labels = [pl.Series([1, 1, 2, 2, 3, 3])], np.array([0, 0, 1, 1, 2, 2], np.intp)
+    for who, broken in ((list("ababab"), False), (list("abbcca"), True)):
+        rule = plan.rule(entity_of([pl.Series(who)], ["who"]))
+        given = block, labels, Strata.whole(6), rule
+        if not broken:
+            BatchMasker(plan).keep_promise(*given)
+            continue
+        with pytest.raises(mg.BrokenPromiseError, match=r"class of 1 entities alike"):
+            BatchMasker(plan).keep_promise(*given)
 
 
 @pytest.mark.parametrize("small_strata", ["raise", "null"])
