@@ -4,7 +4,7 @@ Written by docs/generate.py from the registry; do not edit.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, type_check_only
 
 import polars as pl
 
@@ -71,177 +71,87 @@ __all__ = [
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
+@type_check_only
+class Options(TypedDict, total=False):
+    """What every method takes, on frames and in expressions; behind each its default."""
+
+    entity: Names  # default None
+    entity_mode: Literal["rows", "mean", "alike"] | None  # default None
+    confidential: Names  # default None
+    l: int | None  # default None
+    max_share: float | None  # default None
+    t: float | None  # default None
+    t_scale: Literal["values", "ranks"]  # default "values"
+    scale: Literal["zscore", "minmax", "robust", "none"]  # default "zscore"
+    center: Literal["mean", "median"]  # default "mean"
+    nulls: Literal["raise", "impute", "pattern"]  # default "raise"
+    small_strata: Literal["raise", "null", "drop"]  # default "raise"
+    dtype: Literal["keep", "float"]  # default "keep"
+    refine: bool  # default False
+    seed: int  # default 0
+
+@type_check_only
+class FrameOptions(Options, total=False):
+    """What every method takes on frames; behind each its default."""
+
+    strata: Names  # default None
+    cap_rows: int | None  # default None
+    order_by: Names  # default None
+
+@type_check_only
+class MetricOptions(TypedDict, total=False):
+    """What every metric takes; behind each its default."""
+
+    known: Known  # default None
+    known_sample: int | None  # default None
+    key: Names  # default None
+    seed: int  # default 0
+
 def above_optimum(
     original: Frame,
     masked: Frame,
     columns: Columns | None = None,
     *,
     effort: float = 0.0,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    **options: Unpack[MetricOptions],
 ) -> float | None:
     """Percentage by which the loss is above the least possible one, at most."""
 
-def cbfs(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def cbfs(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Group round the record farthest from the mean of the remaining ones, one group a round."""
 
 def cells(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> int:
     """Number of cells that are compared: those with a value before and after."""
 
-def dba1(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def dba1(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Group round the record in the densest place, until fewer than k records are left."""
 
-def dba2(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def dba2(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Group as DBA-1 does, and dissolve groups whose records fit better into others."""
 
 def delta_corr(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float | None:
     """Mean absolute difference of the correlations of pairs of columns."""
 
 def delta_corr_sd(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float | None:
     """Standard deviation of the differences whose mean is `delta_corr`."""
 
 def delta_r(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float | None:
     """Change of the correlation of the columns with the first principal component, per cent."""
 
 def delta_w(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float | None:
     """Change of the weights of the columns on the first principal component, per cent."""
 
-def diameter(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def diameter(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Group round the two most distant records; each one left over joins the nearest group."""
 
 def dld(
@@ -250,10 +160,7 @@ def dld(
     columns: Columns | None = None,
     *,
     optimistic: bool = False,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    **options: Unpack[MetricOptions],
 ) -> float | None:
     """Distance-based linkage disclosure: share of records nearest to their own masked record."""
 
@@ -263,10 +170,7 @@ def dr(
     columns: Columns | None = None,
     *,
     weights: Literal["mic1d", "sugeno"] | Mapping[str, float] = "mic1d",
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    **options: Unpack[MetricOptions],
 ) -> float | None:
     """Disclosure risk DR: a weighted mean of linkage and interval disclosure."""
 
@@ -276,22 +180,12 @@ def drisk(
     columns: Columns | None = None,
     *,
     width: float = 0.05,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    **options: Unpack[MetricOptions],
 ) -> float | None:
     """Share of records all of whose values lie close to their masked values."""
 
 def eigenvalue_difference(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float | None:
     """Sum of the relative differences of the eigenvalues of the correlation matrix."""
 
@@ -302,35 +196,12 @@ def fixed_size(
     *,
     sort: Literal["sz", "fpc"] | str = "sz",
     descending: bool = False,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Sort the records by one axis and group k successive ones."""
 
 def fpc_share(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float | None:
     """Share of the variability after that the first principal component explains, per cent."""
 
@@ -341,23 +212,7 @@ def fuzzy(
     *,
     m: float = 1.1,
     iterations: int = 100,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Run fuzzy c-means with fewer and fewer clusters until each has k records."""
 
@@ -372,23 +227,7 @@ def genetic(
     generations: int = 10000,
     mutation: float = 0.1,
     crossover: float = 0.5,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Group by MDAV, and let the groups evolve within macrogroups."""
 
@@ -413,14 +252,7 @@ def groups(
     """Add the number of each record's group as a column, and mask nothing."""
 
 def il(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float:
     """Information loss IL: 100 times the mean of IL1 to IL5."""
 
@@ -430,22 +262,12 @@ def il1(
     columns: Columns | None = None,
     *,
     zero: Literal["scale", "skip"] = "scale",
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    **options: Unpack[MetricOptions],
 ) -> float:
     """Mean variation of the values: the mean over all cells of the relative difference."""
 
 def il1_zero_cells(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> int:
     """Number of cells that are 0 before and not after, to which the rule of `il1` applies."""
 
@@ -455,46 +277,22 @@ def il1s(
     columns: Columns | None = None,
     *,
     total: bool = False,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    **options: Unpack[MetricOptions],
 ) -> float:
     """Distance of the masked values in standard deviations: the mean over cells, or the sum."""
 
 def il2(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float:
     """Mean variation of the means of the columns."""
 
 def il3(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float:
     """Mean variation of the covariances, variances among them."""
 
 def il4(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float:
     """Mean variation of the variances."""
 
@@ -504,36 +302,11 @@ def il5(
     columns: Columns | None = None,
     *,
     change: Literal["absolute", "relative"] = "absolute",
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    **options: Unpack[MetricOptions],
 ) -> float:
     """Mean absolute error of the correlations."""
 
-def individual_ranking(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def individual_ranking(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Sort the values and group k successive ones; no k records are made alike."""
 
 def interval_disclosure(
@@ -543,34 +316,17 @@ def interval_disclosure(
     *,
     by: Literal["rank", "value", "sd"] = "rank",
     widths: float | Sequence[float] = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    **options: Unpack[MetricOptions],
 ) -> float | None:
     """Share of original values inside an interval around their masked value, per cent."""
 
 def k_min(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> int | None:
     """Size of the smallest class of equal masked records."""
 
 def k_prime(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float | None:
     """Mean size of the classes of equal masked records."""
 
@@ -581,61 +337,17 @@ def k_ward(
     *,
     sort: Literal["sz", "fpc", "md"] | str = "fpc",
     projected: bool = False,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Join records by Ward's method until each group has k, and divide large groups again."""
 
 def loss(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float:
     """Information loss 100 SSE/SST: 0 keeps everything, 100 leaves only the means."""
 
 def lowloss(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    effort: float = 1.0,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    frame: F, columns: Columns, k: int, *, effort: float = 1.0, **options: Unpack[FrameOptions]
 ) -> F:
     """Start from MDAV and exchange records and groups, at random and ever more choosily."""
 
@@ -665,110 +377,21 @@ def md(
     *,
     grow: Literal["centroid", "seed"] = "centroid",
     leftover: Literal["each", "together"] = "each",
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Group round the two records that are most distant from each other."""
 
-def mdav(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def mdav(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Group round the record farthest from the mean, then round the one farthest from it."""
 
-def mdav1(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def mdav1(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Group as MDAV does, and add each record left over to the group nearest to it."""
 
-def mdav2(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def mdav2(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Group as MDAV-1 does, and dissolve groups whose records fit better into others."""
 
 def mean_sd(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float | None:
     """Mean over the columns of the standard deviation after divided by that before."""
 
@@ -778,23 +401,7 @@ def mhm(
     k: int,
     *,
     order: Literal["npn", "md", "mdav", "cbfs"] = "npn",
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Walk from record to near record, and cut the path where the sum of squares is least."""
 
@@ -804,49 +411,11 @@ def mic1d(
     k: int,
     *,
     tail: Literal["merge", "keep"] = "merge",
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Group the values of all columns in one sorted vector; no k records are made alike."""
 
-def mu_approx(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def mu_approx(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Join records to trees of at least k, and cut the trees into groups."""
 
 def multi_dsort(
@@ -856,23 +425,7 @@ def multi_dsort(
     *,
     resort: bool = True,
     constant: bool = False,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Sort the records by the sum of their ranks, and group round the first and the last."""
 
@@ -882,23 +435,7 @@ def pcp(
     k: int,
     *,
     cost: Literal["multivariate", "projected"] = "multivariate",
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Sort the records by their first principal component and cut them optimally."""
 
@@ -910,10 +447,7 @@ def pld(
     agreement: Literal["sd", "rank", "exact"] = "sd",
     tolerance: float = 0.1,
     limit: int = 20000,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    **options: Unpack[MetricOptions],
 ) -> float | None:
     """Probabilistic linkage disclosure: share of records linked to their own masked record."""
 
@@ -923,34 +457,17 @@ def score(
     columns: Columns | None = None,
     *,
     weights: Literal["mic1d", "sugeno"] | Mapping[str, float] = "mic1d",
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    **options: Unpack[MetricOptions],
 ) -> float | None:
     """Score of a release: the mean of information loss IL and disclosure risk DR."""
 
 def sse(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float:
     """Sum of squared differences on standardised columns."""
 
 def sst(
-    original: Frame,
-    masked: Frame,
-    columns: Columns | None = None,
-    *,
-    known: Known = None,
-    known_sample: int | None = None,
-    key: Names = None,
-    seed: int = 0,
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> float:
     """Sum of squared differences from the mean on standardised columns."""
 
@@ -960,74 +477,14 @@ def sugeno(
     k: int,
     *,
     cost: Literal["multivariate", "projected"] = "multivariate",
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Sort the records by the Sugeno integral of their values and cut them optimally."""
 
-def tfrp1(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def tfrp1(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Group round the records farthest from two fixed points, in turns."""
 
-def tfrp2(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
-) -> F:
+def tfrp2(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Group as TFRP-1 does, and dissolve groups whose records fit better into others."""
 
 def univariate(
@@ -1036,49 +493,12 @@ def univariate(
     k: int,
     *,
     cost: Literal["sse", "sae", "maxdist"] = "sse",
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Sort the values and cut them where the groups cost least."""
 
 def vmdav(
-    frame: F,
-    columns: Columns,
-    k: int,
-    *,
-    gamma: float = 0.2,
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    frame: F, columns: Columns, k: int, *, gamma: float = 0.2, **options: Unpack[FrameOptions]
 ) -> F:
     """Group round the record farthest from the mean, and extend the group while others are near."""
 
@@ -1088,22 +508,6 @@ def zscores(
     k: int,
     *,
     cost: Literal["multivariate", "projected"] = "multivariate",
-    strata: Names = None,
-    entity: Names = None,
-    entity_mode: Literal["rows", "mean", "alike"] | None = None,
-    cap_rows: int | None = None,
-    confidential: Names = None,
-    l: int | None = None,
-    max_share: float | None = None,
-    t: float | None = None,
-    t_scale: Literal["values", "ranks"] = "values",
-    scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-    center: Literal["mean", "median"] = "mean",
-    nulls: Literal["raise", "impute", "pattern"] = "raise",
-    small_strata: Literal["raise", "null", "drop"] = "raise",
-    dtype: Literal["keep", "float"] = "keep",
-    order_by: Names = None,
-    refine: bool = False,
-    seed: int = 0,
+    **options: Unpack[FrameOptions],
 ) -> F:
     """Sort the records by the sum of their z-scores and cut them optimally."""

@@ -4,17 +4,16 @@ Written by docs/generate.py from the registry; do not edit.
 """
 
 from collections.abc import Sequence
-from typing import Any, Generic, Literal, TypeAlias
+from typing import Any, Generic, Literal, Unpack
 
 import polars as pl
 
 from polars_microagg.analysis.attacker import Known
 from polars_microagg.charts.plot import MicroaggPlot
 from polars_microagg.frames.selection import Columns, F, Names
+from polars_microagg.functions import Frame, FrameOptions, MetricOptions, Options
 
 __all__ = ["MicroaggExpr", "MicroaggFrame"]
-
-Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
 class MicroaggFrame(Generic[F]):
     """What ``frame.microagg`` offers: the functions of the package with the frame given."""
@@ -87,13 +86,7 @@ class MicroaggFrame(Generic[F]):
     ) -> pl.DataFrame:
         """Count the classes of equal records; see `polars_microagg.anonymity`."""
 
-    def lower_bound(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        effort: float = 0.0,
-    ) -> float:
+    def lower_bound(self, columns: Columns, k: int, *, effort: float = 0.0) -> float:
         """Find a floor of `loss` for any grouping; see `polars_microagg.lower_bound`."""
 
     def assess(
@@ -102,11 +95,8 @@ class MicroaggFrame(Generic[F]):
         columns: Columns | None = None,
         *,
         metrics: str | Sequence[str] | None = None,
-        known: Known = None,
-        known_sample: int | None = None,
         by: Names = None,
-        key: Names = None,
-        seed: int = 0,
+        **options: Unpack[MetricOptions],
     ) -> pl.DataFrame:
         """Measure the loss and risk of a release; see `polars_microagg.assess`."""
 
@@ -130,104 +120,16 @@ class MicroaggFrame(Generic[F]):
     def plot(self) -> MicroaggPlot:
         """Draw charts of what masking does; see `polars_microagg.charts.plot`."""
 
-    def cbfs(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def cbfs(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Group round the record farthest from the mean of the remaining ones, one group a round."""
 
-    def dba1(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def dba1(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Group round the record in the densest place, until fewer than k records are left."""
 
-    def dba2(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def dba2(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Group as DBA-1 does, and dissolve groups whose records fit better into others."""
 
-    def diameter(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def diameter(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Group round the two most distant records; each one left over joins the nearest group."""
 
     def fixed_size(
@@ -237,23 +139,7 @@ class MicroaggFrame(Generic[F]):
         *,
         sort: Literal["sz", "fpc"] | str = "sz",
         descending: bool = False,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Sort the records by one axis and group k successive ones."""
 
@@ -264,23 +150,7 @@ class MicroaggFrame(Generic[F]):
         *,
         m: float = 1.1,
         iterations: int = 100,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Run fuzzy c-means with fewer and fewer clusters until each has k records."""
 
@@ -295,49 +165,11 @@ class MicroaggFrame(Generic[F]):
         generations: int = 10000,
         mutation: float = 0.1,
         crossover: float = 0.5,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Group by MDAV, and let the groups evolve within macrogroups."""
 
-    def individual_ranking(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def individual_ranking(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Sort the values and group k successive ones; no k records are made alike."""
 
     def k_ward(
@@ -347,49 +179,12 @@ class MicroaggFrame(Generic[F]):
         *,
         sort: Literal["sz", "fpc", "md"] | str = "fpc",
         projected: bool = False,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Join records by Ward's method until each group has k, and divide large groups again."""
 
     def lowloss(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        effort: float = 1.0,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        self, columns: Columns, k: int, *, effort: float = 1.0, **options: Unpack[FrameOptions]
     ) -> F:
         """Start from MDAV and exchange records and groups, at random and ever more choosily."""
 
@@ -400,99 +195,17 @@ class MicroaggFrame(Generic[F]):
         *,
         grow: Literal["centroid", "seed"] = "centroid",
         leftover: Literal["each", "together"] = "each",
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Group round the two records that are most distant from each other."""
 
-    def mdav(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def mdav(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Group round the record farthest from the mean, then round the one farthest from it."""
 
-    def mdav1(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def mdav1(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Group as MDAV does, and add each record left over to the group nearest to it."""
 
-    def mdav2(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def mdav2(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Group as MDAV-1 does, and dissolve groups whose records fit better into others."""
 
     def mhm(
@@ -501,23 +214,7 @@ class MicroaggFrame(Generic[F]):
         k: int,
         *,
         order: Literal["npn", "md", "mdav", "cbfs"] = "npn",
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Walk from record to near record, and cut the path where the sum of squares is least."""
 
@@ -527,49 +224,11 @@ class MicroaggFrame(Generic[F]):
         k: int,
         *,
         tail: Literal["merge", "keep"] = "merge",
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Group the values of all columns in one sorted vector; no k records are made alike."""
 
-    def mu_approx(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def mu_approx(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Join records to trees of at least k, and cut the trees into groups."""
 
     def multi_dsort(
@@ -579,23 +238,7 @@ class MicroaggFrame(Generic[F]):
         *,
         resort: bool = True,
         constant: bool = False,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Sort the records by the sum of their ranks, and group round the first and the last."""
 
@@ -605,23 +248,7 @@ class MicroaggFrame(Generic[F]):
         k: int,
         *,
         cost: Literal["multivariate", "projected"] = "multivariate",
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Sort the records by their first principal component and cut them optimally."""
 
@@ -631,74 +258,14 @@ class MicroaggFrame(Generic[F]):
         k: int,
         *,
         cost: Literal["multivariate", "projected"] = "multivariate",
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Sort the records by the Sugeno integral of their values and cut them optimally."""
 
-    def tfrp1(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def tfrp1(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Group round the records farthest from two fixed points, in turns."""
 
-    def tfrp2(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
-    ) -> F:
+    def tfrp2(self, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
         """Group as TFRP-1 does, and dissolve groups whose records fit better into others."""
 
     def univariate(
@@ -707,49 +274,12 @@ class MicroaggFrame(Generic[F]):
         k: int,
         *,
         cost: Literal["sse", "sae", "maxdist"] = "sse",
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Sort the values and cut them where the groups cost least."""
 
     def vmdav(
-        self,
-        columns: Columns,
-        k: int,
-        *,
-        gamma: float = 0.2,
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        self, columns: Columns, k: int, *, gamma: float = 0.2, **options: Unpack[FrameOptions]
     ) -> F:
         """Group round the record farthest from the mean, and extend the group while others are near."""
 
@@ -759,23 +289,7 @@ class MicroaggFrame(Generic[F]):
         k: int,
         *,
         cost: Literal["multivariate", "projected"] = "multivariate",
-        strata: Names = None,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        cap_rows: int | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        order_by: Names = None,
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[FrameOptions],
     ) -> F:
         """Sort the records by the sum of their z-scores and cut them optimally."""
 
@@ -821,114 +335,30 @@ class MicroaggExpr:
     def k_min(self) -> pl.Expr:
         """Size of the smallest class of equal records."""
 
-    def k_entities(
-        self,
-        entity: str | Sequence[str],
-    ) -> pl.Expr:
+    def k_entities(self, entity: str | Sequence[str]) -> pl.Expr:
         """Least number of distinct entities in a class of equal records; their null is an error."""
 
-    def l(
-        self,
-        confidential: str | Sequence[str],
-    ) -> pl.Expr:
+    def l(self, confidential: str | Sequence[str]) -> pl.Expr:
         """Least of all classes of equal records: the number of distinct values."""
 
-    def max_share(
-        self,
-        confidential: str | Sequence[str],
-    ) -> pl.Expr:
+    def max_share(self, confidential: str | Sequence[str]) -> pl.Expr:
         """Greatest of all classes of equal records: the share of the commonest value."""
 
     def t(
-        self,
-        confidential: str | Sequence[str],
-        *,
-        t_scale: Literal["values", "ranks"] = "values",
+        self, confidential: str | Sequence[str], *, t_scale: Literal["values", "ranks"] = "values"
     ) -> pl.Expr:
         """Greatest of all classes of equal records: the distance to the table."""
 
-    def cbfs(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def cbfs(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Group round the record farthest from the mean of the remaining ones, one group a round."""
 
-    def dba1(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def dba1(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Group round the record in the densest place, until fewer than k records are left."""
 
-    def dba2(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def dba2(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Group as DBA-1 does, and dissolve groups whose records fit better into others."""
 
-    def diameter(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def diameter(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Group round the two most distant records; each one left over joins the nearest group."""
 
     def fixed_size(
@@ -937,43 +367,12 @@ class MicroaggExpr:
         *,
         sort: Literal["sz", "fpc"] | str = "sz",
         descending: bool = False,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[Options],
     ) -> pl.Expr:
         """Sort the records by one axis and group k successive ones."""
 
     def fuzzy(
-        self,
-        k: int,
-        *,
-        m: float = 1.1,
-        iterations: int = 100,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        self, k: int, *, m: float = 1.1, iterations: int = 100, **options: Unpack[Options]
     ) -> pl.Expr:
         """Run fuzzy c-means with fewer and fewer clusters until each has k records."""
 
@@ -987,42 +386,11 @@ class MicroaggExpr:
         generations: int = 10000,
         mutation: float = 0.1,
         crossover: float = 0.5,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[Options],
     ) -> pl.Expr:
         """Group by MDAV, and let the groups evolve within macrogroups."""
 
-    def individual_ranking(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def individual_ranking(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Sort the values and group k successive ones; no k records are made alike."""
 
     def k_ward(
@@ -1031,43 +399,11 @@ class MicroaggExpr:
         *,
         sort: Literal["sz", "fpc", "md"] | str = "fpc",
         projected: bool = False,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[Options],
     ) -> pl.Expr:
         """Join records by Ward's method until each group has k, and divide large groups again."""
 
-    def lowloss(
-        self,
-        k: int,
-        *,
-        effort: float = 1.0,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def lowloss(self, k: int, *, effort: float = 1.0, **options: Unpack[Options]) -> pl.Expr:
         """Start from MDAV and exchange records and groups, at random and ever more choosily."""
 
     def md(
@@ -1076,84 +412,17 @@ class MicroaggExpr:
         *,
         grow: Literal["centroid", "seed"] = "centroid",
         leftover: Literal["each", "together"] = "each",
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[Options],
     ) -> pl.Expr:
         """Group round the two records that are most distant from each other."""
 
-    def mdav(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def mdav(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Group round the record farthest from the mean, then round the one farthest from it."""
 
-    def mdav1(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def mdav1(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Group as MDAV does, and add each record left over to the group nearest to it."""
 
-    def mdav2(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def mdav2(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Group as MDAV-1 does, and dissolve groups whose records fit better into others."""
 
     def mhm(
@@ -1161,86 +430,20 @@ class MicroaggExpr:
         k: int,
         *,
         order: Literal["npn", "md", "mdav", "cbfs"] = "npn",
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[Options],
     ) -> pl.Expr:
         """Walk from record to near record, and cut the path where the sum of squares is least."""
 
     def mic1d(
-        self,
-        k: int,
-        *,
-        tail: Literal["merge", "keep"] = "merge",
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        self, k: int, *, tail: Literal["merge", "keep"] = "merge", **options: Unpack[Options]
     ) -> pl.Expr:
         """Group the values of all columns in one sorted vector; no k records are made alike."""
 
-    def mu_approx(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def mu_approx(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Join records to trees of at least k, and cut the trees into groups."""
 
     def multi_dsort(
-        self,
-        k: int,
-        *,
-        resort: bool = True,
-        constant: bool = False,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        self, k: int, *, resort: bool = True, constant: bool = False, **options: Unpack[Options]
     ) -> pl.Expr:
         """Sort the records by the sum of their ranks, and group round the first and the last."""
 
@@ -1249,20 +452,7 @@ class MicroaggExpr:
         k: int,
         *,
         cost: Literal["multivariate", "projected"] = "multivariate",
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[Options],
     ) -> pl.Expr:
         """Sort the records by their first principal component and cut them optimally."""
 
@@ -1271,107 +461,22 @@ class MicroaggExpr:
         k: int,
         *,
         cost: Literal["multivariate", "projected"] = "multivariate",
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[Options],
     ) -> pl.Expr:
         """Sort the records by the Sugeno integral of their values and cut them optimally."""
 
-    def tfrp1(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def tfrp1(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Group round the records farthest from two fixed points, in turns."""
 
-    def tfrp2(
-        self,
-        k: int,
-        *,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def tfrp2(self, k: int, **options: Unpack[Options]) -> pl.Expr:
         """Group as TFRP-1 does, and dissolve groups whose records fit better into others."""
 
     def univariate(
-        self,
-        k: int,
-        *,
-        cost: Literal["sse", "sae", "maxdist"] = "sse",
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        self, k: int, *, cost: Literal["sse", "sae", "maxdist"] = "sse", **options: Unpack[Options]
     ) -> pl.Expr:
         """Sort the values and cut them where the groups cost least."""
 
-    def vmdav(
-        self,
-        k: int,
-        *,
-        gamma: float = 0.2,
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
-    ) -> pl.Expr:
+    def vmdav(self, k: int, *, gamma: float = 0.2, **options: Unpack[Options]) -> pl.Expr:
         """Group round the record farthest from the mean, and extend the group while others are near."""
 
     def zscores(
@@ -1379,19 +484,6 @@ class MicroaggExpr:
         k: int,
         *,
         cost: Literal["multivariate", "projected"] = "multivariate",
-        entity: Names = None,
-        entity_mode: Literal["rows", "mean", "alike"] | None = None,
-        confidential: Names = None,
-        l: int | None = None,
-        max_share: float | None = None,
-        t: float | None = None,
-        t_scale: Literal["values", "ranks"] = "values",
-        scale: Literal["zscore", "minmax", "robust", "none"] = "zscore",
-        center: Literal["mean", "median"] = "mean",
-        nulls: Literal["raise", "impute", "pattern"] = "raise",
-        small_strata: Literal["raise", "null", "drop"] = "raise",
-        dtype: Literal["keep", "float"] = "keep",
-        refine: bool = False,
-        seed: int = 0,
+        **options: Unpack[Options],
     ) -> pl.Expr:
         """Sort the records by the sum of their z-scores and cut them optimally."""

@@ -4,12 +4,15 @@ Run ``mypy --strict`` and ``pyright`` on this file. Every ignore below is needed
 found no error there would say so.
 """
 
-from typing import Any, assert_type
+from typing import TYPE_CHECKING, Any, Unpack, assert_type
 
 import polars as pl
 import polars.selectors as cs
 
 import polars_microagg as mg
+
+if TYPE_CHECKING:
+    from polars_microagg.functions import FrameOptions
 
 DATA = pl.DataFrame({"a": [1, 2, 3, 4], "b": [4, 3, 2, 1], "r": ["x", "x", "y", "y"]})
 
@@ -26,6 +29,17 @@ def functions(df: pl.DataFrame) -> None:
     assert_type(mg.groups(df, ["a", "b"], 2, name="group"), pl.DataFrame)
     assert_type(mg.groups(df.lazy(), ["a", "b"], 2), pl.LazyFrame)
     assert_type(mg.methods(), pl.DataFrame)
+
+
+def handed_on(
+    df: pl.DataFrame, settings: dict[str, Any], **options: Unpack["FrameOptions"]
+) -> None:
+    assert_type(mg.mdav(df, "a", 2, **settings), pl.DataFrame)
+    assert_type(mg.vmdav(df.lazy(), "a", 2, gamma=0.2, **options), pl.LazyFrame)
+    assert_type(mg.MicroaggFrame(df).mdav("a", 2, **settings), pl.DataFrame)
+    assert_type(mg.MicroaggExpr(pl.struct("a")).vmdav(2, gamma=0.2, **settings), pl.Expr)
+    assert_type(mg.sse(df, df, **settings), float)
+    mg.mdav(df, "a", 2, order_by=["r"], cap_rows=3, entity="b", entity_mode="alike", refine=True)
 
 
 def pipes(df: pl.DataFrame) -> None:
@@ -77,11 +91,21 @@ def wrong(df: pl.DataFrame) -> None:
     mg.mdav(df, ["a"])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.mdav(df, 5, k=2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.mdav("a", ["a"], k=2)  # type: ignore[type-var]  # pyright: ignore[reportArgumentType]
-    mg.mdav(df, "a", 2, "r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    # None fits every option: mypy also holds one position too many to the first of them.
+    mg.mdav(df, "a", 2, None)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.mdav(df, "a", 2, by="r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.mdav(df, "a", 2, scale="log")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.mdav(df, "a", 2, strata=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.univariate(df, "a", 2, seed="x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mg.vmdav(df, "a", 2, gamma="x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mg.mdav(df, "a", 2, gamma=0.2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mg.sse(df, df, known=1.5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mg.sse(df, df, strata="r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mg.MicroaggFrame(df).mdav("a", 2, by="r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mg.MicroaggFrame(df).mdav("a", 2, l="2")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    mg.MicroaggExpr(pl.struct("a")).mdav(2, strata="r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mg.MicroaggExpr(pl.struct("a")).mdav(2, scale="log")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    df.pipe(mg.mdav, ["a"], 2, by="r")  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
     df.pipe(mg.mdav, ["a"], k="2")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     df.pipe(mg.mdav, ["a"])  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
     mg.publish(df, "a.parquet", "a", 2, keep=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

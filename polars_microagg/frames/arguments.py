@@ -55,11 +55,6 @@ class Argument:
     keyword: bool = True
     numpydoc: str = ""
 
-    def typed(self) -> str:
-        """Write the argument as in a ``def``."""
-        default = "" if self.default is REQUIRED else f" = {quoted(self.default)}"
-        return f"{self.name}: {self.annotation}{default}"
-
     def documented(self) -> str:
         """Write the argument as in a numpydoc section."""
         optional = "" if self.default is REQUIRED else f", default {self.default!r}"

@@ -1,9 +1,8 @@
-"""Signatures and docstrings of the functions written from the registry, and their stubs."""
+"""Signatures and docstrings of the functions written from the registry."""
 
 from __future__ import annotations
 
 import inspect
-import textwrap
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,15 +67,6 @@ class Spec:
         sections = (("Parameters", parameters), *self.sections)
         written = [f"{title}\n{'-' * len(title)}\n{text.strip()}\n" for title, text in sections]
         return "\n".join([f"{self.summary}\n", *written])
-
-    def stub(self) -> str:
-        """Write the definition for a .pyi file; of the docstring, its first line."""
-        plain = [a.typed() for a in self.arguments if not a.keyword]
-        keyword = [a.typed() for a in self.arguments if a.keyword]
-        listed = [*(["self"] if self.bound else []), *plain, *(["*", *keyword] if keyword else [])]
-        text = textwrap.indent(f'"""{self.summary}"""', "    ")
-        head = f"def {self.name}(\n" + "".join(f"    {item},\n" for item in listed)
-        return f"{head}) -> {self.returns}:\n{text}\n"
 
     def dress(self, function: Any, module: str) -> Any:
         """Give a generic function this name, signature and docstring."""
