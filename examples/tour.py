@@ -100,6 +100,7 @@ for name, table in (("before", patients), ("after", masked)):
 
 # %%
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+folder.mkdir(parents=True, exist_ok=True)
 if find_spec("altair") and find_spec("vl_convert"):
     from polars_microagg.report import report_html
 
