@@ -10,7 +10,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg import errors
-from polars_microagg.errors import files, originals, release, tables, usage
+from polars_microagg.errors import files, originals, release, tables, taxonomies, usage
 from polars_microagg.wording import COMMAND_LINE, PYTHON, SQL, Sentence, Setting
 
 LATER = "Use the frame function."
@@ -49,6 +49,7 @@ CLASSES = [
     mg.InvalidDataError.unreadable("a.csv", "it is empty."),
     mg.InvalidDataError.unknown_column("columns", "agee", ["age"]),
     mg.InvalidDataError.nameless("patient", 3),
+    mg.InvalidDataError.not_in_taxonomy("education", 3),
     mg.InvalidDataError.unreachable(
         Setting("l", 3), "distinct values", "sick", 2, stratum=20, at_least=True
     ),
@@ -145,6 +146,16 @@ SUBJECTS = {
         tables.no_order(),
         tables.not_a_connection(3),
         tables.not_a_table("source", 3),
+    ],
+    taxonomies: [
+        taxonomies.bad_file("a.csv", "it is not UTF-8 text"),
+        taxonomies.bad_row(3, "has no value in its first cell"),
+        taxonomies.bad_shape("kept", [3, 4], "falling whole numbers", "Give them as in [3, 2]."),
+        taxonomies.circular(["cat", "dog"]),
+        taxonomies.no_value(),
+        taxonomies.not_text("The parent of 'cat'", "int"),
+        taxonomies.several_roots(["cat", "dog"]),
+        taxonomies.two_parents("cat", "pet", "animal"),
     ],
 }
 EVERY = CLASSES + [error for made in SUBJECTS.values() for error in made]

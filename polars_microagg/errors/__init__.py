@@ -21,17 +21,17 @@ sentence that stands alone, because DuckDB keeps only the text. The sentence is 
 fields of the error, and each door writes it in its own spelling.
 
 What one door or one kind of file alone refuses is worded in `usage`, `files`, `originals`, `release`
-and `tables`, the rest by the classes.
+and `tables`, what a taxonomy refuses in `taxonomies`, the rest by the classes.
 """
 
 from polars_microagg.errors.base import MicroaggError
 from polars_microagg.errors.data import (
     InvalidDataError,
-    MissingValuesError,
     NotAnonymousError,
     NotNumericError,
     TooFewRecordsError,
 )
+from polars_microagg.errors.missing import MissingValuesError
 from polars_microagg.errors.output import (
     BrokenPromiseError,
     NotPublishedError,

@@ -12,7 +12,6 @@ from polars_microagg.wording import Parameter, PerDoor, Sentence, Setting, liste
 
 __all__ = [
     "InvalidDataError",
-    "MissingValuesError",
     "NotAnonymousError",
     "NotNumericError",
     "TooFewRecordsError",
@@ -117,6 +116,18 @@ class InvalidDataError(MicroaggError):
             way="Give the whole table to merge first, or to mask, which masks it at once.",
         )
 
+    @classmethod
+    def not_in_taxonomy(cls, column: str | None, count: int) -> Self:
+        """Report how many distinct values are not in a taxonomy; the column need not be known."""
+        return cls.of_fields(
+            "{count} distinct value(s){column} are not in {whose} taxonomy, and {need}. {way}",
+            count=count,
+            column="" if column is None else f" of column {column!r}",
+            whose="this" if column is None else "its",
+            need="each value needs its path to the root",
+            way="Add them, or replace them by the name of a class of the taxonomy or by its root.",
+        )
+
 
 class TooFewRecordsError(InvalidDataError):
     """Fewer than k records."""
@@ -178,42 +189,6 @@ class TooFewRecordsError(InvalidDataError):
             k=k,
             need=f"at least {need} {what} that are alike, also emptied ones",
             way=Sentence("Use {drop} to leave them out, lower k, or merge strata.", drop=DROP),
-        )
-
-
-class MissingValuesError(InvalidDataError):
-    """Nulls, NaN or infinities where numbers are needed."""
-
-    @classmethod
-    def nulls(cls, column: str, count: int, way: object = None) -> Self:
-        """Report which column has nulls and how many."""
-        impute, pattern = Setting("nulls", "impute"), Setting("nulls", "pattern")
-        way = way or Sentence(
-            "Use {impute} to fill them with the centroid of their group, {pattern} to keep them, or "
-            "drop those rows first.",
-            impute=impute,
-            pattern=pattern,
-        )
-        return cls.of_fields(
-            "Column {column} has {count} null value(s). {way}",
-            column=repr(column),
-            count=count,
-            way=way,
-        )
-
-    @classmethod
-    def not_finite(cls, column: str, count: int, way: object = None) -> Self:
-        """Report which column has NaN or infinities and how many."""
-        python, sql = " (fill_nan(None), in SQL nullif(x, 'nan'))", " (nullif(x, 'nan'))"
-        way = way or Sentence(
-            "Replace them by null{by} or by a number, or drop those rows first.",
-            by=PerDoor(python, sql, ""),
-        )
-        return cls.of_fields(
-            "Column {column} has {count} NaN or infinite value(s), which have no centroid. {way}",
-            column=repr(column),
-            count=count,
-            way=way,
         )
 
 
