@@ -7,6 +7,7 @@ from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.compare import compare
 from polars_microagg.analysis.lower_bound import lower_bound
 from polars_microagg.analysis.recommend import recommend
+from polars_microagg.core.taxonomy import Taxonomy
 from polars_microagg.errors import (
     BrokenPromiseError,
     InvalidDataError,
@@ -44,6 +45,7 @@ __all__ = [
     "OutputError",
     "RequirementError",
     "TargetExistsError",
+    "Taxonomy",
     "TooFewRecordsError",
     "UnknownMethodError",
     "__version__",

@@ -1,4 +1,4 @@
-"""The reference microdata of the literature: census, tarragona, eia."""
+"""The reference microdata of the literature: census, tarragona, eia, and the trees of adult."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ EIA = [
 ]
 
 
+def reference_path(name: str) -> Path:
+    """Find a reference file, or skip the test if it is not at hand."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    path = Path(os.environ.get("MICROAGG_DATA", default)) / name
+    if not path.is_file():
+        pytest.skip(f"reference file {name} not found; set MICROAGG_DATA")
+    return path
+
+
 def reference_frame(name: str, *, whole: bool = False) -> pl.DataFrame:
     """Read a reference file, or skip the test if it is not at hand; `whole` keeps all columns."""
-    default = Path(__file__).resolve().parents[2] / "shared" / "data"
-    path = Path(os.environ.get("MICROAGG_DATA", default)) / f"{name}.csv"
-    if not path.is_file():
-        pytest.skip(f"reference file {name}.csv not found; set MICROAGG_DATA")
-    frame = pl.read_csv(path)
+    frame = pl.read_csv(reference_path(f"{name}.csv"))
     return frame.select(EIA) if name == "eia" and not whole else frame
 
 

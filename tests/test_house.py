@@ -45,8 +45,8 @@ ANALYSIS = {*FRAMES, ".analysis"}
 PUBLISHING = {*ANALYSIS, ".publishing", ".durable", "._version", "pyarrow", "duckdb"}
 ROOMS = {
     "__init__": {
-        *("._version", ".errors", ".functions", ".namespace", ".analysis", ".leaves"),
-        *(".out_of_core", ".progress", ".publishing.publish"),
+        *("._version", ".core.taxonomy", ".errors", ".functions", ".namespace", ".analysis"),
+        *(".leaves", ".out_of_core", ".progress", ".publishing.publish"),
     },
     "_version": set(),
     "durable": set(),
