@@ -66,6 +66,9 @@ PLOT = f'''@property
 def plot(self) -> MicroaggPlot:
     """{(inspect.getdoc(MicroaggFrame.plot) or "").partition(chr(10))[0]}"""
 '''
+ATTACKER = (signatures.KNOWN, signatures.KNOWN_SAMPLE)
+KINDS = signatures.key_kinds()
+BY_COLUMN = Argument("by_column", "bool", "", False)
 KEYS = (Argument("by", "Names", "", None), signatures.KEY)
 
 
@@ -183,7 +186,7 @@ def functions_stub() -> str:
                 title="Types of the functions on frames.",
                 collections="Mapping, Sequence",
                 typing="Any, Literal, TypeAlias, TypedDict, Unpack, type_check_only",
-                more="",
+                more="from polars_microagg.core.taxonomy import Taxonomy\n",
             ),
             f"__all__ = [\n{exported}]\n",
             FRAMES,
@@ -217,10 +220,10 @@ def namespace_stub() -> str:
         on_frame("groups", (columns, K, METHOD, NAME, *ON_FRAMES), "F", True),
         on_frame("verify", (columns, K, signatures.STRATA, *PEOPLE, *BOUNDS), "None", False),
         on_frame("anonymity", (columns, *COUNTED), "pl.DataFrame", False),
-        on_frame("lower_bound", (columns, K, EFFORT), "float", False),
+        on_frame("lower_bound", (columns, K, EFFORT, *KINDS), "float", False),
         on_frame(
             "assess",
-            (*assessed, METRICS, signatures.KNOWN, signatures.KNOWN_SAMPLE, *KEYS, signatures.DRAW),
+            (*assessed, METRICS, *ATTACKER, *KEYS, signatures.DRAW, BY_COLUMN, *KINDS),
             "pl.DataFrame",
             False,
         ),
@@ -240,9 +243,10 @@ def namespace_stub() -> str:
     shared = ", ".join(sorted(options.name for options in OPTIONS))
     head = HEAD.format(
         title="Types of the namespaces.",
-        collections="Sequence",
+        collections="Mapping, Sequence",
         typing="Any, Generic, Literal, Unpack",
-        more="from polars_microagg.charts.plot import MicroaggPlot\n",
+        more="from polars_microagg.charts.plot import MicroaggPlot\n"
+        "from polars_microagg.core.taxonomy import Taxonomy\n",
     )
     return "\n".join(
         [

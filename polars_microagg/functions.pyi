@@ -9,12 +9,14 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, type_check_only
 import polars as pl
 
 from polars_microagg.analysis.attacker import Known
+from polars_microagg.core.taxonomy import Taxonomy
 from polars_microagg.frames.selection import Columns, F, Names
 
 __all__ = [
     "above_optimum",
     "cbfs",
     "cells",
+    "changed",
     "dba1",
     "dba2",
     "delta_corr",
@@ -75,6 +77,11 @@ Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 class Options(TypedDict, total=False):
     """What every method takes, on frames and in expressions; behind each its default."""
 
+    circular: Names  # default None
+    nominal: Names  # default None
+    ordinal: Names  # default None
+    taxonomy: Mapping[str, Taxonomy] | None  # default None
+    weigh: Mapping[str, float] | None  # default None
     entity: Names  # default None
     entity_mode: Literal["rows", "mean", "alike"] | None  # default None
     confidential: Names  # default None
@@ -102,6 +109,10 @@ class FrameOptions(Options, total=False):
 class MetricOptions(TypedDict, total=False):
     """What every metric takes; behind each its default."""
 
+    circular: Names  # default None
+    nominal: Names  # default None
+    ordinal: Names  # default None
+    taxonomy: Mapping[str, Taxonomy] | None  # default None
     known: Known  # default None
     known_sample: int | None  # default None
     key: Names  # default None
@@ -124,6 +135,11 @@ def cells(
     original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
 ) -> int:
     """Number of cells that are compared: those with a value before and after."""
+
+def changed(
+    original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
+) -> float | None:
+    """Share of cells whose value is another one, or gone, after masking."""
 
 def dba1(frame: F, columns: Columns, k: int, **options: Unpack[FrameOptions]) -> F:
     """Group round the record in the densest place, until fewer than k records are left."""

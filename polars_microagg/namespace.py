@@ -57,9 +57,9 @@ class MicroaggFrame(Generic[F]):
         """Count the classes of equal records; see `polars_microagg.anonymity`."""
         return anonymity.anonymity(self._take(), columns, **options)
 
-    def lower_bound(self, columns: Any, k: Any, *, effort: Any = 0.0) -> float:
+    def lower_bound(self, columns: Any, k: Any, *, effort: Any = 0.0, **kinds: Any) -> float:
         """Find a floor of `loss` for any grouping; see `polars_microagg.lower_bound`."""
-        return lower_bound.lower_bound(self._take(), columns, k, effort=effort)
+        return lower_bound.lower_bound(self._take(), columns, k, effort=effort, **kinds)
 
     def assess(self, masked: Any, columns: Any = None, **options: Any) -> pl.DataFrame:
         """Measure the loss and risk of a release; see `polars_microagg.assess`."""

@@ -3,13 +3,14 @@
 Written by docs/generate.py from the registry; do not edit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Literal, Unpack
 
 import polars as pl
 
 from polars_microagg.analysis.attacker import Known
 from polars_microagg.charts.plot import MicroaggPlot
+from polars_microagg.core.taxonomy import Taxonomy
 from polars_microagg.frames.selection import Columns, F, Names
 from polars_microagg.functions import Frame, FrameOptions, MetricOptions, Options
 
@@ -86,7 +87,17 @@ class MicroaggFrame(Generic[F]):
     ) -> pl.DataFrame:
         """Count the classes of equal records; see `polars_microagg.anonymity`."""
 
-    def lower_bound(self, columns: Columns, k: int, *, effort: float = 0.0) -> float:
+    def lower_bound(
+        self,
+        columns: Columns,
+        k: int,
+        *,
+        effort: float = 0.0,
+        circular: Names = None,
+        nominal: Names = None,
+        ordinal: Names = None,
+        taxonomy: Mapping[str, Taxonomy] | None = None,
+    ) -> float:
         """Find a floor of `loss` for any grouping; see `polars_microagg.lower_bound`."""
 
     def assess(
@@ -96,6 +107,7 @@ class MicroaggFrame(Generic[F]):
         *,
         metrics: str | Sequence[str] | None = None,
         by: Names = None,
+        by_column: bool = False,
         **options: Unpack[MetricOptions],
     ) -> pl.DataFrame:
         """Measure the loss and risk of a release; see `polars_microagg.assess`."""

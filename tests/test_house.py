@@ -40,7 +40,7 @@ class Trees(dict):
 TREES = Trees()
 
 INSIDE = {".errors", ".wording", ".progress", ".core", ".kernels", "numpy"}
-FRAMES = {*INSIDE, ".frames", ".kinds.register", "polars"}
+FRAMES = {*INSIDE, ".frames", "polars"}
 ANALYSIS = {*FRAMES, ".analysis"}
 PUBLISHING = {*ANALYSIS, ".publishing", ".durable", "._version", "pyarrow", "duckdb"}
 ROOMS = {
@@ -57,7 +57,7 @@ ROOMS = {
     "core.partition": {"numpy"},
     "core.type_hints": set(),
     "core.registry": {".core.partition", ".core.type_hints"},
-    "core.evaluate": {".core.partition", ".core.registry"},
+    "core.evaluate": {"numpy", ".core.partition", ".core.registry"},
     "core.attributes": {"numpy", ".core.partition"},
     "core.model": {".core.registry", ".core.type_hints"},
     "core.rule": {"numpy", ".core.attributes", ".core.model", ".core.partition"},
@@ -69,7 +69,11 @@ ROOMS = {
         *("numpy", ".core.attributes", ".core.model", ".core.partition", ".core.registry"),
         *(".kernels", ".models"),
     },
-    "kinds": {"numpy", "polars", ".core.partition", ".core.registry", ".kernels", ".kinds"},
+    "core.kind": {".core.partition", ".core.registry", ".kernels.places"},
+    "kinds": {
+        *("numpy", "polars", ".core.kind", ".core.partition", ".core.taxonomy", ".kernels"),
+        ".kinds",
+    },
     "frames": FRAMES,
     "analysis": ANALYSIS,
     "charts": {*ANALYSIS, ".charts", "altair"},

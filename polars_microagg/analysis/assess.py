@@ -7,22 +7,25 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.analysis.anonymity import classes, keys_of, selected
 from polars_microagg.analysis.attacker import Attack, Known, attacker
+from polars_microagg.analysis.coordinates import Coordinates, coordinates, kinds_asked
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate, inputs
-from polars_microagg.core.options import check_option, names_of
+from polars_microagg.core.kind import kind_of
+from polars_microagg.core.options import KEY_OPTIONS, check_option, keys_asked, names_of
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
-from polars_microagg.frames.columns import can_mask, refuse, require, type_name, values
+from polars_microagg.frames.columns import is_number, refuse, type_name
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame, by_name
 from polars_microagg.kernels.equal_records import class_sizes
 
-__all__ = ["assess", "matched", "matrices", "measure"]
+__all__ = ["assess", "matched", "measure"]
 
 
 def matched(
@@ -68,41 +71,27 @@ def _refuse_types(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, 
 
 
 def _shared(
-    original: pl.DataFrame, masked: pl.DataFrame, columns: object, key: tuple[str, ...]
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    columns: object,
+    key: tuple[str, ...],
+    asked: Mapping[str, Any],
 ) -> list[str]:
     """Return the columns to measure: those named, or all that can be masked in both tables."""
     if columns is None:
-        can = [n for n, d in original.schema.items() if can_mask(d) and n in masked.schema]
-        names = [name for name in can if name not in key]
+        named = {name for columns in asked.values() for name in columns}
+        can = [n for n, d in original.schema.items() if is_number(d) or n in named]
+        names = [name for name in can if name not in key and name in masked.schema]
     else:
         names = [name for block in selected(original, columns) for name in block]
     for name in names:
         if name not in masked.schema:
             raise InvalidParameterError.unknown_column("columns", name, masked.schema)
-        refuse(name, original.schema[name])
-        refuse(name, masked.schema[name])
+        refuse(name, original.schema[name], asked)
+        refuse(name, masked.schema[name], asked)
     if not names:
         raise InvalidParameterError.no_columns()
     return names
-
-
-def matrices(
-    original: pl.DataFrame, masked: pl.DataFrame, names: list[str]
-) -> tuple[Matrix, Matrix]:
-    """Turn both tables into (n, p) matrices in the same units, NaN for null.
-
-    >>> before, after = matrices(pl.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1.5, 1.5]}), ["a"])
-    >>> before.tolist(), after.tolist()
-    ([[1.0], [2.0]], [[1.5], [1.5]])
-    """
-    x, y = (np.empty((original.height, len(names)), order="F") for _ in range(2))
-    for j, name in enumerate(names):
-        # Methods of a Series look it up by its name, where "^a$" would be a pattern.
-        before, after = (table[name].alias("0") for table in (original, masked))
-        for column in (before, after):
-            require(column, name, "keep")
-        x[:, j], y[:, j] = values(before, after)
-    return x, y
 
 
 class _Release:
@@ -112,24 +101,39 @@ class _Release:
     """
 
     def __init__(
-        self, original: pl.DataFrame, masked: pl.DataFrame, names: list[str], known: Attack
+        self,
+        original: pl.DataFrame,
+        masked: pl.DataFrame,
+        names: list[str],
+        known: Attack,
+        asked: Mapping[str, Any] | None = None,
     ) -> None:
-        self._before, self._after = original, masked
+        self._before, self._after, self._asked = original, masked, asked or {}
         self._names, (self._known, self._subsets) = names, known
 
     @cached_property
-    def _matrices(self) -> tuple[Matrix, Matrix]:
-        return matrices(self._before, self._after, self._names)
+    def _measured(self) -> Coordinates:
+        return coordinates(self._before, self._after, self._names, self._asked)
 
     @property
     def original(self) -> Matrix:
         """Return the matrix before."""
-        return self._matrices[0]
+        return self._measured.before
 
     @property
     def masked(self) -> Matrix:
         """Return the matrix after."""
-        return self._matrices[1]
+        return self._measured.after
+
+    @property
+    def joint(self) -> Labels | None:
+        """Return the column that each coordinate is of; None if each is one."""
+        return self._measured.several
+
+    @property
+    def numeric(self) -> npt.NDArray[np.bool_] | None:
+        """Return which coordinates are columns of numbers; None if all are."""
+        return None if self._measured.numeric.all() else self._measured.numeric
 
     def require_distances(self) -> None:
         """Refuse a column that an intruder knows and that has no distances."""
@@ -137,7 +141,7 @@ class _Release:
             for table in (self._before, self._after):
                 if name not in table.schema:
                     raise InvalidParameterError.unknown_column("known", name, table.schema)
-                if not can_mask(table.schema[name]):
+                if kind_of(table.schema[name], name, self._asked) is None:
                     raise NotNumericError.known(name, type_name(table.schema[name]))
 
     @property
@@ -146,11 +150,15 @@ class _Release:
         return self._subsets
 
     @cached_property
-    def known(self) -> tuple[Matrix, Matrix]:
+    def known(self) -> tuple[Matrix, Matrix, Labels | None]:
         """Return both matrices of what an intruder knows, which has distances."""
-        if self._known == self._names:
-            return self._matrices
-        return matrices(self._before, self._after, self._known)
+        same = self._known == self._names
+        found = (
+            self._measured
+            if same
+            else coordinates(self._before, self._after, self._known, self._asked)
+        )
+        return found.before, found.after, found.several
 
     @cached_property
     def classes(self) -> list[Labels]:
@@ -181,6 +189,8 @@ def assess(
     by: Names = None,
     key: Names = None,
     seed: int = 0,
+    by_column: bool = False,
+    **kinds: Any,
 ) -> pl.DataFrame:
     """Measure the loss and the risk of a release.
 
@@ -189,7 +199,8 @@ def assess(
     original, masked : polars.DataFrame or polars.LazyFrame
         The table before and after; LazyFrames are collected.
     columns : str, selector or list, optional
-        Columns to measure; all numeric and temporal ones that both tables have by default.
+        Columns to measure; all numeric and temporal ones that both tables have by default, and those
+        that are named as categories.
     metrics : str or list of str, optional
         Names of metrics; by default those that the papers report.
     known : str, int or list, optional
@@ -205,6 +216,10 @@ def assess(
         Columns that identify a row; rows are matched by position by default.
     seed : int, default 0
         Seed of `known_sample`.
+    by_column : bool, default False
+        Whether each column is measured by itself: one row of the result for each, after its name.
+    **kinds : Any
+        Which columns are categories, as for `mask`: ``nominal``, ``ordinal``, ``taxonomy`` and so on.
 
     Returns
     -------
@@ -242,20 +257,28 @@ def assess(
     before = collected(as_frame(original), "original")
     after = collected(as_frame(masked), "masked")
     keys, parts = keys_of(before, "key", key), keys_of(before, "by", by)
-    names = _shared(before, after, columns, (*keys, *parts))
+    asked = kinds_asked(kinds, "assess")
+    names = _shared(before, after, columns, (*keys, *parts), asked)
     what = attacker(known, known_sample, seed, names, after)
+    each: list[tuple[list[str], Attack]] = (
+        [([name], ([name], [(0,)])) for name in names] if by_column else [(names, what)]
+    )
     after = matched(before, after, keys_of(after, "key", key))
     if clash := {entry.name for entry in entries} & set(parts):
         raise InvalidParameterError.kind("by", sorted(clash), "no name of a metric")
     rows = []
     divided, pieces = _parts(before, after, parts)
     for x, y in pieces:
-        release, computed = _Release(x, y, names, what), dict[str, Any]()
-        if any("subsets" in inputs(entry) for entry in entries):
-            release.require_distances()
-        rows.append({e.name: evaluate(e, release, computed) for e in entries})
+        for measured, attack in each:
+            release, computed = _Release(x, y, measured, attack, asked), dict[str, Any]()
+            if any("subsets" in inputs(entry) for entry in entries):
+                release.require_distances()
+            rows.append({e.name: evaluate(e, release, computed) for e in entries})
     schema = {e.name: pl.Int64() if e.whole else pl.Float64() for e in entries}
     result = pl.DataFrame(rows, schema=schema)
+    if by_column:
+        divided = divided[np.repeat(np.arange(divided.height), len(each))]
+        result = result.insert_column(0, pl.Series("column", names * len(pieces), dtype=pl.String))
     return pl.concat([divided, result], how="horizontal") if parts else result
 
 
@@ -302,19 +325,21 @@ def measure(
     100.0
     """
     entry = registry.metrics()[name]
-    for option, value in options.items():
+    own = {option: value for option, value in options.items() if option not in KEY_OPTIONS}
+    for option, value in own.items():
         if option not in entry.options:
-            listed = [*entry.options, "known", "known_sample", "key", "seed"]
+            listed = [*entry.options, *KEY_OPTIONS, "known", "known_sample", "key", "seed"]
             raise InvalidParameterError.option(name, option, listed)
         check_option(entry.options[option], value)
     before = collected(as_frame(original), "original")
     after = collected(as_frame(masked), "masked")
     key = shared.get("key")
-    names = _shared(before, after, columns, keys_of(before, "key", key))
+    asked = keys_asked(options)
+    names = _shared(before, after, columns, keys_of(before, "key", key), asked)
     sample, seed = shared.get("known_sample"), shared.get("seed", 0)
     what = attacker(shared.get("known"), sample, seed, names, after)
     after = matched(before, after, keys_of(after, "key", key))
-    release = _Release(before, after, names, what)
-    if "subsets" in inputs(entry, options):
+    release = _Release(before, after, names, what, asked)
+    if "subsets" in inputs(entry, own):
         release.require_distances()
-    return evaluate(entry, release, {}, options)
+    return evaluate(entry, release, {}, own)

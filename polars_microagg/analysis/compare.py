@@ -15,7 +15,7 @@ from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.attacker import Known
 from polars_microagg.analysis.time_budget import NotBegun, TimeBudget
 from polars_microagg.core import registry
-from polars_microagg.core.options import group_size, names_of
+from polars_microagg.core.options import KEY_OPTIONS, group_size, names_of
 from polars_microagg.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -152,6 +152,7 @@ def comparison(
     shared = dict(options) | {"strata": strata, "seed": seed}
     further = [m for m in dict.fromkeys(names_of("metrics", metrics)) if m not in MEASURES]
     known_by: dict[str, Any] = {"known": known, "known_sample": known_sample, "seed": seed}
+    known_by |= {name: options[name] for name in KEY_OPTIONS if name in options}
 
     def measured(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Any]:
         wanted = [*MEASURES, *further]

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from polars_microagg.analysis.anonymity import selected
+from polars_microagg.analysis.coordinates import coordinates, kinds_asked
 from polars_microagg.core import registry
 from polars_microagg.core.options import group_size
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
-from polars_microagg.frames.columns import refuse, require, values
+from polars_microagg.frames.columns import kind_for, refuse, require
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Columns, as_frame, by_name
 from polars_microagg.kernels.local.local_search import refined, squares_within
@@ -26,7 +27,9 @@ STEPS = 200
 """Steps of the tighter bound for an effort of 1."""
 
 
-def lower_bound(frame: Any, columns: Columns, k: int, *, effort: float = 0.0) -> float:
+def lower_bound(
+    frame: Any, columns: Columns, k: int, *, effort: float = 0.0, **kinds: Any
+) -> float:
     """Find a floor of `loss` that no grouping of at least k records can go under.
 
     Parameters
@@ -40,6 +43,8 @@ def lower_bound(frame: Any, columns: Columns, k: int, *, effort: float = 0.0) ->
     effort : float, default 0
         How hard to try for a higher floor: 1 is a few seconds for a thousand records. With 0 it
         is found from the nearest neighbours of each record.
+    **kinds : Any
+        Which columns are categories, as for `mask`: ``nominal``, ``ordinal``, ``taxonomy`` and so on.
 
     Returns
     -------
@@ -82,16 +87,16 @@ def lower_bound(frame: Any, columns: Columns, k: int, *, effort: float = 0.0) ->
         raise InvalidParameterError.cannot("lower_bound", what, instead)
     names = list(blocks[0])
     table = collected(table.lazy().select(by_name(name) for name in names))
-    x = np.empty((table.height, len(names)), order="F")
-    for j, name in enumerate(names):
+    asked = kinds_asked(kinds, "lower_bound")
+    for name in names:
+        refuse(name, table.schema[name], asked)
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.
-        column = table[name].alias("0")
-        refuse(name, column.dtype)
-        require(column, name, "raise")
-        x[:, j] = values(column, column)[0]
+        require(table[name].alias("0"), name, "raise", kind_for(name, table.schema[name], asked))
+    found = coordinates(table, table, names, asked)
+    x = found.before
     if len(x) < k:
         raise TooFewRecordsError.of(len(x), k)
-    x = np.ascontiguousarray(standardised(x, x)[0])
+    x = np.ascontiguousarray(standardised(x, x, found.joint)[0])
     if not x.size:
         return 0.0
     floor, steps = neighbour_bound(x, k), round(STEPS * effort)

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.analysis.anonymity import classes
-from polars_microagg.analysis.assess import assess, matrices
+from polars_microagg.analysis.assess import assess
+from polars_microagg.analysis.coordinates import matrices
 from polars_microagg.kernels.risk.moments import moments, present
 
 __all__ = ["class_table", "correlation_table", "linkage_table", "loss_table"]

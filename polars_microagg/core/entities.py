@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
+from polars_microagg.core.mixtures import located
 from polars_microagg.core.partition import (
     Cells,
+    Centres,
+    Holders,
     Labels,
     Masked,
     Matrix,
@@ -21,6 +24,7 @@ from polars_microagg.core.partition import (
 from polars_microagg.core.rule import Rule
 from polars_microagg.kernels.centre import centres, real_centres
 from polars_microagg.kernels.exact_mean import float_means
+from polars_microagg.kernels.places import Places
 
 if TYPE_CHECKING:
     from polars_microagg.core.plan import Plan
@@ -139,12 +143,19 @@ def mask_entities(
     strata: Strata,
     whole: Sequence[bool],
     rule: Rule,
+    places: Sequence[Places | None],
+    chosen: Sequence[bool],
 ) -> Masked:
     """Group entities by the means of their rows, and give each row the centre of its group.
 
-    `x` holds steps counted from 0. With ``entity_mode="alike"`` entities of one profile are grouped,
-    by their means in each stratum; else what is grouped are the rows of an entity in one stratum.
+    `x` holds steps counted from 0, or codes that lie at `places`. With ``entity_mode="alike"`` entities
+    of one profile are grouped, by their means in each stratum; else what is grouped are the rows of an
+    entity in one stratum. Columns that are `chosen` get a value that is chosen from those of a group.
     """
+    wide, column = located(x, places)
+    located_at = np.array([place is not None for place in places])[column]
+    spans = np.array([place.span if place else 1.0 for place in places])[column]
+    names = tuple(block[j] for j in column)
     parts = plan.patterns(x, strata)
     part = parts.numbers(len(x))
     rows = np.sort(parts.order)
@@ -152,8 +163,15 @@ def mask_entities(
     values, labels = np.full(x.shape, np.nan, order="F"), np.full(len(x), -1, dtype=np.intp)
     groups = 0
     for kin in _kins(plan, entity, part, rows):
+        own = np.arange(kin.width)[:, None] * len(block) + column
         made, count = plan.group(
-            block * kin.width, kin.means(x), np.tile(factors, kin.width), kin.strata, kin.rule(rule)
+            names * kin.width,
+            kin.means(wide),
+            np.tile(factors[column], kin.width),
+            kin.strata,
+            kin.rule(rule),
+            np.where(located_at, own, -1).ravel(),
+            np.tile(spans, kin.width),
         )
         labels[kin.rows] = (made[kin.of] + groups) * kin.width + kin.place
         groups += count
@@ -163,7 +181,13 @@ def mask_entities(
     numbered = np.full(len(x), -1, dtype=np.intp)
     grouped = labels >= 0
     numbered[grouped] = np.unique(labels[grouped], return_inverse=True)[1]
-    return Masked(block, numbered, tuple(Cells(column, parts) for column in values.T))
+    made_of: list[Cells | Centres] = [Cells(column, parts) for column in values.T]
+    filled = strata if plan.nulls == "impute" else None
+    holders = Holders(strata, entity, plan.k)
+    for j in np.flatnonzero(chosen):
+        count = int(numbered.max(initial=-1)) + 1
+        (made_of[j],) = centres(x[:, [j]], numbered, count, plan.center, filled, holders)
+    return Masked(block, numbered, tuple(made_of))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
+import numpy as np
+import numpy.typing as npt
+
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.core.registry import Metric, metrics
 
@@ -26,8 +29,19 @@ class MetricInputs(Protocol):
         """Measured columns after, rows in the order of the original."""
 
     @property
-    def known(self) -> tuple[Matrix, Matrix] | None:
-        """Columns that an intruder knows, before and after; None if they have no distances."""
+    def joint(self) -> Labels | None:
+        """The column that each coordinate of the matrices is of; None if each is a column."""
+
+    @property
+    def numeric(self) -> npt.NDArray[np.bool_] | None:
+        """Which coordinates are columns of numbers; None if all are."""
+
+    @property
+    def known(self) -> tuple[Matrix, Matrix, Labels | None] | None:
+        """Columns that an intruder knows, before and after; None if they have no distances.
+
+        The third is the column that each coordinate is of.
+        """
 
     @property
     def subsets(self) -> Sequence[tuple[int, ...]]:
@@ -73,15 +87,25 @@ def evaluate(
     elif "subsets" in values and release.known is None:
         result = None
     else:
-        known: tuple[Matrix, Matrix] | None = None
+        known: tuple[Matrix, Matrix, Labels | None] | None = None
         if "subsets" in values:
             known, values["subsets"] = release.known, release.subsets
-        if "original" in values:
-            values["original"] = known[0] if known else release.original
-        if "masked" in values:
-            values["masked"] = known[1] if known else release.masked
+        if "joint" in values:
+            values["joint"] = known[2] if known else release.joint
+        numeric = None if known or "joint" in values else _numbers_only(values, release)
+        if numeric is not None and not numeric.any():
+            return None
+        for at, name in enumerate(("original", "masked")):
+            if name in values:
+                table: Matrix = known[at] if known else getattr(release, name)  # type: ignore[assignment]
+                values[name] = table if numeric is None else table[:, numeric]
         # In the order of the parameters, which are taken by position.
         result = entry.function(*values.values(), **options)
     if not options:
         computed[entry.name] = result
     return result
+
+
+def _numbers_only(values: Mapping[str, Any], release: MetricInputs) -> npt.NDArray[np.bool_] | None:
+    """Return which columns a metric of numbers takes; None for all."""
+    return release.numeric if "original" in values or "masked" in values else None

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from polars_microagg.core.kind import key_options
 from polars_microagg.core.model import models
-from polars_microagg.core.registry import Option
+from polars_microagg.core.registry import Method, Option
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.release import in_two_roles
 from polars_microagg.kernels.centre import CENTRES
 from polars_microagg.kernels.scale import SCALES
 
@@ -20,11 +22,15 @@ __all__ = [
     "CHOICES",
     "COMMON",
     "ENTITY_MODES",
+    "KEY_OPTIONS",
     "MODEL_OPTIONS",
     "check_option",
+    "checked_options",
     "group_size",
+    "keys_asked",
     "names_of",
     "repeated",
+    "weights_of",
     "whole_number",
 ]
 
@@ -44,6 +50,9 @@ MODEL_OPTIONS: dict[str, Option] = {
 }
 """Bounds of the privacy models, and their options; k is a parameter by itself."""
 
+KEY_OPTIONS = key_options()
+"""Parameters that say of which kind columns are."""
+
 COMMON: dict[str, Any] = {
     **{name: choices[0] for name, choices in CHOICES.items()},
     "refine": False,
@@ -53,6 +62,8 @@ COMMON: dict[str, Any] = {
     "cap_rows": None,
     "confidential": None,
     **{name: option.default for name, option in MODEL_OPTIONS.items()},
+    **dict.fromkeys(KEY_OPTIONS),
+    "weigh": None,
 }
 """Options that every method shares, with their defaults."""
 
@@ -62,6 +73,9 @@ ENTITY_MODES = ("rows", "mean", "alike")
 
 LARGEST = float(np.finfo(np.float64).max)
 """Largest number that an option may be."""
+
+LIGHTEST, HEAVIEST = 1e-6, 1e6
+"""Bounds of the weight of a column."""
 
 ROWS = 2**32 - 1
 """Most records of a table."""
@@ -112,6 +126,83 @@ def names_of(what: str, names: object) -> tuple[str, ...]:
     if twice := repeated(listed):
         raise InvalidParameterError.duplicate(what, twice)
     return tuple(listed)
+
+
+def checked_options(
+    method: Method, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Check the options of a call: those of its method, and those of all methods by field of a plan."""
+    common = COMMON | {name: value for name, value in options.items() if name in COMMON}
+    for name, choices in CHOICES.items():
+        if not isinstance(common[name], str) or common[name] not in choices:
+            raise InvalidParameterError.choice(name, common[name], choices)
+    own = {name: value for name, value in options.items() if name not in COMMON}
+    for name, value in own.items():
+        if name not in method.options:
+            known_options = [*method.options, "strata", "order_by", *COMMON]
+            raise InvalidParameterError.option(method.name, name, known_options)
+        check_option(method.options[name], value)
+    for name in ("entity", "confidential"):
+        common[name] = names_of(name, common[name])
+    bounds = {name: common.pop(name) for name in MODEL_OPTIONS}
+    kinds = keys_asked({name: common.pop(name) for name in KEY_OPTIONS})
+    common["weigh"] = weights_of(common["weigh"])
+    for name, value in bounds.items():
+        check_option(MODEL_OPTIONS[name], value)
+    if common["entity_mode"] not in (None, *ENTITY_MODES):
+        raise InvalidParameterError.choice("entity_mode", common["entity_mode"], ENTITY_MODES)
+    if common["cap_rows"] is not None:
+        need = "a whole number of at least 1"
+        common["cap_rows"] = whole_number("cap_rows", common["cap_rows"], need, 1)
+    common["seed"] = whole_number("seed", common["seed"], "a whole number of at least 0", 0)
+    return own, common | {"models": bounds, "kinds": kinds}
+
+
+def keys_asked(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the parameters that say of which kind columns are; those that name none are left out.
+
+    >>> keys_asked({"nominal": "zip", "ordinal": None, "scale": "none"})
+    {'nominal': ('zip',)}
+    """
+    asked: dict[str, Any] = {}
+    for name, entry in KEY_OPTIONS.items():
+        value = options.get(name)
+        if entry.each is None:
+            asked[name] = names_of(name, value)
+        elif value is None:
+            asked[name] = {}
+        elif isinstance(value, Mapping) and all(
+            isinstance(column, str) and isinstance(each, entry.each)
+            for column, each in value.items()
+        ):
+            asked[name] = dict(value)
+        else:
+            need = f"a mapping of columns to {entry.each.__name__}"
+            got = dict.fromkeys(value, "...") if isinstance(value, Mapping) else value
+            raise InvalidParameterError.kind(name, got, need)
+    if twice := repeated(column for columns in asked.values() for column in columns):
+        one, other = [name for name, columns in asked.items() if twice[0] in columns][:2]
+        raise in_two_roles(twice[0], one, other)
+    return {name: columns for name, columns in asked.items() if columns}
+
+
+def weights_of(weigh: object) -> dict[str, float]:
+    """Check the weights of columns in distances.
+
+    >>> weights_of({"region": 2})
+    {'region': 2.0}
+    """
+    if weigh is None:
+        return {}
+    need = "a mapping of columns to numbers above 0"
+    if not isinstance(weigh, Mapping) or not all(isinstance(name, str) for name in weigh):
+        raise InvalidParameterError.kind("weigh", weigh, need)
+    for value in weigh.values():
+        number = isinstance(value, int | float | np.integer | np.floating)
+        if not number or isinstance(value, bool) or not LIGHTEST <= value <= HEAVIEST:
+            need = f"{need}, from {LIGHTEST:g} to {HEAVIEST:g}"
+            raise InvalidParameterError.kind("weigh", dict(weigh), need)
+    return {name: float(value) for name, value in weigh.items()}
 
 
 def check_option(option: Option, value: object, key: str | None = None) -> None:

@@ -13,18 +13,11 @@ import numpy.typing as npt
 from polars_microagg.core import registry
 from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.entities import EntityRule, mask_entities
-from polars_microagg.core.options import (
-    CHOICES,
-    COMMON,
-    ENTITY_MODES,
-    MODEL_OPTIONS,
-    check_option,
-    group_size,
-    names_of,
-    whole_number,
-)
+from polars_microagg.core.mixtures import group_mixture
+from polars_microagg.core.options import checked_options, group_size
 from polars_microagg.core.partition import (
     Cells,
+    Holders,
     Labels,
     Masked,
     Matrix,
@@ -46,6 +39,7 @@ from polars_microagg.kernels.centre import centres
 from polars_microagg.kernels.local.local_search import refined
 from polars_microagg.kernels.local.repair import annealed, obedient
 from polars_microagg.kernels.missing import completed
+from polars_microagg.kernels.places import Places
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.progress import Callback, current, progress
 from polars_microagg.wording import Setting
@@ -79,6 +73,8 @@ class Plan:
     cap_rows: int | None = None
     confidential: tuple[str, ...] = ()
     models: Mapping[str, Any] = field(default_factory=dict)
+    kinds: Mapping[str, Any] = field(default_factory=dict)
+    weigh: Mapping[str, float] = field(default_factory=dict)
     blocks: tuple[tuple[str, ...], ...] = ()
     progress_callback: Callback | None = None
 
@@ -92,33 +88,12 @@ class Plan:
         if not isinstance(method, str) or method not in known:
             raise UnknownMethodError.of(method, known)
         entry = known[method]
-        common = COMMON | {name: value for name, value in options.items() if name in COMMON}
-        for name, choices in CHOICES.items():
-            if not isinstance(common[name], str) or common[name] not in choices:
-                raise InvalidParameterError.choice(name, common[name], choices)
-        own = {name: value for name, value in options.items() if name not in COMMON}
-        for name, value in own.items():
-            if name not in entry.options:
-                known_options = [*entry.options, "strata", "order_by", *COMMON]
-                raise InvalidParameterError.option(method, name, known_options)
-            check_option(entry.options[name], value)
-        for name in ("entity", "confidential"):
-            common[name] = names_of(name, common[name])
-        bounds = {name: common.pop(name) for name in MODEL_OPTIONS}
-        for name, value in bounds.items():
-            check_option(MODEL_OPTIONS[name], value)
-        if common["entity_mode"] not in (None, *ENTITY_MODES):
-            raise InvalidParameterError.choice("entity_mode", common["entity_mode"], ENTITY_MODES)
-        if common["cap_rows"] is not None:
-            need = "a whole number of at least 1"
-            common["cap_rows"] = whole_number("cap_rows", common["cap_rows"], need, 1)
-        common["seed"] = whole_number("seed", common["seed"], "a whole number of at least 0", 0)
+        own, common = checked_options(entry, options)
         plan = cls(
             entry,
             group_size(k),
             own,
             **common,
-            models=bounds,
             progress_callback=current(),
         )
         refuse_what_would_be_ignored(plan)
@@ -172,6 +147,11 @@ class Plan:
                 for block in blocks:
                     if value not in block:
                         raise InvalidParameterError.choice(name, value, [*option.choices, *block])
+        masked = [name for block in blocks for name in block]
+        for parameter, columns in (*self.kinds.items(), ("weigh", self.weigh)):
+            for name in columns:
+                if name not in masked:
+                    raise InvalidParameterError.unknown_column(parameter, name, masked)
         if self.method.columnwise:
             blocks = [[name] for block in blocks for name in block]
         return replace(self, blocks=tuple(tuple(block) for block in blocks))
@@ -194,29 +174,37 @@ class Plan:
         strata: Strata,
         whole: Sequence[bool] = (),
         rule: Rule | None = None,
+        places: Sequence[Places | None] = (),
+        chosen: Sequence[bool] = (),
     ) -> Iterator[Masked]:
         """Group the records and find the centres, one block after the other.
 
         `x` (n, p) has the columns of all blocks in order: finite values in original units, NaN
         where null. `factors` (p,) are the sizes of one unit of each column, `whole` says which
         columns are emitted in whole steps. `strata` are without suppressed rows. `rule` is what the
-        groups must satisfy; by default k records.
+        groups must satisfy; by default k records. `places` says of each column where its codes lie, or
+        None if it has numbers; `chosen` whether the value of a group is chosen, not computed.
         """
         rule = rule or self.rule()
+        places, chosen = places or [None] * x.shape[1], chosen or [False] * x.shape[1]
+        holders = Holders(strata, rule.entity_codes if self.entity else None, self.k)
         for block, columns in zip(self.blocks, self.slices(), strict=True):
             if self.groups_cells:
                 yield from self._mask_cells(
                     block, x[:, columns], factors[columns], strata, whole[columns]
                 )
             elif self.merges_rows:
-                part = x[:, columns], factors[columns], strata, whole[columns]
-                yield mask_entities(self, block, *part, rule)
+                own = x[:, columns], factors[columns], strata, whole[columns]
+                yield mask_entities(self, block, *own, rule, places[columns], chosen[columns])
             else:
-                labels, groups = self.group(block, x[:, columns], factors[columns], strata, rule)
+                part = x[:, columns], factors[columns], strata, rule
+                if any(places[columns]):
+                    labels, groups = group_mixture(self, block, *part, places[columns])
+                else:
+                    labels, groups = self.group(block, *part)
                 wide = strata if self.nulls == "impute" else None
-                yield Masked(
-                    block, labels, centres(x[:, columns], labels, groups, self.center, wide)
-                )
+                made = centres(x[:, columns], labels, groups, self.center, wide, holders)
+                yield Masked(block, labels, made)
 
     def group(
         self,
@@ -225,8 +213,14 @@ class Plan:
         factors: Vector,
         strata: Strata,
         rule: Rule | EntityRule,
+        joint: Labels | None = None,
+        spans: Vector | None = None,
     ) -> tuple[Labels, int]:
-        """Number the groups of all strata, -1 where a record is in none, and count them."""
+        """Number the groups of all strata, -1 where a record is in none, and count them.
+
+        Coordinates with the same number in `joint` (q,) are of one column of categories, of which the
+        largest distance is in `spans`; -1 is a column of numbers.
+        """
         labels = np.full(len(x), -1, dtype=np.intp)
         strata = self.patterns(x, strata)
         if not len(strata.sizes):
@@ -234,7 +228,8 @@ class Plan:
         # Records without any value are alike as they are: a group that no method needs to find.
         bare = _without_values(x[strata.firsts])
         if self.nulls == "pattern" and bare.any():
-            grouped, groups = self.group(block, x, factors, strata.only(~bare), rule)
+            rest = strata.only(~bare)
+            grouped, groups = self.group(block, x, factors, rest, rule, joint, spans)
             plain = strata.only(bare)
             grouped[plain.order] = groups + np.repeat(np.arange(bare.sum()), plain.sizes)
             return grouped, groups + int(bare.sum())
@@ -244,7 +239,9 @@ class Plan:
         part = x if len(strata.sizes) == 1 and len(strata.order) == len(x) else x[strata.order]
         ready, zero = part, self.method.absolute
         if self.method.scaled:
-            ready = scaled(part, self.scale, factors, strata.sizes, zero=zero)
+            ready = scaled(part, self.scale, factors, strata.sizes, joint, spans, zero=zero)
+        if self.weigh:
+            ready = ready * np.sqrt([self.weigh.get(name, 1.0) for name in block])
         # Records of one null pattern are grouped by the columns that they have.
         firsts = np.cumsum(strata.sizes) - strata.sizes
         present = ~np.isnan(ready[firsts]) if self.nulls == "pattern" else None
@@ -312,6 +309,9 @@ class Plan:
         for name, value in self.options.items():
             option = self.method.options[name]
             named = option.axis and value not in option.choices
+            if named and block.count(value) > 1:
+                need = "a column of one coordinate, such as one of numbers or an ordinal one"
+                raise InvalidParameterError.kind(name, value, need)
             arguments[name] = block.index(value) if named else value
         return arguments | ({"seed": self.seed} if self.method.seeded else {})
 

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from polars_microagg.analysis.anonymity import classes as equal_records
-from polars_microagg.analysis.assess import matched, matrices
+from polars_microagg.analysis.assess import matched
+from polars_microagg.analysis.coordinates import matrices
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate, inputs
 from polars_microagg.core.partition import Labels, Matrix
@@ -42,9 +43,11 @@ class _Release:
 
     original: Matrix
     masked: Matrix
-    known: tuple[Matrix, Matrix] | None
+    known: tuple[Matrix, Matrix, None] | None
     subsets: Sequence[tuple[int, ...]]
     classes: Sequence[Labels]
+    joint: None = None
+    numeric: None = None
 
 
 def assess_lists(
@@ -70,7 +73,7 @@ def assess_lists(
     both = matrices(*tables, names)
     release = _Release(
         *both,
-        known=(both if known == measured else matrices(*tables, known_names))
+        known=(*(both if known == measured else matrices(*tables, known_names)), None)
         if distances
         else None,
         subsets=[tuple(range(len(known)))],

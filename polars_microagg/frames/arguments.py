@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+from polars_microagg.core.kind import key_options
 from polars_microagg.core.model import models
 from polars_microagg.core.options import CHOICES, COMMON
 from polars_microagg.core.registry import Option, docstring
@@ -32,8 +33,10 @@ __all__ = [
     "SEED",
     "SHARED",
     "STRATA",
+    "WEIGH",
     "Argument",
     "K",
+    "key_kinds",
     "model_bounds",
     "own_argument",
     "quoted",
@@ -158,6 +161,27 @@ def model_bounds() -> tuple[Argument, ...]:
     return tuple(arguments)
 
 
+def key_kinds() -> tuple[Argument, ...]:
+    """Describe the parameters that say of which kind columns are."""
+    arguments = []
+    for name, entry in key_options().items():
+        several = f"Mapping[str, {entry.each.__name__}] | None" if entry.each else "Names"
+        text = "\n".join(textwrap.wrap(" ".join(entry.doc.split()), 96))
+        numpydoc = (
+            f"mapping of str to {entry.each.__name__}" if entry.each else "str or list of str"
+        )
+        arguments.append(Argument(name, several, text, None, numpydoc=numpydoc))
+    return tuple(arguments)
+
+
+WEIGH = Argument(
+    "weigh",
+    "Mapping[str, float] | None",
+    "How much columns weigh in distances: with 2 a squared distance counts twice. Every column\n"
+    "weighs 1 by default, whatever its kind.",
+    None,
+    numpydoc="mapping of str to float",
+)
 SCALE = _choice("scale", "How columns are scaled, for distances only.")
 SHARED = (
     _choice("center", "Which centre replaces the values of a group."),

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_microagg.core.attributes import Attribute
 from polars_microagg.errors import InvalidDataError
-from polars_microagg.frames.columns import can_mask
+from polars_microagg.frames.columns import is_number
 
 __all__ = ["confidential_of", "entity_of", "is_ordered"]
 
@@ -43,7 +43,7 @@ def confidential_of(column: pl.Series, name: str) -> Attribute:
 
 def is_ordered(dtype: pl.DataType) -> bool:
     """Return whether the values of a type have an order that means something."""
-    return can_mask(dtype) or isinstance(dtype, pl.Enum)
+    return is_number(dtype) or isinstance(dtype, pl.Enum)
 
 
 def _first_rows(columns: Sequence[pl.Series]) -> np.ndarray:

@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.core.partition import Labels, Masked, Matrix, Partition, Strata
+from polars_microagg.core.kind import Kind
+from polars_microagg.core.partition import Centres, Labels, Masked, Matrix, Partition, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.core.suppression import to_suppress
 from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.classes import entities_alike, members_of
-from polars_microagg.frames.columns import emit, numbers, require, unit
+from polars_microagg.frames.columns import emit, kind_for, numbers, refuse_unique, require
 
 __all__ = ["BatchMasker", "Released"]
 
@@ -52,9 +53,15 @@ class BatchMasker:
         """Names of the masked columns."""
         return [name for block in self.plan.blocks for name in block]
 
-    def output(self, dtype: pl.DataType) -> pl.DataType:
-        """Return the type in which a column of this type is emitted."""
-        return pl.Float64() if self.plan.dtype == "float" else dtype
+    def output(self, name: str, dtype: pl.DataType) -> pl.DataType:
+        """Return the type in which a column of this name and type is emitted."""
+        if self.plan.dtype == "float" and self.kind(name, dtype).numeric:
+            return pl.Float64()
+        return dtype
+
+    def kind(self, name: str, dtype: pl.DataType) -> Kind:
+        """Return the kind of a masked column."""
+        return kind_for(name, dtype, self.plan.kinds)
 
     def mask(self, batch: pl.DataFrame) -> Released:
         """Mask a batch; the result has all of its rows, also those that are to be dropped.
@@ -65,17 +72,21 @@ class BatchMasker:
         """
         columns = batch.get_columns()[: len(self.names)]
         if not batch.height:
-            return Released([column.cast(self.output(column.dtype)) for column in columns])
+            return Released(
+                [column.cast(self._output(j, column)) for j, column in enumerate(columns)]
+            )
         batch, back = self._ordered(batch)
         columns = batch.get_columns()[: len(self.names)]
         hidden, strata, rule, blocks = self._masked(batch)
         released: list[pl.Series] = []
         for masked in blocks:
             originals = columns[len(released) : len(released) + len(masked.columns)]
+            kinds = [self._kind(len(released) + j, c) for j, c in enumerate(originals)]
             block = [
-                emit(column, masked, j, self.output(column.dtype))
+                emit(column, masked, j, self._output(len(released) + j, column), kinds[j])
                 for j, column in enumerate(originals)
             ]
+            self._keep_rare(originals, block, kinds, masked)
             # Each block as soon as it is emitted: a later one cannot make up for it.
             self.keep_promise(block, masked.labels, strata, rule)
             released += block
@@ -150,23 +161,60 @@ class BatchMasker:
         """Return the suppressed rows, strata and rule of the others, and masked values of each block."""
         columns, strata = batch.get_columns()[: len(self.names)], self._strata(batch)
         x, rule = self._matrix(columns, strata), self._rule(batch)
-        factors = np.array([unit(column.dtype) for column in columns])
-        whole = [not self.output(column.dtype).is_float() for column in columns]
+        kinds = [self._kind(j, column) for j, column in enumerate(columns)]
+        factors = np.array(
+            [kind.unit(column.dtype) for kind, column in zip(kinds, columns, strict=True)]
+        )
+        whole = [not self._output(j, column).is_float() for j, column in enumerate(columns)]
+        places = [kind.places(column) for kind, column in zip(kinds, columns, strict=True)]
+        chosen = [
+            place is not None or not kind.numeric for place, kind in zip(places, kinds, strict=True)
+        ]
         hidden = to_suppress(self.plan, x, strata, rule)
         strata = strata.without(hidden)
         if self.plan.drops:
             rule = rule.among(~hidden)
-        return hidden, strata, rule, list(self.plan.mask(x, factors, strata, whole, rule))
+        return (
+            hidden,
+            strata,
+            rule,
+            list(self.plan.mask(x, factors, strata, whole, rule, places, chosen)),
+        )
 
     def _matrix(self, columns: list[pl.Series], strata: Strata) -> Matrix:
         """Turn the columns into one (n, p) matrix, NaN for null."""
         x = np.empty((len(columns[0]), len(columns)), order="F")
         for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
-            require(column, name, self.plan.nulls)
+            kind = self._kind(j, column)
+            require(column, name, self.plan.nulls, kind)
+            refuse_unique(column, name, kind)
             # Values that are computed, not sums of records, count from 0.
             computed = self.plan.groups_cells or self.plan.merges_rows
-            x[:, j] = numbers(column, None if computed else strata)
+            x[:, j] = numbers(column, None if computed else strata, kind)
         return x
+
+    def _kind(self, j: int, column: pl.Series) -> Kind:
+        return self.kind(self.names[j], column.dtype)
+
+    def _output(self, j: int, column: pl.Series) -> pl.DataType:
+        return self.output(self.names[j], column.dtype)
+
+    def _keep_rare(
+        self,
+        originals: list[pl.Series],
+        block: list[pl.Series],
+        kinds: list[Kind],
+        masked: Masked,
+    ) -> None:
+        """Refuse a category that is emitted though fewer than k of its stratum have it."""
+        for column, emitted, kind, chosen in zip(
+            originals, block, kinds, masked.values, strict=True
+        ):
+            if isinstance(chosen, Centres) and not kind.numeric:
+                fewest = kind.fewest(column, emitted, chosen.holders)
+                if fewest < self.plan.k:
+                    name, k = self.plan.method.name, self.plan.k
+                    raise BrokenPromiseError.small_class(name, fewest, k, "holders of a category")
 
     def keep_promise(
         self, block: list[pl.Series], labels: Labels, strata: Strata, rule: Rule | None = None

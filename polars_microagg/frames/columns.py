@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import polars as pl
 
+from polars_microagg.core.kind import Kind, kind_of
 from polars_microagg.core.partition import Centres, Labels, Masked, Strata, Vector
-from polars_microagg.errors import MissingValuesError, NotNumericError
-from polars_microagg.kinds.register import Kind, kind_of
+from polars_microagg.core.registry import Method
+from polars_microagg.errors import InvalidDataError, MissingValuesError, NotNumericError
+from polars_microagg.errors.categories import nearly_unique, not_of_kind, without_order
+from polars_microagg.kernels.places import Places
 
 __all__ = [
     "can_mask",
     "emit",
     "floats",
+    "is_number",
+    "kind_for",
     "numbers",
     "refuse",
+    "refuse_unique",
     "refused",
     "require",
     "type_name",
@@ -22,17 +31,31 @@ __all__ = [
     "values",
 ]
 
+UNIQUE, FEW = 0.5, 20
+"""Share of records that have a category of their own above which a column is refused; and records
+below which none is."""
+
 
 def can_mask(dtype: pl.DataType) -> bool:
-    """Return whether columns of a type can be masked."""
+    """Return whether columns of a type can be masked without being named as of some kind."""
     return kind_of(dtype) is not None
 
 
-def _kind(dtype: pl.DataType) -> Kind:
+def is_number(dtype: pl.DataType) -> bool:
+    """Return whether columns of a type have numbers, decimals, dates or times."""
     kind = kind_of(dtype)
-    if kind is None:
-        raise NotNumericError.of("", type_name(dtype))
-    return kind
+    return kind is not None and kind.numeric
+
+
+def kind_for(name: str, dtype: pl.DataType, asked: Mapping[str, Any] | None = None) -> Kind:
+    """Return the kind of a column: the one that the options of a call name, or that of its type."""
+    kind = kind_of(dtype, name, asked)
+    if kind is not None:
+        return kind
+    for option, columns in (asked or {}).items():
+        if name in columns:
+            raise not_of_kind(name, type_name(dtype), option)
+    raise NotNumericError.of(name, type_name(dtype))
 
 
 def unit(dtype: pl.DataType) -> float:
@@ -43,18 +66,34 @@ def unit(dtype: pl.DataType) -> float:
 
 def refused(column: pl.Series) -> int:
     """Count the values that have no number and are not null, such as NaN and infinities."""
-    return _kind(column.dtype).refused(column)
+    return kind_for("", column.dtype).refused(column)
 
 
-def require(column: pl.Series, name: str, nulls: str) -> None:
-    """Refuse a column that has nulls against the policy, NaN or infinities."""
+def require(column: pl.Series, name: str, nulls: str, kind: Kind | None = None) -> None:
+    """Refuse a column that has nulls against the policy, NaN or infinities, or alien categories."""
     if nulls == "raise" and column.null_count():
         raise MissingValuesError.nulls(name, column.null_count())
-    if bad := refused(column):
-        raise MissingValuesError.not_finite(name, bad)
+    kind = kind or kind_for(name, column.dtype)
+    if bad := kind.refused(column):
+        if kind.numeric:
+            raise MissingValuesError.not_finite(name, bad)
+        raise InvalidDataError.not_in_taxonomy(name, bad)
 
 
-def numbers(column: pl.Series, strata: Strata | None) -> Vector:
+def refuse_unique(column: pl.Series, name: str, kind: Kind) -> None:
+    """Refuse categories that nearly every record has for itself, as names and numbers of persons.
+
+    A tree of classes can stand for them.
+    """
+    values = len(column) - column.null_count()
+    if kind.widens or values < FEW:
+        return
+    alone = int(column.drop_nulls().is_unique().sum())
+    if alone > UNIQUE * values:
+        raise nearly_unique(name, alone, values)
+
+
+def numbers(column: pl.Series, strata: Strata | None, kind: Kind | None = None) -> Vector:
     """Turn a column into (n,) float64, NaN for null.
 
     Integers, decimals and temporals become whole steps. Integers that float64 cannot hold count
@@ -64,7 +103,7 @@ def numbers(column: pl.Series, strata: Strata | None) -> Vector:
     >>> numbers(pl.Series(["1.10", None]).cast(pl.Decimal(5, 2)), Strata.whole(2))
     array([110.,  nan])
     """
-    return _kind(column.dtype).coordinates(column, strata)
+    return (kind or kind_for("", column.dtype)).coordinates(column, strata)
 
 
 def floats(column: pl.Series) -> pl.Series:
@@ -77,18 +116,20 @@ def floats(column: pl.Series) -> pl.Series:
     return counted.set(column.is_null(), None) if column.null_count() else counted
 
 
-def values(original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector]:
+def values(
+    original: pl.Series, masked: pl.Series, kind: Kind | None = None
+) -> tuple[Vector, Vector, Places | None]:
     """Turn a column before and after into float64 in the same units, NaN for null.
 
-    Both count from the same number. `masked` may be Float64.
+    Both count from the same number. `masked` may be Float64. With places they are codes of categories.
 
-    >>> values(pl.Series([2**60, 2**60 + 1]), pl.Series([2**60 + 1, 2**60 + 1]))
+    >>> values(pl.Series([2**60, 2**60 + 1]), pl.Series([2**60 + 1, 2**60 + 1]))[:2]
     (array([0., 1.]), array([1., 1.]))
     """
-    return _kind(original.dtype).pair(original, masked)
+    return (kind or kind_for("", original.dtype)).pair(original, masked)
 
 
-def emit(column: pl.Series, masked: Masked, j: int, dtype: pl.DataType) -> pl.Series:
+def emit(column: pl.Series, masked: Masked, j: int, dtype: pl.DataType, kind: Kind) -> pl.Series:
     """Give every record the centre of its group, in its own type or Float64.
 
     Centres are rounded half to even. `j` is the position of the column in `masked`. Null where the
@@ -100,7 +141,7 @@ def emit(column: pl.Series, masked: Masked, j: int, dtype: pl.DataType) -> pl.Se
     else:
         # Cells have a value for each record.
         labels = np.where(np.isnan(chosen.values), -1, np.arange(len(labels)))
-    table = _kind(column.dtype).values(column, chosen, dtype)
+    table: pl.Series = kind.values(column, chosen, dtype)
     return table.gather(_index(labels)).alias(column.name)
 
 
@@ -112,10 +153,18 @@ def _index(rows: Labels) -> pl.Series:
     return index.set(pl.Series(rows < 0), None)
 
 
-def refuse(name: str, dtype: pl.DataType) -> None:
-    """Refuse a column of a type that cannot be averaged."""
-    if not can_mask(dtype):
-        raise NotNumericError.of(name, type_name(dtype))
+def refuse(
+    name: str,
+    dtype: pl.DataType,
+    asked: Mapping[str, Any] | None = None,
+    method: Method | None = None,
+) -> None:
+    """Refuse a column of a type that cannot be masked at all, or by this method."""
+    kind = kind_for(name, dtype, asked)
+    if method is None or method.unit == "record":
+        return
+    if not kind.ordered or not (kind.numeric or method.columnwise):
+        raise without_order(name, method.name, ordinal=method.columnwise)
 
 
 def type_name(dtype: pl.DataType) -> str:

@@ -65,7 +65,7 @@ def _expression_masker(plan: Plan, dtype: pl.DataType) -> BatchMasker:
     if not masked:
         raise InvalidParameterError.no_columns()
     for name in masked:
-        refuse(name, fields[name])  # type: ignore[arg-type]
+        refuse(name, fields[name], plan.kinds, plan.method)  # type: ignore[arg-type]
     return BatchMasker(plan.bind([masked]))
 
 
@@ -129,9 +129,9 @@ def mask_expression(
     def build(inputs: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         masker = _expression_masker(plan, dtype)
         if not isinstance(dtype, pl.Struct):
-            return node(inputs, _MaskingColumn(masker), masker.output(dtype))
+            return node(inputs, _MaskingColumn(masker), masker.output("", dtype))
         types: dict[str, Any] = {f.name: f.dtype for f in dtype.fields}
-        types |= {name: masker.output(types[name]) for name in masker.names}
+        types |= {name: masker.output(name, types[name]) for name in masker.names}
         return node(inputs, _of_struct(masker, MaskNode(masker)), pl.Struct(types))
 
     return expression.pipe_with_dtype(build)

@@ -89,7 +89,7 @@ class MaskRequest:
             if both := [name for name in roles[one] if name in roles[other]]:
                 raise in_two_roles(both[0], one, other)
         for name in names:
-            refuse(name, schema[name])
+            refuse(name, schema[name], self.plan.kinds, self.plan.method)
         return BatchMasker(self.plan.bind(blocks), len(self.strata), len(self.order_by))
 
     def inputs(self, masker: BatchMasker) -> list[pl.Expr]:
@@ -131,7 +131,7 @@ def _spare(schema: Schema) -> str:
 
 def _each_type(masker: BatchMasker, schema: Schema) -> dict[str, pl.DataType]:
     """Return the types of the fields that a masking node emits."""
-    return {str(i): masker.output(schema[name]) for i, name in enumerate(masker.names)}
+    return {str(i): masker.output(name, schema[name]) for i, name in enumerate(masker.names)}
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,10 @@ from polars_microagg.frames.arguments import (
     SEED,
     SHARED,
     STRATA,
+    WEIGH,
     Argument,
     K,
+    key_kinds,
     model_bounds,
     own_argument,
     sections_of,
@@ -102,7 +104,8 @@ def frame_spec(entry: Method, *, bound: bool = False) -> Spec:
         own_argument(option, doc.get("Parameters", "")) for option in entry.options.values()
     )
     people = (ENTITY, ENTITY_MODE, CAP_ROWS, CONFIDENTIAL, *model_bounds())
-    arguments = (COLUMNS, K, *own, STRATA, *people, SCALE, *SHARED, ORDER_BY, REFINE, SEED)
+    kinds = (*key_kinds(), WEIGH)
+    arguments = (COLUMNS, K, *own, STRATA, *kinds, *people, SCALE, *SHARED, ORDER_BY, REFINE, SEED)
     returns = (
         "polars.DataFrame or polars.LazyFrame\n"
         "    Same columns, rows and order; the masked columns hold the centre of their group."
@@ -151,7 +154,7 @@ def expression_spec(entry: Method) -> Spec:
         ("Examples", example),
     )
     people = (ENTITY, ENTITY_MODE, CONFIDENTIAL, *model_bounds())
-    arguments = (K, *own, *people, SCALE, *SHARED, REFINE, SEED)
+    arguments = (K, *own, *key_kinds(), WEIGH, *people, SCALE, *SHARED, REFINE, SEED)
     return Spec(entry.name, arguments, "pl.Expr", summary_of(doc), sections, bound=True)
 
 
@@ -161,7 +164,7 @@ def metric_spec(entry: Metric) -> Spec:
     own = tuple(
         own_argument(option, doc.get("Parameters", "")) for option in entry.options.values()
     )
-    arguments = (ORIGINAL, MASKED, MEASURED, *own, KNOWN, KNOWN_SAMPLE, KEY, DRAW)
+    arguments = (ORIGINAL, MASKED, MEASURED, *own, *key_kinds(), KNOWN, KNOWN_SAMPLE, KEY, DRAW)
     example = f""">>> import polars as pl, polars_microagg as mg
 >>> before = pl.DataFrame({{"age": [30, 32, 41, 43]}})
 >>> after = mg.mdav(before, "age", k=2)

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.core.partition import Centres, Labels, Matrix, Members, Strata, Vector
+from polars_microagg.core.partition import (
+    NOBODY,
+    Centres,
+    Holders,
+    Labels,
+    Matrix,
+    Members,
+    Strata,
+    Vector,
+)
 from polars_microagg.kernels.exact_mean import Real, float_means
 
 __all__ = ["CENTRES", "centres", "real_centres", "whole_centres"]
@@ -23,7 +32,12 @@ EXACT = 2**53
 
 
 def centres(
-    x: Matrix, labels: Labels, groups: int, how: str, strata: Strata | None = None
+    x: Matrix,
+    labels: Labels,
+    groups: int,
+    how: str,
+    strata: Strata | None = None,
+    holders: Holders = NOBODY,
 ) -> tuple[Centres, ...]:
     """Return, column by column, which records make the centre of each group.
 
@@ -47,7 +61,7 @@ def centres(
             empty = (labels >= 0) & (members.sizes == 0)[labels]
             if empty.any():
                 members, own = _filled(members, labels, empty, present, strata)
-        columns.append(Centres(own, members, how))
+        columns.append(Centres(own, members, how, holders))
     return tuple(columns)
 
 

@@ -100,14 +100,25 @@ SCALES: dict[str, Callable[[Vector, Segments], Vector] | None] = {
 }
 
 
-def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels, *, zero: bool = False) -> Matrix:
+def scaled(
+    x: Matrix,
+    how: str,
+    factors: Vector,
+    sizes: Labels,
+    joint: Labels | None = None,
+    spans: Vector | None = None,
+    *,
+    zero: bool = False,
+) -> Matrix:
     """Return the (n, p) columns of each stratum scaled for distances, in Fortran order.
 
     `how` is "zscore" (standard deviation 1, ddof 0), "minmax" (range 1), "robust" (interquartile
     range 1, or the standard deviation where the quartiles are equal) or "none"; a constant column
     is all zeros, NaN stays. `factors` (p,) is the size of one unit of each column, used by "none";
     with `zero`, a column that is not scaled keeps its zero, so that different columns can be
-    compared. Exact shifts of a column and powers of two change no bit of the result.
+    compared. Exact shifts of a column and powers of two change no bit of the result. Columns with
+    the same number in `joint` (p,), if it is not negative, are coordinates of one: they are scaled
+    together, so that their total variance is 1, or the largest distance that there is, `spans` (p,).
 
     >>> scaled(np.array([[1.0, 7.0], [3.0, 7.0]]), "zscore", np.ones(2), np.array([2]))
     array([[-1.,  0.],
@@ -121,6 +132,8 @@ def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels, *, zero: bool = 
     tops = np.empty((len(sizes), x.shape[1]))
     for j in range(x.shape[1]):
         factor = 1.0 if rescale else float(factors[j])
+        if joint is not None and joint[j] >= 0:
+            continue
         # A column starts at its least value and is brought to the order of 1 by a power of two,
         # which is exact. So shifts and powers of two of the input cannot change a bit, and whole
         # numbers stay whole.
@@ -128,6 +141,11 @@ def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels, *, zero: bool = 
         if rescale:
             column = rescale(np.ldexp(column, -segments.spread(_exponent(top))), segments)
         out[:, j], tops[:, j] = column, top
+    for number in np.unique(joint[joint >= 0]) if joint is not None else ():
+        own = np.flatnonzero(joint == number)
+        factor, span = (1.0 if v is None else float(v[own[0]]) for v in (factors, spans))
+        out[:, own] = _together(x[:, own], how, segments, factor, span)
+        tops[:, own] = np.fmax.reduceat(np.abs(out[:, own]), segments.starts)
     if how == "robust":
         # Half of a column may lie far closer together than its outliers are away.
         peaks = [np.fmax.reduceat(np.abs(column), segments.starts) for column in out.T]
@@ -137,6 +155,18 @@ def scaled(x: Matrix, how: str, factors: Vector, sizes: Labels, *, zero: bool = 
         shift = segments.spread(_exponent(np.fmax.reduce(tops, axis=1)))
         np.ldexp(out, -shift[:, None], out=out)
     return out
+
+
+def _together(x: Matrix, how: str, segments: Segments, factor: float, span: float) -> Matrix:
+    """Scale coordinates of one column by one number, so that their distances keep their proportions."""
+    if how == "none":
+        return np.asfortranarray(x * factor)
+    centred = np.column_stack([column - segments.spread(segments.mean(column)) for column in x.T])
+    if how == "minmax":
+        return np.asfortranarray(centred / span)
+    variance = np.sum([segments.mean(column * column) for column in centred.T], axis=0)
+    scale = segments.spread(np.sqrt(np.where(variance > 0, variance, 1.0)))
+    return np.asfortranarray(centred / np.reshape(scale, (-1, 1)))
 
 
 def _in_least_unit(factors: Vector, x: Matrix) -> Vector:
@@ -184,15 +214,23 @@ def _exponent(values: Vector) -> Labels:
     return exponents
 
 
-def standardised(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
+def standardised(
+    original: Matrix, masked: Matrix, joint: Labels | None = None
+) -> tuple[Matrix, Matrix]:
     """Return two (n, q) tables in standard deviations (ddof 0) from the mean of the first.
 
-    Columns of `original` that are constant or empty are left out. NaN is passed over.
+    Columns of `original` that are constant or empty are left out. NaN is passed over. Columns with
+    the same number in `joint` (p,) are coordinates of one: they are scaled together, so that their
+    total variance is 1, and left out together.
 
     >>> standardised(np.array([[1.0, 7.0], [3.0, 7.0]]), np.array([[2.0, 7.0], [2.0, 7.0]]))[1]
     array([[0.],
            [0.]])
     """
+    if joint is not None and len(np.unique(joint)) < len(joint):
+        blocks = [np.flatnonzero(joint == number) for number in np.unique(joint)]
+        pairs = [_standardised_together(original[:, own], masked[:, own]) for own in blocks]
+        return np.hstack([x for x, _ in pairs]), np.hstack([y for _, y in pairs])
     observed = ~np.isnan(original).all(axis=0)
     original, masked = original[:, observed], masked[:, observed]
     low = original.min(axis=0, initial=np.inf, where=~np.isnan(original))
@@ -206,3 +244,15 @@ def standardised(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
     x, y = np.ldexp(x, shift), np.ldexp(y, shift)
     mean, sd = np.nanmean(x, axis=0), np.nanstd(x, axis=0)
     return (x - mean) / sd, (y - mean) / sd
+
+
+def _standardised_together(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
+    """Standardise the coordinates of one column, constant ones among them."""
+    there = ~np.isnan(original).any(axis=1)
+    if original.shape[1] == 1 or not there.any():
+        return standardised(original, masked)
+    mean = original[there].mean(axis=0)
+    variance = float(np.square(original[there] - mean).sum() / there.sum())
+    if (original[there] == original[there][0]).all():
+        return original[:, :0], masked[:, :0]
+    return (original - mean) / np.sqrt(variance), (masked - mean) / np.sqrt(variance)

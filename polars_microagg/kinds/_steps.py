@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.core.partition import Cells, Centres, Strata, Vector
+from polars_microagg.core.partition import Cells, Centres, Holders, Strata, Vector
 from polars_microagg.kernels.cell_masking import real_cells, whole_cells
 from polars_microagg.kernels.centre import real_centres, whole_centres
 from polars_microagg.kernels.exact_mean import Real
@@ -28,6 +28,24 @@ REALS: dict[Any, Real] = {
 
 class Steps:
     """Base of kinds whose types are floats, or are stored as integers."""
+
+    numeric = True
+    widens = True
+    ordered = True
+
+    def can_take(self, dtype: pl.DataType) -> bool:
+        """Return False: no parameter names such columns."""
+        del dtype
+        return False
+
+    def places(self, column: pl.Series) -> None:
+        """Return None: the coordinates are numbers."""
+        del column
+
+    def fewest(self, column: pl.Series, emitted: pl.Series, holders: Holders) -> int:
+        """Return k: a centre is not the value of anybody."""
+        del column, emitted
+        return holders.k
 
     def scale(self, dtype: pl.DataType) -> int:
         """Return the digits after the decimal point; 0 except for decimals."""
@@ -54,7 +72,7 @@ class Steps:
         values: Vector = column.cast(pl.Float64).to_numpy()
         return values
 
-    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector]:
+    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, None]:
         """Turn a column before and after into float64, counted from the same number."""
         low = 0
         if not original.dtype.is_float():
@@ -67,7 +85,7 @@ class Steps:
             masked = masked.cast(original.dtype if masked.dtype.is_temporal() else pl.Float64)
         step = self.unit(original.dtype)
         before, after = (self._counted(column, low, step) for column in (original, masked))
-        return before, after
+        return before, after, None
 
     def _counted(self, column: pl.Series, low: int, step: float) -> Vector:
         """Turn a column into units counted from `low`, by exact differences in 128 bits."""

@@ -6,13 +6,13 @@ from decimal import Decimal as Exact
 
 import polars as pl
 
+from polars_microagg.core.kind import kind
 from polars_microagg.kinds._steps import Steps
-from polars_microagg.kinds.register import kind
 
 __all__ = ["Decimal"]
 
 
-@kind
+@kind()
 class Decimal(Steps):
     """Decimals: the coordinate is the number of last digits, to which the centre is rounded."""
 

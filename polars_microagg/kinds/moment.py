@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
+from polars_microagg.core.kind import kind
 from polars_microagg.kinds._steps import Steps
-from polars_microagg.kinds.register import kind
 
 __all__ = ["Moment"]
 
 
-@kind
+@kind()
 class Moment(Steps):
     """Dates, times and durations: the coordinate is the number of days or of parts of a second."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
+from polars_microagg.core.kind import kind
 from polars_microagg.kinds._steps import Steps
-from polars_microagg.kinds.register import kind
 
 __all__ = ["Number"]
 
 
-@kind
+@kind()
 class Number(Steps):
     """Integers and floats: the coordinate is the value, and the centre is rounded to the type."""
 

@@ -15,6 +15,7 @@ from polars_microagg.core.rule import Rule
 from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import numbers
 from polars_microagg.frames.selection import by_name
+from polars_microagg.kernels.places import Places
 from polars_microagg.leaves.tree import blocks_by_rank
 
 __all__ = ["LARGE", "LeafPlan", "arrow_of", "fingerprints", "mask_leaves", "matrix_of"]
@@ -52,10 +53,13 @@ class LeafPlan(Plan):
         strata: Strata,
         whole: Sequence[bool] = (),
         rule: Rule | None = None,
+        places: Sequence[Places | None] = (),
+        chosen: Sequence[bool] = (),
     ) -> Any:
         """Mask as any plan does, with the weights in place of the sizes of units."""
         del factors
-        return super().mask(x, _bounded(x, np.array(self.weights)), strata, whole, rule)
+        weights = _bounded(x, np.array(self.weights))
+        return super().mask(x, weights, strata, whole, rule, places, chosen)
 
 
 def _bounded(x: Matrix, weights: Vector) -> Vector:

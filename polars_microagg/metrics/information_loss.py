@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.core.partition import Matrix
+from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.core.registry import metric
 from polars_microagg.kernels.scale import standardised
 
-__all__ = ["cells", "loss", "sse", "sst"]
+__all__ = ["cells", "changed", "loss", "sse", "sst"]
 
 
 @metric(cite="this library")
-def cells(original: Matrix, masked: Matrix) -> int:
+def cells(original: Matrix, masked: Matrix, joint: Labels | None = None) -> int:
     """Number of cells that are compared: those with a value before and after.
 
     Parameters
     ----------
     original, masked : array of shape (n, p)
         The data before and after.
+    joint : array of shape (p,), optional
+        The column that each is a coordinate of: categories have several.
 
     Returns
     -------
@@ -30,17 +32,52 @@ def cells(original: Matrix, masked: Matrix) -> int:
     >>> cells(np.array([[1.0], [3.0]]), np.array([[1.0], [np.nan]]))
     1
     """
-    return int(np.count_nonzero(~(np.isnan(original) | np.isnan(masked))))
+    there = ~(np.isnan(original) | np.isnan(masked))
+    if joint is not None:
+        there = there[:, np.unique(joint, return_index=True)[1]]
+    return int(np.count_nonzero(there))
+
+
+@metric(cite="this library", unit="%")
+def changed(original: Matrix, masked: Matrix, joint: Labels | None = None) -> float | None:
+    """Share of cells whose value is another one, or gone, after masking.
+
+    Parameters
+    ----------
+    original, masked : array of shape (n, p)
+        The data before and after.
+    joint : array of shape (p,), optional
+        The column that each is a coordinate of: categories have several.
+
+    Returns
+    -------
+    float or None
+        Per cent; None for an empty table. Of one column of categories, with ``by_column``, it is the share
+        of records whose category changed.
+
+    Examples
+    --------
+    >>> changed(np.array([[1.0], [3.0], [3.0], [np.nan]]), np.array([[1.0], [2.0], [3.0], [np.nan]]))
+    25.0
+    """
+    if not original.size:
+        return None
+    same = (original == masked) | (np.isnan(original) & np.isnan(masked))
+    joint = np.arange(original.shape[1]) if joint is None else joint
+    kept = [same[:, joint == number].all(axis=1).mean() for number in np.unique(joint)]
+    return float(100.0 * (1.0 - np.mean(kept)))
 
 
 @metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)", assessed=10)
-def sse(original: Matrix, masked: Matrix) -> float:
+def sse(original: Matrix, masked: Matrix, joint: Labels | None = None) -> float:
     """Sum of squared differences on standardised columns.
 
     Parameters
     ----------
     original, masked : array of shape (n, p)
         The data before and after; cells that are NaN in either are passed over.
+    joint : array of shape (p,), optional
+        The column that each is a coordinate of: categories have several.
 
     Returns
     -------
@@ -53,18 +90,20 @@ def sse(original: Matrix, masked: Matrix) -> float:
     >>> sse(np.array([[1.0], [3.0]]), np.array([[2.0], [2.0]]))
     2.0
     """
-    before, after = standardised(original, masked)
+    before, after = standardised(original, masked, joint)
     return float(np.nansum((before - after) ** 2))
 
 
 @metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)", assessed=20)
-def sst(original: Matrix) -> float:
+def sst(original: Matrix, joint: Labels | None = None) -> float:
     """Sum of squared differences from the mean on standardised columns.
 
     Parameters
     ----------
     original : array of shape (n, p)
         The data before.
+    joint : array of shape (p,), optional
+        The column that each is a coordinate of: categories have several.
 
     Returns
     -------
@@ -76,17 +115,19 @@ def sst(original: Matrix) -> float:
     >>> sst(np.array([[1.0], [3.0]]))
     2.0
     """
-    return float(np.nansum(standardised(original, original)[0] ** 2))
+    return float(np.nansum(standardised(original, original, joint)[0] ** 2))
 
 
 @metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)", assessed=30, reported=True, unit="%")
-def loss(original: Matrix, masked: Matrix) -> float:
+def loss(original: Matrix, masked: Matrix, joint: Labels | None = None) -> float:
     """Information loss 100 SSE/SST: 0 keeps everything, 100 leaves only the means.
 
     Parameters
     ----------
     original, masked : array of shape (n, p)
         The data before and after.
+    joint : array of shape (p,), optional
+        The column that each is a coordinate of: categories have several.
 
     Returns
     -------
@@ -102,5 +143,5 @@ def loss(original: Matrix, masked: Matrix) -> float:
     >>> loss(np.array([[1.0], [3.0], [5.0]]), np.array([[2.0], [2.0], [5.0]]))
     25.0
     """
-    total = sst(original)
-    return 100.0 * sse(original, masked) / total if total else 0.0
+    total = sst(original, joint)
+    return 100.0 * sse(original, masked, joint) / total if total else 0.0

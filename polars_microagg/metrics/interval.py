@@ -11,6 +11,7 @@ from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.core.registry import Range, metric
 from polars_microagg.kernels.equal_records import grouped
 from polars_microagg.kernels.risk.moments import present
+from polars_microagg.kernels.risk.record_linkage import as_codes
 from polars_microagg.kernels.scale import standardised
 
 __all__ = ["drisk", "il1s", "interval_disclosure"]
@@ -44,6 +45,7 @@ def _by_rank(values: Vector, sizes: Labels, widths: Vector) -> tuple[Matrix, Mat
 def interval_disclosure(
     original: Matrix,
     masked: Matrix,
+    joint: Labels | None = None,
     /,
     *,
     by: Literal["rank", "value", "sd"] = "rank",
@@ -55,6 +57,8 @@ def interval_disclosure(
     ----------
     original, masked : array of shape (n, p)
         The data before and after; cells that are NaN in either are passed over.
+    joint : array of shape (p,), optional
+        The column that each is a coordinate of. A category is inside if it is the masked one.
     by : {"rank", "value", "sd"}, default "rank"
         What a width of w per cent means. "rank": from w/2 % of the records below to w/2 % above
         in the order of the masked column; equal values share their mean rank. "value": w % of
@@ -80,6 +84,7 @@ def interval_disclosure(
     >>> round(interval_disclosure(x, y, by="value", widths=10), 3)
     33.333
     """
+    original, masked, coded = as_codes(original, masked, joint)
     before, after = present(original, masked)
     shares = np.atleast_1d(np.asarray(widths, dtype=np.float64))
     order, starts = grouped(after)
@@ -97,6 +102,9 @@ def interval_disclosure(
             values = values[defined]
         else:
             sizes_j = sizes
+        if coded[j]:
+            column_shares.append(float(np.mean(column == np.repeat(values, sizes_j))))
+            continue
         if by == "rank":
             lows, highs = _by_rank(values, sizes_j, shares)
         else:

@@ -15,7 +15,7 @@ from polars_microagg.kernels.risk.agreement_patterns import (
     pattern_hits,
     pattern_weights,
 )
-from polars_microagg.kernels.risk.record_linkage import attributes, subset_hits
+from polars_microagg.kernels.risk.record_linkage import as_codes, attributes, subset_hits
 from polars_microagg.kernels.scale import standardised
 
 __all__ = ["dld", "pld"]
@@ -31,7 +31,13 @@ Subsets = Sequence[tuple[int, ...]]
 
 @metric(cite="Pagliuca and Seri (1999)", assessed=100, reported=True, unit="%")
 def dld(
-    original: Matrix, masked: Matrix, subsets: Subsets | None = None, /, *, optimistic: bool = False
+    original: Matrix,
+    masked: Matrix,
+    subsets: Subsets | None = None,
+    joint: Labels | None = None,
+    /,
+    *,
+    optimistic: bool = False,
 ) -> float | None:
     """Distance-based linkage disclosure: share of records nearest to their own masked record.
 
@@ -41,6 +47,8 @@ def dld(
         The attributes that an intruder knows, before and after.
     subsets : sequence of tuple of int, optional
         Sets of them, over which the measure is averaged; all of them together by default.
+    joint : array of shape (p,), optional
+        The attribute that each column is a coordinate of: categories have several.
     optimistic : bool, default False
         Whether a record counts fully if its own masked record is at the least distance, however
         many others are. The intruder is thought to choose well, so this is an upper bound. By
@@ -72,8 +80,8 @@ def dld(
     """
     if not len(original):
         return None
-    known = attributes(original, masked)
-    chosen = [tuple(range(original.shape[1]))] if subsets is None else subsets
+    known = attributes(original, masked, joint)
+    chosen = [_all(original, joint)] if subsets is None else subsets
     return 100.0 * float(subset_hits(known, chosen, optimistic=optimistic).mean())
 
 
@@ -82,6 +90,7 @@ def pld(
     original: Matrix,
     masked: Matrix,
     subsets: Subsets | None = None,
+    joint: Labels | None = None,
     /,
     *,
     agreement: Literal["sd", "rank", "exact"] = "sd",
@@ -96,6 +105,8 @@ def pld(
         The attributes that an intruder knows, before and after.
     subsets : sequence of tuple of int, optional
         Sets of them, over which the measure is averaged; all of them together by default.
+    joint : array of shape (p,), optional
+        The attribute that each column is a coordinate of: categories have several.
     agreement : {"sd", "rank", "exact"}, default "sd"
         When an original and a masked value agree. "sd": they differ by at most `tolerance`
         standard deviations of the original column. "rank": their ranks, each in its own column,
@@ -128,13 +139,19 @@ def pld(
     >>> round(pld(x, y, tolerance=0.2), 3)
     66.667
     """
-    n, p = original.shape
+    n, p = len(original), len(_all(original, joint))
     if not n or n > limit or p > MOST:
         return None
+    original, masked, _ = as_codes(original, masked, joint)
     before, after, owner = _comparable(original, masked, agreement)
     width = 0.0 if agreement == "exact" else tolerance * (1 + SLACK)
     chosen = [tuple(range(p))] if subsets is None else subsets
     return 100.0 * float(np.mean([_linked(before, after, owner, s, width) for s in chosen]))
+
+
+def _all(original: Matrix, joint: Labels | None) -> tuple[int, ...]:
+    """Return the positions of all attributes."""
+    return tuple(range(original.shape[1] if joint is None else len(np.unique(joint))))
 
 
 def _comparable(original: Matrix, masked: Matrix, agreement: str) -> tuple[Matrix, Matrix, Labels]:

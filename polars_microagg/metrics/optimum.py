@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from polars_microagg.core.partition import Matrix
+from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.core.registry import Range, metric
 from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
 from polars_microagg.kernels.scale import standardised
@@ -19,7 +19,12 @@ STEPS = 200
 
 @metric(cite="this library", unit="%")
 def above_optimum(
-    original: Matrix, masked: Matrix, /, *, effort: Annotated[float, Range(0, 1000)] = 0.0
+    original: Matrix,
+    masked: Matrix,
+    joint: Labels | None = None,
+    /,
+    *,
+    effort: Annotated[float, Range(0, 1000)] = 0.0,
 ) -> float | None:
     """Percentage by which the loss is above the least possible one, at most.
 
@@ -27,6 +32,8 @@ def above_optimum(
     ----------
     original, masked : array of shape (n, p)
         The data before and after.
+    joint : array of shape (p,), optional
+        The column that each is a coordinate of: categories have several.
     effort : float, default 0
         How hard to try for a tighter bound: 1 is a few seconds for a thousand records.
 
@@ -52,7 +59,7 @@ def above_optimum(
         return None
     k = int(np.unique(masked, axis=0, return_counts=True)[1].min())
     # Standardised like `loss`, so that the ratio of squares is the ratio of losses.
-    before, after = (np.ascontiguousarray(x) for x in standardised(original, masked))
+    before, after = (np.ascontiguousarray(x) for x in standardised(original, masked, joint))
     squares = float(np.square(before - after).sum())
     if squares == 0.0:
         return 0.0

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.analysis.anonymity import classes, emptied, fewest_records, keys_of, selected
-from polars_microagg.analysis.assess import assess, matrices
+from polars_microagg.analysis.assess import assess
+from polars_microagg.analysis.coordinates import matrices
 from polars_microagg.charts.aggregates import (
     STEPS,
     class_table,

@@ -203,10 +203,12 @@ def together(toys, monkeypatch):
 def test_a_plan_has_the_defaults_of_the_door():
     plan = Plan(registry.methods()["mdav"], 2)
     named = {name: getattr(plan, name) for name in COMMON if hasattr(plan, name)}
-    named |= {"entity": plan.entity or None, "confidential": plan.confidential or None}
+    for name in ("entity", "confidential", "weigh"):
+        named[name] = named[name] or None
     assert named == {name: COMMON[name] for name in named}
-    assert COMMON.keys() - named.keys() == {"l", "max_share", "t", "t_scale"}
-    assert plan.models == {}
+    kinds = {"nominal", "ordinal", "taxonomy", "circular"}
+    assert COMMON.keys() - named.keys() == {"l", "max_share", "t", "t_scale"} | kinds
+    assert plan.models == plan.kinds == {}
     assert plan.blocks == ()
 
 

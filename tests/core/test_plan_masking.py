@@ -174,7 +174,7 @@ def test_the_promise_is_counted_in_each_stratum(toys):
 def test_the_promise_is_counted_on_what_is_emitted(monkeypatch):
     from polars_microagg.frames import batch
 
-    def different(column, masked, j, dtype):
+    def different(column, masked, j, dtype, kind):
         return pl.Series(column.name, range(len(column)), dtype=dtype)
 
     monkeypatch.setattr(batch, "emit", different)

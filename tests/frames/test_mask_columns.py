@@ -185,9 +185,9 @@ LOOKED_UP: Names = {
     ),
     "no such order": ({"order_by": "ids"}, mg.InvalidParameterError, "order_by names 'ids'"),
     "text": (
-        {"columns": pl.all().exclude("id")},
+        {"columns": ["a", "region"], "taxonomy": {"a": mg.Taxonomy({"1": "*"})}},
         mg.NotNumericError,
-        "Column 'region' is of type String",
+        "Column 'a' is of type .* and cannot be taxonomy=",
     ),
 }
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.core.kind import Kind
 from polars_microagg.core.partition import Masked
 from polars_microagg.frames import batch
 from tests.frames.doors import (
@@ -116,8 +117,10 @@ def test_a_value_that_differs_within_its_group_is_never_released(
 ) -> None:
     emit = batch.emit
 
-    def spoilt(original: pl.Series, masked: Masked, j: int, dtype: pl.DataType) -> pl.Series:
-        values = emit(original, masked, j, dtype)
+    def spoilt(
+        original: pl.Series, masked: Masked, j: int, dtype: pl.DataType, kind: Kind
+    ) -> pl.Series:
+        values = emit(original, masked, j, dtype, kind)
         return values.set(values.is_first_distinct(), 99) if masked.columns[j] == column else values
 
     monkeypatch.setattr(batch, "emit", spoilt)

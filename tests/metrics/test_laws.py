@@ -50,7 +50,9 @@ def all_metrics(x, y, subsets=None):
     release = SimpleNamespace(
         original=x,
         masked=y,
-        known=(x, y),
+        known=(x, y, None),
+        joint=None,
+        numeric=None,
         subsets=subsets or [tuple(range(x.shape[1]))],
         classes=[np.bincount(distinct(y)[1])],
     )

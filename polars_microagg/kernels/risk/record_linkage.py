@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.equal_records import distinct, prefixes
 from polars_microagg.kernels.risk.centroid_tree import CentroidTree
 from polars_microagg.kernels.scale import standardised
 
-__all__ = ["Attributes", "attributes", "expected_hits", "subset_hits"]
+__all__ = ["Attributes", "as_codes", "attributes", "expected_hits", "subset_hits"]
+
+FAR = 1e6
+"""Distance of the codes of different categories, beyond any tolerance."""
 
 SLACK = 1e-12
 """Distances that differ by less than this share of the largest value are equal."""
@@ -40,20 +44,23 @@ class Attributes:
         return self.before[:, chosen], self.after[:, chosen]
 
 
-def attributes(original: Matrix, masked: Matrix) -> Attributes:
+def attributes(original: Matrix, masked: Matrix, joint: Labels | None = None) -> Attributes:
     """Return two (n, p) tables in standard deviations of the first, as finite numbers.
+
+    `joint` (p,) is the attribute of each column; by default each is one.
 
     An absent value is taken as the mean, and its absence as one column more, in which present and
     absent are one standard deviation apart. Constant columns are left out.
     """
     parts = [[np.empty((len(original), 0))], [np.empty((len(original), 0))]]
     owner = []
-    for j in range(original.shape[1]):
-        x, y = original[:, j : j + 1], masked[:, j : j + 1]
-        absent = [np.isnan(column) for column in (x, y)]
-        pair = standardised(x, y)
+    joint = np.arange(original.shape[1]) if joint is None else joint
+    for j in np.unique(joint).tolist():
+        x, y = original[:, joint == j], masked[:, joint == j]
+        absent = [np.isnan(columns[:, :1]) for columns in (x, y)]
+        pair = standardised(x, y, np.zeros(x.shape[1], dtype=np.intp))
         if pair[0].shape[1]:
-            owner.append(j)
+            owner += [j] * pair[0].shape[1]
             for part, column, gaps in zip(parts, pair, absent, strict=True):
                 part.append(np.where(gaps, 0.0, column) if gaps.any() else column)
         if absent[0].any() or absent[1].any():
@@ -62,6 +69,30 @@ def attributes(original: Matrix, masked: Matrix) -> Attributes:
                 part.append(gaps.astype(np.float64))
     before, after = (np.concatenate(part, axis=1) for part in parts)
     return Attributes(before, after, np.array(owner, dtype=np.intp))
+
+
+def as_codes(
+    original: Matrix, masked: Matrix, joint: Labels | None
+) -> tuple[Matrix, Matrix, npt.NDArray[np.bool_]]:
+    """Return one column for each attribute, and which are codes of categories.
+
+    Different categories are farther apart than any tolerance.
+
+    >>> corners = np.array([[0.0, 0.7], [0.7, 0.0]])
+    >>> as_codes(corners, corners[::-1], np.zeros(2, int))[0].tolist()
+    [[0.0], [1000000.0]]
+    """
+    joint = np.arange(original.shape[1]) if joint is None else joint
+    columns, coded = [np.empty((2 * len(original), 0))], []
+    for number in np.unique(joint):
+        both = np.concatenate([original[:, joint == number], masked[:, joint == number]])
+        coded.append(both.shape[1] > 1)
+        if coded[-1]:
+            codes = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+            both = np.where(np.isnan(both[:, :1]), np.nan, FAR * codes[:, None])
+        columns.append(both)
+    table = np.hstack(columns)
+    return table[: len(original)], table[len(original) :], np.array(coded, dtype=np.bool_)
 
 
 def _slack(before: Matrix, after: Matrix) -> float:

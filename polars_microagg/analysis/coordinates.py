@@ -1,0 +1,93 @@
+"""The columns of two tables as coordinates, whose squared distances are those of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from polars_microagg.core.options import KEY_OPTIONS, keys_asked
+from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.columns import kind_for, require, values
+
+__all__ = ["Coordinates", "coordinates", "kinds_asked", "matrices"]
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Columns before and after as (n, q) matrices in the same units, NaN for null.
+
+    `joint` (q,) is the position of the column that each coordinate is of, and `numeric` (q,) whether
+    that has numbers.
+    """
+
+    before: Matrix
+    after: Matrix
+    joint: Labels
+    numeric: npt.NDArray[np.bool_]
+
+    @property
+    def several(self) -> Labels | None:
+        """The column of each coordinate, or None if each is a column."""
+        return None if len(np.unique(self.joint)) == len(self.joint) else self.joint
+
+
+def coordinates(
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    names: Sequence[str],
+    asked: Mapping[str, Any] | None = None,
+) -> Coordinates:
+    """Turn both tables into matrices of the coordinates of their columns.
+
+    >>> found = coordinates(pl.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1.5, 1.5]}), ["a"])
+    >>> found.before.tolist(), found.after.tolist()
+    ([[1.0], [2.0]], [[1.5], [1.5]])
+    """
+    n = original.height
+    parts, joint, numeric = [np.empty((2, n, 0))], [], []
+    for j, name in enumerate(names):
+        # Methods of a Series look it up by its name, where "^a$" would be a pattern.
+        before, after = (table[name].alias("0") for table in (original, masked))
+        kind = kind_for(name, before.dtype, asked)
+        for column in (before, after):
+            require(column, name, "keep", kind if column.dtype == before.dtype else None)
+        one, other, places = values(before, after, kind)
+        both = np.concatenate([one, other])
+        wide = both[:, None] if places is None else places.coordinates(both)
+        parts.append(np.stack([wide[:n], wide[n:]]))
+        joint += [j] * wide.shape[1]
+        numeric += [kind.numeric and places is None] * wide.shape[1]
+    before_, after_ = (np.hstack([part[i] for part in parts], dtype=np.float64) for i in (0, 1))
+    return Coordinates(
+        np.asfortranarray(before_),
+        np.asfortranarray(after_),
+        np.array(joint, dtype=np.intp),
+        np.array(numeric, dtype=np.bool_),
+    )
+
+
+def matrices(
+    original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]
+) -> tuple[Matrix, Matrix]:
+    """Turn columns of numbers of both tables into (n, p) matrices in the same units.
+
+    >>> before, after = matrices(pl.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1.5, 1.5]}), ["a"])
+    >>> before.tolist(), after.tolist()
+    ([[1.0], [2.0]], [[1.5], [1.5]])
+    """
+    found = coordinates(original, masked, names)
+    return found.before, found.after
+
+
+def kinds_asked(options: Mapping[str, Any], function: str) -> dict[str, Any]:
+    """Check the parameters that say of which kind columns are."""
+    for name in options:
+        if name not in KEY_OPTIONS:
+            raise InvalidParameterError.option(function, name, KEY_OPTIONS)
+    return keys_asked(options)

@@ -1,0 +1,134 @@
+"""The register of kinds of columns, filled by a decorator in their own files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from polars_microagg.core.registry import discover, docstring
+
+if TYPE_CHECKING:
+    from polars_microagg.core.partition import Cells, Centres, Holders, Strata, Vector
+    from polars_microagg.kernels.places import Places
+
+__all__ = ["KeyOption", "Kind", "key_options", "kind", "kind_of", "kinds"]
+
+
+class Kind(Protocol):
+    """How columns of some types are masked.
+
+    Every door asks for the type that Polars has; DuckDB's BOOLEAN is Boolean and VARCHAR is String.
+    Columns and types are those of Polars.
+    """
+
+    numeric: bool
+    """Whether values are numbers, which have differences, and not categories."""
+
+    widens: bool
+    """Whether a group can get a value wider than those of its members, so that rare ones do no harm."""
+
+    ordered: bool
+    """Whether values have an order, along which a method of one column can cut."""
+
+    def takes(self, dtype: Any) -> bool:
+        """Return whether columns of a type are of this kind without being named."""
+
+    def can_take(self, dtype: Any) -> bool:
+        """Return whether columns of a type can be of this kind where they are named."""
+
+    def unit(self, dtype: Any) -> float:
+        """Return the size of one unit of the coordinates."""
+
+    def refused(self, column: Any) -> int:
+        """Count the values that have no coordinates and are not null."""
+
+    def coordinates(self, column: Any, strata: Strata | None) -> Vector:
+        """Turn a column into float64: NaN for null, and nothing finite for what is refused.
+
+        With `places` these are the codes of the values. Numbers that float64 cannot hold count from
+        the smallest of their stratum; from 0 without strata.
+        """
+
+    def places(self, column: Any) -> Places | None:
+        """Return where the codes of the values lie; None where the coordinates are numbers."""
+
+    def pair(self, original: Any, masked: Any) -> tuple[Vector, Vector, Places | None]:
+        """Turn a column before and after into float64 in the same units, NaN where null."""
+
+    def values(self, column: Any, chosen: Centres | Cells, dtype: Any) -> Any:
+        """Return the value of each group in the type asked for: its own, or Float64."""
+
+    def fewest(self, column: Any, emitted: Any, holders: Holders) -> int:
+        """Return of how many records, or entities, the rarest emitted value is true in its stratum."""
+
+
+@dataclass(frozen=True)
+class KeyOption:
+    """A parameter of calls that says of which kind columns are.
+
+    `make` gives the kind of a column. Where the parameter maps columns to something, `make` takes
+    what a column is mapped to, and `each` is its type.
+    """
+
+    name: str
+    make: Callable[..., Kind]
+    each: type | None
+    doc: str
+
+
+Registered = TypeVar("Registered", bound=type)
+
+_KINDS: dict[str, Kind] = {}
+_OPTIONS: dict[str, KeyOption] = {}
+
+
+def kind(option: str = "", *, each: type | None = None) -> Callable[[Registered], Registered]:
+    """Register a class as a kind of column, under its own name in small letters.
+
+    `option` is the parameter of calls that names columns of this kind, "" for none, where only types
+    decide; with `each` it maps columns to objects of that type, which the class is made from.
+    The first paragraph of the docstring of the class says what the parameter means.
+    """
+
+    def register(class_: Registered) -> Registered:
+        name = class_.__name__.lower()
+        if option:
+            summary = docstring(class_).partition("\n\n")[0]
+            _OPTIONS[option] = KeyOption(option, class_, each, summary)
+        if each is None:
+            _KINDS[name] = class_()
+        return class_
+
+    return register
+
+
+def kinds() -> Mapping[str, Kind]:
+    """Return the registered kinds that need nothing but a column, by name in alphabetical order."""
+    discover("kinds")
+    return dict(sorted(_KINDS.items()))
+
+
+def key_options() -> Mapping[str, KeyOption]:
+    """Return the parameters of calls that say of which kind columns are, in alphabetical order."""
+    discover("kinds")
+    return dict(sorted(_OPTIONS.items()))
+
+
+def kind_of(dtype: Any, name: str = "", asked: Mapping[str, Any] | None = None) -> Kind | None:
+    """Return the kind of a column: the one that a call asks for, else that of its type, if any.
+
+    `asked` has, by option, the names of columns or what they are mapped to.
+
+    >>> import polars as pl
+    >>> type(kind_of(pl.Date())).__name__, kind_of(pl.Binary())
+    ('Moment', None)
+    """
+    discover("kinds")
+    for option, columns in (asked or {}).items():
+        if name in columns:
+            entry = _OPTIONS[option]
+            made: Kind = entry.make(columns[name]) if entry.each else entry.make()
+            return made if made.can_take(dtype) else None
+    # The latest first: a kind of one's own takes a type from those that are there already.
+    return next((kind for kind in reversed(_KINDS.values()) if kind.takes(dtype)), None)

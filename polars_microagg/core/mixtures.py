@@ -1,0 +1,63 @@
+"""Grouping of records of which some columns are categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polars_microagg.core.partition import Labels, Matrix, Strata, Vector
+from polars_microagg.core.rule import Rule
+from polars_microagg.kernels.places import Places
+
+if TYPE_CHECKING:
+    from polars_microagg.core.plan import Plan
+
+__all__ = ["group_mixture", "located"]
+
+
+def located(x: Matrix, places: Sequence[Places | None]) -> tuple[Matrix, Labels]:
+    """Return (n, q) coordinates of records, and the column that each is of.
+
+    `x` (n, p) has numbers, or the codes of values that lie at `places`.
+
+    >>> wide, column = located(np.array([[5.0, 0.0], [6.0, 1.0]]), [None, Places.apart(2)])
+    >>> wide.tolist(), column.tolist()
+    ([[5.0, 0.0], [6.0, 1.0]], [0, 1])
+    """
+    parts = [
+        x[:, [j]] if place is None else place.coordinates(x[:, j]) for j, place in enumerate(places)
+    ]
+    column = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
+    return np.asfortranarray(np.hstack(parts)), column
+
+
+def group_mixture(
+    plan: Plan,
+    block: tuple[str, ...],
+    x: Matrix,
+    factors: Vector,
+    strata: Strata,
+    rule: Rule,
+    places: Sequence[Places | None],
+) -> tuple[Labels, int]:
+    """Number the groups of all strata as `Plan.group` does, from the coordinates of categories.
+
+    Each stratum has coordinates of its own, so that it is grouped as if it were alone.
+    """
+    labels, groups = np.full(len(x), -1, dtype=np.intp), 0
+    for rows in plan.patterns(x, strata).rows():
+        wide, column = located(x[rows], places)
+        made, count = plan.group(
+            tuple(block[j] for j in column),
+            wide,
+            factors[column],
+            Strata.whole(len(rows)),
+            rule.take(rows),
+            np.where([places[j] is not None for j in column], column, -1),
+            np.array([place.span if place else 1.0 for place in places])[column],
+        )
+        labels[rows] = made + groups
+        groups += count
+    return labels, groups

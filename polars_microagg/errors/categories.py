@@ -1,0 +1,50 @@
+"""Errors of columns of categories."""
+
+from __future__ import annotations
+
+from polars_microagg.errors.data import InvalidDataError, NotNumericError
+from polars_microagg.wording import Parameter, Sentence
+
+__all__ = ["nearly_unique", "not_of_kind", "without_order"]
+
+
+def nearly_unique(column: str, alone: int, values: int) -> InvalidDataError:
+    """Refuse categories that nearly every record has for itself."""
+    return InvalidDataError.of_fields(
+        "Column {column} has {alone} categories of a single record each, in {values} records; "
+        "{need}. {way}",
+        column=repr(column),
+        alone=alone,
+        values=values,
+        need="categories of fewer than k records are not released, so next to nothing would be left",
+        way=Sentence(
+            "Leave it out if it names persons; or make its categories wider, or give their "
+            "classes with {taxonomy}.",
+            taxonomy=Parameter("taxonomy"),
+        ),
+    )
+
+
+def not_of_kind(column: str, dtype: object, option: str) -> NotNumericError:
+    """Refuse a column that is named as of a kind that its type cannot be."""
+    return NotNumericError.of_fields(
+        "Column {column} is of type {dtype} and cannot be {option}. {way}",
+        column=repr(column),
+        dtype=dtype,
+        option=Parameter(option),
+        way="Cast it to text, or take it out of that parameter.",
+    )
+
+
+def without_order(column: str, method: str, *, ordinal: bool) -> NotNumericError:
+    """Refuse categories for a method that groups values by size."""
+    named = Sentence(", or name the column in {ordinal}", ordinal=Parameter("ordinal"))
+    return NotNumericError.of_fields(
+        "Column {column} has categories, and {method} groups values by their size. {way}",
+        column=repr(column),
+        method=method,
+        way=Sentence(
+            "Use a method that groups records, such as mdav{named}.",
+            named=named if ordinal else "",
+        ),
+    )

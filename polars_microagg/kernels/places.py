@@ -1,0 +1,128 @@
+"""Where the values of a column lie that are not numbers: coordinates whose distances are its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polars_microagg.core.partition import Labels, Matrix, Vector
+
+__all__ = ["Places"]
+
+MOST = 256
+"""Most coordinates of a column."""
+
+SHARED = 64
+"""Coordinates that the edges beyond those share."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Places of the values of a column, by code.
+
+    The path to value c of a tree has the edges ``paths[c]`` from the root down, -1 where it ends
+    before; `lengths` are theirs. The squared distance of two values is the length of the edges that
+    only one of their paths has. With `points` they lie at these coordinates instead. `span` is the
+    largest distance there is.
+    """
+
+    paths: Labels
+    lengths: Vector
+    span: float = 1.0
+    points: Matrix | None = None
+
+    @classmethod
+    def apart(cls, values: int) -> Places:
+        """Make places of which any two are at distance 1.
+
+        >>> table = Places.apart(3).coordinates(np.array([0.0, 1.0, 2.0]))
+        >>> float(np.square(table[0] - table[2]).sum().round(12))
+        1.0
+        """
+        return cls(np.arange(values)[:, None], np.full(values, 0.5))
+
+    @classmethod
+    def at(cls, points: Matrix, span: float) -> Places:
+        """Make places of known coordinates."""
+        return cls(np.empty((len(points), 0), dtype=np.intp), np.empty(0), span, points)
+
+    def coordinates(self, codes: Vector) -> Matrix:
+        """Return (n, q) coordinates of records; NaN where a code is.
+
+        They depend on which codes there are, not on how many values have places: those of one
+        stratum are the same alone and among others. Beyond 256 coordinates the edges that tell least
+        apart share the last ones, in which their distances are right on average.
+        """
+        there = ~np.isnan(codes)
+        held, number, counts = np.unique(
+            codes[there].astype(np.intp), return_inverse=True, return_counts=True
+        )
+        table = self._table(held, counts) if len(held) else np.zeros((0, 1))
+        out = np.full((len(codes), table.shape[1]), np.nan, order="F")
+        for j in range(table.shape[1]):
+            out[there, j] = table[number, j]
+        return out
+
+    def _table(self, held: Labels, counts: Labels) -> Matrix:
+        """Return the coordinates of some values, which so many records have."""
+        if self.points is not None:
+            return self.points[held]
+        paths = self.paths[held]
+        used = np.unique(paths[paths >= 0])
+        number = np.full(len(self.lengths) + 1, -1, dtype=np.intp)
+        number[used] = np.arange(len(used))
+        paths = number[paths]
+        lengths = self.lengths[used]
+        if len(used) > MOST:
+            return _with_shared(paths, lengths, counts)
+        on = np.zeros((len(held), len(used) + 1), dtype=np.bool_)
+        np.put_along_axis(on, paths, values=True, axis=1)
+        return _merged(on[:, :-1], lengths)
+
+
+def _merged(on: np.ndarray, lengths: Vector) -> Matrix:
+    """Return a coordinate for each way in which edges part the values.
+
+    An edge parts those below it from the others; several that part them alike are one longer edge.
+    """
+    # Which side of an edge is 0 does not matter for distances: the first value is.
+    on = on ^ on[:1]
+    sides: dict[bytes, int] = {}
+    kept: list[int] = []
+    total: list[float] = []
+    for j in np.flatnonzero(on.any(axis=0)).tolist():
+        key = np.packbits(on[:, j]).tobytes()
+        if key in sides:
+            total[sides[key]] += float(lengths[j])
+        else:
+            sides[key] = len(kept)
+            kept.append(j)
+            total.append(float(lengths[j]))
+    if not kept:
+        return np.zeros((len(on), 1))
+    table: Matrix = on[:, kept] * np.sqrt(np.array(total))
+    return table
+
+
+def _with_shared(paths: Labels, lengths: Vector, counts: Labels) -> Matrix:
+    """Return a table in which the edges that tell least apart share coordinates."""
+    edges = len(lengths)
+    records = np.zeros(edges + 1)
+    for column in paths.T:
+        np.add.at(records, column, counts)
+    share = records[:-1] / max(1, counts.sum())
+    told = lengths * share * (1 - share)
+    own = np.argsort(-told, kind="stable")[: MOST - SHARED]
+    table = np.zeros((len(paths), MOST))
+    place = np.full(edges + 1, -1, dtype=np.intp)
+    place[own] = np.arange(len(own))
+    # A random sign in each shared coordinate: the mean of the products of two edges is 0.
+    signs = np.random.default_rng(edges).choice([-1.0, 1.0], size=(edges + 1, SHARED))
+    signs *= np.sqrt(np.append(lengths, 0.0) / SHARED)[:, None]
+    signs[own], signs[-1] = 0.0, 0.0
+    for column in paths.T:
+        rows = np.flatnonzero(place[column] >= 0)
+        table[rows, place[column[rows]]] = np.sqrt(lengths[column[rows]])
+        table[:, MOST - SHARED :] += signs[column]
+    return table

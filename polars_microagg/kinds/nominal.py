@@ -1,0 +1,46 @@
+"""Categories without an order."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from polars_microagg.core.kind import kind
+from polars_microagg.core.partition import Centres, Holders, Labels, Strata, Vector
+from polars_microagg.kernels.group_values import commonest
+from polars_microagg.kernels.places import Places
+from polars_microagg.kinds._categories import Categories, as_floats, codes_of
+
+__all__ = ["Nominal"]
+
+
+@kind("nominal")
+class Nominal(Categories):
+    """Columns of categories without an order: any two are at distance 1, and a group gets its commonest.
+
+    Texts and truth values are nominal without being named; numbers that are codes need to be.
+    """
+
+    ordered = False
+
+    def takes(self, dtype: pl.DataType) -> bool:
+        """Return whether a type has categories without an order."""
+        return dtype in (pl.String, pl.Categorical, pl.Boolean)
+
+    def coordinates(self, column: pl.Series, strata: Strata | None) -> Vector:
+        """Number the categories of a column, NaN for null."""
+        del strata
+        return as_floats(codes_of(column)[0])
+
+    def places(self, column: pl.Series) -> Places:
+        """Put every category at distance 1 from every other."""
+        return Places.apart(column.n_unique())
+
+    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Places]:
+        """Number the categories of a column before and after."""
+        codes, values = codes_of(original, masked.cast(original.dtype))
+        both = as_floats(codes)
+        return both[: len(original)], both[len(original) :], Places.apart(len(values))
+
+    def chosen(self, codes: Labels, centres: Centres, holders: Holders) -> Labels:
+        """Return the commonest category of each group."""
+        return commonest(codes, centres, holders)

@@ -1,0 +1,104 @@
+"""Categories in a tree of ever wider classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.core.kind import kind
+from polars_microagg.core.partition import Centres, Holders, Labels, Strata, Vector
+from polars_microagg.core.taxonomy import Taxonomy
+from polars_microagg.kernels.group_values import middle_of_tree, shared_class
+from polars_microagg.kernels.places import Places
+from polars_microagg.kinds._categories import as_floats, codes_of, texts
+
+__all__ = ["Tree"]
+
+
+@kind("taxonomy", each=Taxonomy)
+class Tree:
+    """Columns of categories in a tree, a `mg.Taxonomy` each: the distance is the path between them.
+
+    A group gets the lowest class that all of its members are under; with ``center="median"`` the one
+    from which the paths to them are shortest.
+    """
+
+    numeric = False
+    widens = True
+    ordered = False
+
+    def __init__(self, tree: Taxonomy) -> None:
+        self._tree = tree
+
+    def takes(self, dtype: pl.DataType) -> bool:
+        """Return False: the tree has to be given."""
+        del dtype
+        return False
+
+    def can_take(self, dtype: pl.DataType) -> bool:
+        """Return whether a type can hold the names of classes."""
+        return dtype in (pl.String, pl.Categorical)
+
+    def unit(self, dtype: pl.DataType) -> float:
+        """Return the size of one unit of the coordinates."""
+        del dtype
+        return 1.0
+
+    def refused(self, column: pl.Series) -> int:
+        """Count the distinct values that are not in the tree."""
+        values = texts(column).drop_nulls().unique().to_list()
+        return sum(not self._tree.knows(value) for value in values)
+
+    def coordinates(self, column: pl.Series, strata: Strata | None) -> Vector:
+        """Number the values of a column, NaN for null."""
+        del strata
+        return as_floats(codes_of(column)[0])
+
+    def places(self, column: pl.Series) -> Places:
+        """Put the values where the lengths of the paths between them say."""
+        return self._placed(codes_of(column)[1].to_list())
+
+    def _placed(self, values: list[str]) -> Places:
+        _, paths, lengths = self._tree.nodes(values)
+        # The way from the deepest value up and down again is at most this long.
+        height = float(
+            np.where(paths >= 0, np.append(lengths, 0.0)[paths], 0.0).sum(axis=1).max(initial=0.0)
+        )
+        return Places(paths, lengths, max(np.sqrt(2 * height), 1e-300))
+
+    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Places]:
+        """Number the values of a column before and after, classes among them."""
+        codes, values = codes_of(original, masked.cast(original.dtype))
+        both = as_floats(codes)
+        return both[: len(original)], both[len(original) :], self._placed(values.to_list())
+
+    def values(self, column: pl.Series, chosen: Centres, dtype: pl.DataType) -> pl.Series:
+        """Return the class of each group."""
+        codes, values = codes_of(column)
+        names, paths, _ = self._tree.nodes(values.to_list())
+        choose = middle_of_tree if chosen.how == "median" else shared_class
+        found = choose(_of_records(paths, codes), chosen, chosen.holders)
+        return pl.Series([*names, self._tree.root], dtype=pl.String).gather(found).cast(dtype)
+
+    def fewest(self, column: pl.Series, emitted: pl.Series, holders: Holders) -> int:
+        """Return how many of its stratum the rarest class that is emitted is true of."""
+        found = holders.k
+        codes, values = codes_of(column)
+        above = [set(self._tree.path(value)) for value in values.to_list()]
+        for name in texts(emitted).drop_nulls().unique().to_list():
+            if name == self._tree.root:
+                continue
+            under = np.array([name in path for path in above], dtype=np.bool_)
+            held = holders.count(np.where((codes >= 0) & np.append(under, False)[codes], 0, -1))
+            stratum = holders.strata.numbers(len(codes))
+            most = np.zeros(len(holders.strata.sizes), dtype=np.intp)
+            np.maximum.at(most, stratum[stratum >= 0], held[stratum >= 0])
+            told = np.unique(stratum[(texts(emitted) == name).fill_null(False).to_numpy()])
+            found = min(found, int(most[told[told >= 0]].min(initial=found)))
+        return found
+
+
+def _of_records(paths: Labels, codes: Labels) -> Labels:
+    """Return the path of each record; a record without a value has none."""
+    wide = np.vstack([paths, np.full((1, paths.shape[1]), -1, dtype=np.intp)])
+    return wide[codes]
