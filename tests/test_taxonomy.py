@@ -150,6 +150,7 @@ def test_it_does_not_change_with_what_it_was_made_of():
     given["cat"] = "animal"
     tree.to_dict()["parents"]["cat"] = "animal"
     assert tree == mg.Taxonomy(PETS)
+    assert tree.path("cat") == ("cat", "mammal", "animal")
     with pytest.raises(AttributeError):
         tree.root = "cat"
     with pytest.raises(AttributeError):

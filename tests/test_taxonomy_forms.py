@@ -82,6 +82,7 @@ def test_intervals_of_other_numbers_are_worked_by_hand():
     assert tenth.path(".7")[1:3] == ("[0.7, 0.8)", "[0.7, 1.2)")
     for other in ("[0.2, 0.6)", "[0.25, 0.75)", "[0.20, 0.7)", "[0.2,0.7)", "0-1", "[0.25, 0.35)"):
         assert not tenth.knows(other), other
+    assert mg.Taxonomy.intervals([0.25, 2]).path("1.6") == ("1.6", "[1.5, 1.75)", "[0, 2)", "*")
     broken = mg.Taxonomy.intervals([5, 10], whole=False)
     assert broken.path("39.99") == ("39.99", "[35, 40)", "[30, 40)", "*")
     assert mg.Taxonomy.intervals([5.0], start=2).path("1") == ("1", "-3 to 1", "*")

@@ -78,11 +78,11 @@ def _levels(parents: Mapping[str, str]) -> dict[str, int]:
     roots = sorted(children.keys() - parents.keys())
     if len(roots) > 1:
         raise taxonomies.several_roots(roots)
-    levels = dict.fromkeys(roots, 0)
-    row = roots
+    levels: dict[str, int] = {}
+    row, level = roots, 0
     while row:
-        row = [child for name in row for child in children.get(name, ())]
-        levels.update(dict.fromkeys(row, levels[parents[row[0]]] + 1) if row else {})
+        levels.update(dict.fromkeys(row, level))
+        row, level = [child for name in row for child in children.get(name, ())], level + 1
     # Each name has one parent, so what the root does not reach is a cycle or below one.
     if apart := parents.keys() - levels.keys():
         raise taxonomies.circular(_cycle(min(apart), parents))
