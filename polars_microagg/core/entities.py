@@ -47,21 +47,15 @@ class EntityRule:
 
     def failing(self, groups: Members) -> npt.NDArray[np.bool_]:
         """Return which groups of entities break the rule."""
-        sizes = self.rows.sizes[groups.order]
-        before = np.cumsum(sizes) - sizes
-        at = np.repeat(self.rows.starts[groups.order] - before, sizes) + np.arange(sizes.sum())
-        rows = self.rows.order[at]
-        group = np.repeat(np.repeat(np.arange(len(groups.sizes)), groups.sizes), sizes)
-        classes, number = np.unique(group * self.parts + self.part[rows], return_inverse=True)
-        broken = self.rule.failing(Members.of(rows, number, len(classes)))
+        rows = self.rows.take(groups.order)
+        group = np.repeat(np.repeat(np.arange(len(groups.sizes)), groups.sizes), rows.sizes)
+        classes, number = np.unique(group * self.parts + self.part[rows.order], return_inverse=True)
+        broken = self.rule.failing(Members.of(rows.order, number, len(classes)))
         return np.bincount(classes // self.parts, broken, len(groups.sizes)) > 0
 
     def take(self, rows: Labels) -> Self:
         """Return the rule for some of the entities."""
-        sizes = self.rows.sizes[rows]
-        before = np.cumsum(sizes) - sizes
-        at = np.repeat(self.rows.starts[rows] - before, sizes) + np.arange(sizes.sum())
-        return replace(self, rows=Members(self.rows.order[at], sizes))
+        return replace(self, rows=self.rows.take(rows))
 
     def spreads(self) -> list[Labels]:
         """Return codes of the entities in order of the mean of those of their rows."""

@@ -187,6 +187,17 @@ class Members:
         starts: Labels = np.cumsum(self.sizes) - self.sizes
         return starts
 
+    def take(self, chosen: Labels) -> Self:
+        """Return the rows of some centres, in this order.
+
+        >>> members = Members(np.array([5, 3, 6]), np.array([1, 0, 2]))
+        >>> members.take(np.array([2, 1, 0])).order
+        array([3, 6, 5])
+        """
+        sizes = self.sizes[chosen]
+        shift = np.repeat(self.starts[chosen] - (np.cumsum(sizes) - sizes), sizes)
+        return type(self)(self.order[np.arange(len(shift)) + shift], sizes)
+
 
 class GroupRule(Protocol):
     """What groups must satisfy beyond their size.

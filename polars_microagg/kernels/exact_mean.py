@@ -53,8 +53,9 @@ def float_means(values: Vector, members: Members, dtype: Real = np.float64) -> V
         rounded, certain = _rounded(*_leading_sums(ranked, starts, sizes), sizes, dtype)
         doubtful = np.flatnonzero(~certain)
         if len(doubtful):
-            part, few = _values_of(ranked, starts[doubtful], sizes[doubtful]), sizes[doubtful]
-            rounded[doubtful], certain = _divided(*_sums(part, few), few.astype(np.float64), dtype)
+            few = members.take(filled[doubtful])
+            parts = _sums(values[few.order], few.sizes)
+            rounded[doubtful], certain = _divided(*parts, few.sizes.astype(np.float64), dtype)
             doubtful = doubtful[~certain]
     # Where the bound on the lost part could change the rounding, Python's integers, which have all
     # digits, decide. So the result is right in every case, and fast in nearly all.
@@ -88,13 +89,6 @@ def _halves(a: Vector) -> tuple[Vector, Vector]:
     scaled = SPLIT * a
     high: Vector = scaled - (scaled - a)
     return high, a - high
-
-
-def _values_of(values: Vector, starts: Labels, sizes: Labels) -> Vector:
-    """Return the values of some groups, one group after the other."""
-    shift = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
-    chosen: Vector = values[np.arange(len(shift)) + shift]
-    return chosen
 
 
 def _leading_sums(

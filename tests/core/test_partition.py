@@ -112,6 +112,15 @@ def test_members_are_listed_group_by_group_in_the_order_of_their_rows(n):
     assert members.sizes.dtype == np.intp
 
 
+@pytest.mark.parametrize("chosen", [[], [1], [3, 0], [2, 2, 1], [0, 1, 2, 3]])
+def test_members_of_some_groups_are_theirs_in_that_order(chosen):
+    rows = [[7, 9], [], [3], [1, 0, 5]]
+    members = Members(np.array([7, 9, 3, 1, 0, 5]), np.array([2, 0, 1, 3]))
+    taken = members.take(np.array(chosen, dtype=np.intp))
+    assert taken.order.tolist() == [row for group in chosen for row in rows[group]]
+    assert taken.sizes.tolist() == [len(rows[group]) for group in chosen]
+
+
 def test_members_of_no_rows_are_none():
     none = Members.of(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), 2)
     assert (none.order.tolist(), none.sizes.tolist(), none.starts.tolist()) == ([], [0, 0], [0, 0])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from polars_microagg.core.partition import GroupRule, Labels, Matrix
+from polars_microagg.core.partition import GroupRule, Labels, Matrix, Members
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.neighbour_blocks import random_parts
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
@@ -39,9 +39,8 @@ def in_patches(
     them empty, before and after. `near` is the number of neighbours of each record; `rng` decides
     where the borders fall.
     """
-    sizes = np.bincount(labels)
-    order = np.argsort(labels, kind="stable")
-    starts = np.cumsum(sizes) - sizes
+    grouped = Members.of(np.arange(len(labels)), labels, int(labels.max()) + 1)
+    sizes = grouped.sizes
     # Groups, not records, are cut into leaves by their centres: no group is cut by a border, so
     # none falls below k.
     centres = np.stack([np.bincount(labels, column) / sizes for column in x.T], axis=1)
@@ -49,15 +48,15 @@ def in_patches(
     result = np.empty(len(labels), dtype=np.intp)
     made = 0
     for patch in _patches(leaves, sizes):
-        members = [_runs(starts[leaf], sizes[leaf]) for leaf in patch]
-        rows = order[np.concatenate(members)]
-        patch_groups = np.concatenate(patch)
+        members = grouped.take(np.concatenate(patch))
+        rows = members.order
         # About zero again, so that the tolerances of local search stay small against the
         # differences.
         records = x[rows] - x[rows].mean(axis=0)
-        local = np.repeat(np.arange(len(patch_groups)), sizes[patch_groups])
+        local = np.repeat(np.arange(len(members.sizes)), members.sizes)
         groups = Groups(records, local, k, rule and rule.take(rows))
-        work(groups, neighbour_lists(records, np.array([len(run) for run in members]), near))
+        leaf_sizes = np.array([sizes[leaf].sum() for leaf in patch])
+        work(groups, neighbour_lists(records, leaf_sizes, near))
         used = np.cumsum(groups.sizes > 0) - 1
         result[rows] = used[groups.labels] + made
         made += int(used[-1]) + 1
@@ -76,9 +75,3 @@ def _patches(leaves: list[Labels], sizes: Labels) -> Iterator[list[Labels]]:
             patch, records = [], 0
     if patch:
         yield patch
-
-
-def _runs(starts: Labels, sizes: Labels) -> Labels:
-    """Return the numbers from each start on, as many as its size."""
-    before = np.cumsum(sizes) - sizes
-    return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
