@@ -265,7 +265,6 @@ def merged(x: Matrix, labels: Labels, sizes: Labels, rule: GroupRule) -> Labels:
     """
     stratum = np.repeat(np.arange(len(sizes)), sizes)
     turn, groups = 0, len(labels) + 1
-    # A stratum that is one group satisfies the rule; if it should not, the promise is checked later.
     while groups > len(sizes):
         groups = int(labels.max()) + 1
         members = Members.of(np.arange(len(x)), labels, groups)
@@ -279,6 +278,10 @@ def merged(x: Matrix, labels: Labels, sizes: Labels, rule: GroupRule) -> Labels:
         kept = disjoint(cost, np.stack((one, other), axis=1), groups)
         into = np.arange(groups)
         into[one[kept]] = other[kept]
+        # A stratum that is one group has none to join; should it break the rule, the promise is
+        # checked later.
+        if (one[kept] == other[kept]).all():
+            break
         labels, turn = Partition.from_labels(into[labels]).labels, turn + 1
     return labels
 
@@ -318,8 +321,8 @@ def _cheapest(
                 cost[some[:, None] == part] = np.inf
                 least = cost.min(axis=1)
                 # Of equally cheap ones each takes the next after itself: if all took the first, only one
-                # of them could be joined at a time.
-                after = np.arange(len(part)) - np.searchsorted(part, some)[:, None]
+                # of them could be joined at a time. It is its own last choice.
+                after = np.arange(len(part)) - np.searchsorted(part, some)[:, None] - 1
                 turns = np.where(cost == least[:, None], after % len(part), len(part))
                 found.append((some, part[turns.argmin(axis=1)], least))
     one, other, cost = (np.concatenate(column) for column in zip(*found, strict=True))

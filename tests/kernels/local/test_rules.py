@@ -254,6 +254,27 @@ def test_groups_are_joined_as_plain_python_joins_them():
         assert sorted(found) == sorted(wanted)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "codes", "wanted"),
+    [
+        ([4, 2], [0, 1, 0, 1, 2, 2], [0, 0, 1, 1, 2, 2]),
+        ([4, 2], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]),
+        ([2, 4], [2, 2, 0, 0, 1, 1], [0, 0, 1, 1, 1, 1]),
+    ],
+)
+def test_joining_ends_where_a_stratum_breaks_the_rule_as_one_group(sizes, codes, wanted):
+    x, labels = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 2, 2])
+    made = merged(x, labels, np.array(sizes), rule_of(np.array(codes), 2))
+    assert made.tolist() == wanted
+
+
+def test_groups_that_are_too_far_apart_for_a_number_are_joined():
+    x = np.array([[0.0], [0.0], [1e200], [1e200]])
+    with np.errstate(over="ignore"):
+        made = merged(x, np.array([0, 0, 1, 1]), np.array([4]), rule_of(np.array([0, 0, 1, 1]), 2))
+    assert made.tolist() == [0, 0, 0, 0]
+
+
 @pytest.mark.parametrize("longer", [False, True])
 def test_repaired_groups_satisfy_the_rule_and_end_no_higher_than_joined_ones(longer):
     for seed in range(rounds(60)):
