@@ -67,11 +67,10 @@ class EntityRule:
             for codes in self.rule.spreads()
         ]
 
-    def beyond_size(self, records: int) -> Self | None:
+    def beyond_size(self) -> Self | None:
         """Return the rule without bounds that every group of k satisfies; None if none is left."""
-        del records
         bounds = [bound for bound in self.rule.bounds if bound.model.of == "confidential"]
-        kept = Rule(tuple(bounds)).beyond_size(len(self.part))
+        kept = Rule(tuple(bounds)).take(np.arange(len(self.part))).beyond_size()
         return None if kept is None else replace(self, rule=kept)
 
 

@@ -258,7 +258,7 @@ class Plan:
         self.keep_promise(
             Members(strata.order[:0], np.bincount(grouped, minlength=groups)), self.rule()
         )
-        beyond = rule.take(strata.order).beyond_size(len(ready))
+        beyond = rule.take(strata.order).beyond_size()
         if beyond is not None:
             longer = partial(annealed, k=self.k) if self.refine else None
             if self.method.search is not None:

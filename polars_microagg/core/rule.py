@@ -117,22 +117,24 @@ class Rule:
         ]
         return replace(self, bounds=tuple(changed))
 
-    def beyond_size(self, records: int) -> Self | None:
+    def beyond_size(self) -> Self | None:
         """Return the rule without bounds that every group of k satisfies; None if none is left.
 
         >>> from polars_microagg.core.model import models
         >>> everyone = Attribute.of("person", np.array([0, 1, 2]))
-        >>> Rule((Bound(models()["k"], 2, everyone),)).beyond_size(3) is None
+        >>> Rule((Bound(models()["k"], 2, everyone),)).beyond_size() is None
         True
         """
-        alone = Members(np.arange(records), np.ones(records, dtype=np.intp))
         kept = []
         for bound in self.bounds:
-            attribute = bound.attribute
-            # Closed under union: what each record satisfies alone, every group does.
-            if attribute is None or not bound.failing(alone).any():
+            if bound.attribute is None:
                 continue
-            if bound.model.of == "entity" and len(np.unique(attribute.codes)) == records:
+            codes = bound.attribute.codes
+            if bound.model.of == "entity" and len(np.unique(codes)) == len(codes):
+                continue
+            # Closed under union: what each record satisfies alone, every group does.
+            alone = Members(np.arange(len(codes)), np.ones(len(codes), dtype=np.intp))
+            if not bound.failing(alone).any():
                 continue
             kept.append(bound)
         return replace(self, bounds=tuple(kept)) if kept else None

@@ -117,9 +117,9 @@ def test_a_rule_on_entities_leaves_out_what_k_entities_satisfy():
     both = Rule((*alone.bounds, Bound(models()["l"], 2, sick)))
     loose = Rule((*alone.bounds, Bound(models()["l"], 1, sick)))
     part = np.zeros(4, dtype=int)
-    assert EntityRule(alone, rows, part, 1).beyond_size(2) is None
-    assert EntityRule(loose, rows, part, 1).beyond_size(2) is None
-    beyond = EntityRule(both, rows, part, 1).beyond_size(2)
+    assert EntityRule(alone, rows, part, 1).beyond_size() is None
+    assert EntityRule(loose, rows, part, 1).beyond_size() is None
+    beyond = EntityRule(both, rows, part, 1).beyond_size()
     assert [bound.model.name for bound in beyond.rule.bounds] == ["l"]
 
 

@@ -112,10 +112,10 @@ def test_confidential_columns_are_spread_once_each():
 
 def test_a_rule_leaves_out_what_every_record_satisfies():
     everyone, twins = np.arange(3), np.array([0, 0, 1])
-    assert Rule((Bound(models()["k"], 2),)).beyond_size(3) is None
+    assert Rule((Bound(models()["k"], 2),)).beyond_size() is None
     rule = Rule((bound("k", 2, twins), bound("l", 1, twins), bound("l", 2, everyone)))
-    assert [one.limit for one in rule.beyond_size(3).bounds] == [2, 2]
-    assert Rule((bound("k", 2, everyone), bound("t", 1, twins))).beyond_size(3) is None
+    assert [one.limit for one in rule.beyond_size().bounds] == [2, 2]
+    assert Rule((bound("k", 2, everyone), bound("t", 1, twins))).beyond_size() is None
 
 
 # --- Records that are suppressed ----------------------------------------------------------------
