@@ -29,7 +29,7 @@ from polars_microagg.kernels.places import Places
 if TYPE_CHECKING:
     from polars_microagg.core.plan import Plan
 
-__all__ = ["EntityRule", "mask_entities", "profiles", "strata_alike", "surplus"]
+__all__ = ["EntityRule", "mask_entities", "profiles", "rows_above_cap", "strata_alike"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,17 +104,17 @@ def profiles(entity: Labels, part: Labels) -> Labels:
     return number
 
 
-def surplus(entity: Labels, most: int) -> npt.NDArray[np.bool_]:
-    """Return which rows come after so many others of the same entity.
+def rows_above_cap(entity: Labels, cap: int) -> npt.NDArray[np.bool_]:
+    """Return which rows come after as many rows of the same entity as the cap allows.
 
-    >>> surplus(np.array([0, 1, 0, 0]), 2)
+    >>> rows_above_cap(np.array([0, 1, 0, 0]), 2)
     array([False, False, False,  True])
     """
     order = np.argsort(entity, kind="stable")
     sizes = np.bincount(entity)
     place = np.empty(len(entity), dtype=np.intp)
     place[order] = np.arange(len(entity)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return place >= most
+    return place >= cap
 
 
 def strata_alike(entity: Labels, strata: Strata) -> Strata:
@@ -155,20 +155,20 @@ def mask_entities(
     entity = rule.entity_codes
     values, labels = np.full(x.shape, np.nan, order="F"), np.full(len(x), -1, dtype=np.intp)
     groups = 0
-    for kin in _kins(plan, entity, part, rows):
-        own = np.arange(kin.width)[:, None] * len(block) + column
+    for units in _units_by_width(plan, entity, part, rows):
+        own = np.arange(units.width)[:, None] * len(block) + column
         made, count = plan.group(
-            names * kin.width,
-            kin.means(wide),
-            np.tile(factors[column], kin.width),
-            kin.strata,
-            kin.rule(rule),
+            names * units.width,
+            units.means(wide),
+            np.tile(factors[column], units.width),
+            units.strata,
+            units.rule(rule),
             np.where(located_at, own, -1).ravel(),
-            np.tile(spans, kin.width),
+            np.tile(spans, units.width),
         )
-        labels[kin.rows] = (made[kin.of] + groups) * kin.width + kin.place
+        labels[units.rows] = (made[units.of] + groups) * units.width + units.place
         groups += count
-        kin.fill(values, x, made, count, plan)
+        units.fill(values, x, made, count, plan)
     for j in np.flatnonzero(~np.array([bool(whole) and whole[j] for j in range(len(block))])):
         values[:, j] *= factors[j]
     numbered = np.full(len(x), -1, dtype=np.intp)
@@ -184,11 +184,11 @@ def mask_entities(
 
 
 @dataclass(frozen=True, eq=False)
-class _Kin:
-    """Units that are grouped with each other, as wide as the parts that each has rows in.
+class _Units:
+    """Units that are grouped with each other: entities, or the rows of an entity in one stratum.
 
-    `rows` (m,) are their rows, `of` (m,) the unit of each and `place` (m,) which of the parts of the
-    unit it is in. `strata` are those of the units.
+    Each has rows in `width` parts. `rows` (m,) are their rows, `of` (m,) the unit of each and `place`
+    (m,) which of the parts of the unit it is in. `strata` are those of the units.
     """
 
     rows: Labels
@@ -198,25 +198,25 @@ class _Kin:
     strata: Strata
 
     @property
-    def units(self) -> int:
-        """How many units there are."""
+    def count(self) -> int:
+        """Number of units."""
         return int(self.of.max()) + 1
 
     def means(self, x: Matrix) -> Matrix:
         """Return the means of the rows of each unit, part after part; NaN where it has no value."""
         cells = self.of * self.width + self.place
-        found = np.empty((self.units * self.width, x.shape[1]), order="F")
+        found = np.empty((self.count * self.width, x.shape[1]), order="F")
         for j in range(x.shape[1]):
             there = np.flatnonzero(~np.isnan(x[self.rows, j]))
             members = Members.of(self.rows[there], cells[there], len(found))
             found[:, j] = np.where(members.sizes > 0, float_means(x[:, j], members), np.nan)
-        return np.asfortranarray(found.reshape(self.units, -1))
+        return np.asfortranarray(found.reshape(self.count, -1))
 
     def rule(self, rule: Rule) -> EntityRule:
         """Return the rule on rows for groups of these units."""
         part = np.zeros(int(self.rows.max()) + 1, dtype=np.intp)
         part[self.rows] = self.place
-        return EntityRule(rule, Members.of(self.rows, self.of, self.units), part, self.width)
+        return EntityRule(rule, Members.of(self.rows, self.of, self.count), part, self.width)
 
     def fill(self, values: Matrix, x: Matrix, labels: Labels, groups: int, plan: Plan) -> None:
         """Write the centre of its group, in its part, into each row."""
@@ -231,14 +231,14 @@ class _Kin:
             values[self.rows[here], to] = np.where(group >= 0, table[group], np.nan)
 
 
-def _kins(plan: Plan, entity: Labels, part: Labels, rows: Labels) -> Iterator[_Kin]:
-    """Return what is grouped with each other: units, by the number of their parts."""
+def _units_by_width(plan: Plan, entity: Labels, part: Labels, rows: Labels) -> Iterator[_Units]:
+    """Return the units of each width, which are grouped with each other."""
     if not len(rows):
         return
     if plan.entity_mode == "mean":
         unit = _by_first(entity[rows] * (int(part.max(initial=0)) + 1) + part[rows])
         strata = _strata_of(part[rows], unit)
-        yield _Kin(rows, unit, np.zeros_like(unit), 1, strata)
+        yield _Units(rows, unit, np.zeros_like(unit), 1, strata)
         return
     profile = profiles(entity[rows], part[rows])[entity[rows]]
     # The place of a row is the rank of its part among those of its entity.
@@ -249,9 +249,9 @@ def _kins(plan: Plan, entity: Labels, part: Labels, rows: Labels) -> Iterator[_K
     first = np.cumsum(widths) - widths
     place = pair.reshape(-1) - first[entity[rows]]
     for width in np.unique(widths[widths > 0]).tolist():
-        kin = np.flatnonzero(widths[entity[rows]] == width)
-        unit = _by_first(entity[rows][kin])
-        yield _Kin(rows[kin], unit, place[kin], width, _strata_of(profile[kin], unit))
+        these = np.flatnonzero(widths[entity[rows]] == width)
+        unit = _by_first(entity[rows][these])
+        yield _Units(rows[these], unit, place[these], width, _strata_of(profile[these], unit))
 
 
 def _by_first(codes: Labels) -> Labels:

@@ -37,7 +37,7 @@ from polars_microagg.errors import (
 from polars_microagg.kernels.cell_masking import cells
 from polars_microagg.kernels.centre import centres
 from polars_microagg.kernels.local.local_search import refined
-from polars_microagg.kernels.local.repair import annealed, obedient
+from polars_microagg.kernels.local.repair import annealed, repaired
 from polars_microagg.kernels.missing import completed
 from polars_microagg.kernels.places import Places
 from polars_microagg.kernels.scale import scaled
@@ -264,7 +264,7 @@ class Plan:
             if self.method.search is not None:
                 longer = partial(self.method.search, **self._arguments(block))
             with progress(self.progress_callback):
-                grouped, groups = obedient(ready, grouped, strata.sizes, self.k, beyond, longer)
+                grouped, groups = repaired(ready, grouped, strata.sizes, self.k, beyond, longer)
         if self.refine:
             grouped, groups = refined(ready, grouped, strata.sizes, self.k, beyond)
         # Back from the order of the strata to the order of the rows.

@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.core.entities import strata_alike, surplus
+from polars_microagg.core.entities import rows_above_cap, strata_alike
 from polars_microagg.core.partition import Labels, Matrix, Members, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Bound, Rule
@@ -34,7 +34,7 @@ def to_suppress(
     whole = rule or plan.rule()
     hidden = np.zeros(len(x), dtype=np.bool_)
     if plan.cap_rows is not None:
-        hidden = surplus(whole.entity_codes, plan.cap_rows)
+        hidden = rows_above_cap(whole.entity_codes, plan.cap_rows)
     before = -1
     # A record that is suppressed for one block is missing in the others, whose strata may then
     # be too small. Records are only ever added, so this ends at the least set that leaves k everywhere.

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.core.entities import profiles, strata_alike, surplus
+from polars_microagg.core.entities import profiles, rows_above_cap, strata_alike
 from polars_microagg.core.partition import Strata
 from polars_microagg.frames.classes import entities_alike, members_of
 
@@ -93,7 +93,7 @@ def test_profiles_are_equal_where_the_rows_are(seed):
     assert found == {tuple(i for i in range(n) if sizes[i] == s) for s in set(sizes)}
     most = int(rng.integers(1, 4))
     seen = [int((entity[:i] == entity[i]).sum()) for i in range(n)]
-    assert surplus(entity, most).tolist() == [s >= most for s in seen]
+    assert rows_above_cap(entity, most).tolist() == [s >= most for s in seen]
 
 
 def test_an_entity_that_comes_out_needs_a_mode():

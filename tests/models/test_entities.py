@@ -11,8 +11,8 @@ from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.entities import (
     EntityRule,
     profiles,
+    rows_above_cap,
     strata_alike,
-    surplus,
 )
 from polars_microagg.core.model import models
 from polars_microagg.core.partition import Members, Strata
@@ -45,12 +45,12 @@ def test_profiles_are_equal_where_the_rows_are():
         assert n
 
 
-def test_surplus_is_what_comes_after_so_many_rows():
+def test_rows_above_the_cap_come_after_as_many_of_their_entity():
     for seed in range(rounds(400)):
         _, n, entity, _ = drawn(seed)
         most = 1 + seed % 3
         wanted = [list(entity[:i]).count(entity[i]) >= most for i in range(n)]
-        assert surplus(entity, most).tolist() == wanted
+        assert rows_above_cap(entity, most).tolist() == wanted
 
 
 def test_strata_are_split_by_the_rows_of_entities():

@@ -21,7 +21,7 @@ from polars_microagg.kernels.local.spread_start import spread_groups
 from polars_microagg.kernels.neighbour_blocks import random_parts
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
-__all__ = ["Search", "annealed", "merged", "obedient"]
+__all__ = ["Search", "annealed", "merged", "repaired"]
 
 Search = Callable[..., Labels]
 """Takes the records of a stratum, its labels and, as `rule`, what its groups must satisfy."""
@@ -57,7 +57,7 @@ CELLS = 1 << 22
 """Distances handled at a time."""
 
 
-def obedient(
+def repaired(
     x: Matrix,
     labels: Labels,
     sizes: Labels,
@@ -69,7 +69,7 @@ def obedient(
 
     `x` (n, d) has the records stratum by stratum. Groups that break the rule are joined with others,
     and the local search follows; a stratum with such groups may start from groups spread over the
-    values of a confidential column instead, where that ends lower. `longer` goes on with each such
+    values of a confidential column instead, where that ends lower. `longer` searches on in each such
     stratum.
     """
     own = Partition.from_labels(labels)
@@ -81,9 +81,9 @@ def obedient(
     wrong = np.bincount(stratum, failing[own.labels]) > 0
     rows = np.flatnonzero(wrong[stratum])
     part = Partition.from_labels(own.labels[rows]).labels
-    mended = _Repair(x[rows], part, sizes[wrong], k, rule.take(rows)).run(longer)
+    part = _Repair(x[rows], part, sizes[wrong], k, rule.take(rows)).run(longer)
     result = own.labels.copy()
-    result[rows] = mended + len(x)
+    result[rows] = part + len(x)
     result = Partition.from_labels(result).labels
     return result, int(result.max()) + 1
 
@@ -114,7 +114,7 @@ class _Repair:
             chosen = (self.sizes <= WHOLE) | (lowest == number)
             self._search(start, useful[number] & chosen, longer is None)
         if longer is not None:
-            self._go_on(longer)
+            self._search_longer(longer)
         return self.best
 
     def squares(self, labels: Labels) -> Vector:
@@ -132,7 +132,7 @@ class _Repair:
         other[rows] = ended + len(self.x)
         self._keep_better(other)
 
-    def _go_on(self, longer: Search) -> None:
+    def _search_longer(self, longer: Search) -> None:
         """Search on in each stratum."""
         other, ends = self.best.copy(), np.cumsum(self.sizes)
         for end, size in zip(ends.tolist(), self.sizes.tolist(), strict=True):
@@ -168,12 +168,13 @@ def _spread_starts(
             # has most to give up. Else single records must be able to move, for which annealing looks.
             loose = 2 * layers <= k
             size = k if loose else layers * max(2, -(-k // layers))
-            made = _adopted(part, spread_groups(part, codes[rows], size, k if loose else layers))
+            made = _spread(part, codes[rows], size, k if loose else layers)
             start[rows] = made + len(x) + rows[0]
             tight += [] if loose else [rows]
         start = merged(x, Partition.from_labels(start).labels, sizes, rule)
         for rows in tight:
-            start[rows] = _stirred(x[rows], start[rows], k, rule.take(rows)) + len(x) + rows[0]
+            made = _briefly_annealed(x[rows], start[rows], k, rule.take(rows))
+            start[rows] = made + len(x) + rows[0]
         starts.append(Partition.from_labels(start).labels)
     return starts
 
@@ -190,7 +191,7 @@ def _layers(x: Matrix, codes: Labels, k: int, rule: GroupRule) -> int:
         size = layers * max(2, -(-k // layers))
         if 2 * size > len(x):
             break
-        made = _adopted(x, spread_groups(x, codes, size, layers))
+        made = _spread(x, codes, size, layers)
         members = Members.of(np.arange(len(x)), made, int(made.max()) + 1)
         if rule.failing(members).mean() <= ENOUGH:
             break
@@ -203,7 +204,7 @@ def _searchable(labels: Labels, k: int) -> bool:
     return many and int(np.bincount(labels).max()) <= largest_searched(k)
 
 
-def _stirred(x: Matrix, labels: Labels, k: int, rule: GroupRule) -> Labels:
+def _briefly_annealed(x: Matrix, labels: Labels, k: int, rule: GroupRule) -> Labels:
     """Return labels after a short annealing of one stratum, unless it is small or huge."""
     labels = Partition.from_labels(labels).labels
     if not _searchable(labels, k):
@@ -222,22 +223,22 @@ def annealed(x: Matrix, labels: Labels, *, k: int, rule: GroupRule) -> Labels:
     if not _searchable(labels, k):
         return labels
     part = np.ascontiguousarray(x - x.mean(axis=0))
-    return AnnealingSearch(part, k, EFFORT, 0, _unseen, rule).best_of([labels])
+    return AnnealingSearch(part, k, EFFORT, 0, _no_progress, rule).best_of([labels])
 
 
-def _unseen(steps: int) -> None:
+def _no_progress(steps: int) -> None:
     """Report no progress: the method that comes before has done so."""
 
 
-def _adopted(x: Matrix, labels: Labels) -> Labels:
-    """Return labels after giving each record without a group to the group with the nearest centre."""
+def _spread(x: Matrix, codes: Labels, k: int, layers: int) -> Labels:
+    """Return labels of spread groups, with each leftover record in the group with the nearest centre."""
+    labels = spread_groups(x, codes, k, layers)
     left = np.flatnonzero(labels < 0)
     if not len(left):
         return labels
     grouped = np.flatnonzero(labels >= 0)
     sizes = np.bincount(labels[grouped])
     centres = np.stack([np.bincount(labels[grouped], c) / sizes for c in x[grouped].T], axis=1)
-    labels = labels.copy()
     step = max(1, CELLS // len(centres))
     for first in range(0, len(left), step):
         rows = left[first : first + step]
@@ -251,8 +252,8 @@ def _adopted(x: Matrix, labels: Labels) -> Labels:
 def merged(x: Matrix, labels: Labels, sizes: Labels, rule: GroupRule) -> Labels:
     """Return labels after joining each group that breaks the rule with the one that it costs least.
 
-    `x` (n, d) has the records stratum by stratum; every stratum as one group satisfies the rule, so
-    that joining ends. Groups are numbered from 0 without gaps, before and after.
+    `x` (n, d) has the records stratum by stratum. Groups are numbered from 0 without gaps, before and
+    after. One that breaks the rule is left only where it is its whole stratum.
 
     >>> from polars_microagg.core.attributes import Attribute
     >>> from polars_microagg.core.rule import Bound, Rule

@@ -11,7 +11,7 @@ from polars_microagg.kernels.local.dissolve_split import created_holds, dissolve
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.local_search import squares_within
 from polars_microagg.kernels.local.moves_and_swaps import _best_allowed
-from polars_microagg.kernels.local.repair import annealed, merged, obedient
+from polars_microagg.kernels.local.repair import annealed, merged, repaired
 from polars_microagg.kernels.local.spread_start import spread_groups
 from tests.loop import rounds
 
@@ -290,7 +290,7 @@ def test_repaired_groups_satisfy_the_rule_and_end_no_higher_than_joined_ones(lon
         search = (
             (lambda x, labels, rule, k=k: annealed(x, labels, k=k, rule=rule)) if longer else None
         )
-        made, count = obedient(x, labels, sizes, k, rule, search)
+        made, count = repaired(x, labels, sizes, k, rule, search)
         stratum = np.repeat([0, 1], sizes)
         assert sorted(set(made.tolist())) == list(range(count))
         assert all(len(set(stratum[made == g])) == 1 for g in range(count))
@@ -304,7 +304,7 @@ def test_repaired_groups_satisfy_the_rule_and_end_no_higher_than_joined_ones(lon
 def test_groups_that_satisfy_the_rule_stay_as_they_are():
     labels, codes = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     x = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 0.0], [9.0, 0.0]])
-    made, count = obedient(x, labels, np.array([4]), 2, rule_of(codes, 2))
+    made, count = repaired(x, labels, np.array([4]), 2, rule_of(codes, 2))
     assert (made.tolist(), count) == ([0, 0, 1, 1], 2)
 
 
@@ -312,7 +312,7 @@ def test_a_stratum_without_broken_groups_stays_as_it_is():
     x = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 0.0], [9.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
     labels, codes = np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 1, 0, 0, 0, 1, 1])
     x = np.concatenate((x, x[:2]))
-    made, _ = obedient(x, labels, np.array([4, 4]), 2, rule_of(codes, 2))
+    made, _ = repaired(x, labels, np.array([4, 4]), 2, rule_of(codes, 2))
     assert made[:4].tolist() == [0, 0, 1, 1]
 
 
