@@ -65,24 +65,20 @@ class Attribute:
         shares: Vector = self.counts / max(1, int(self.counts.sum()))
         return shares
 
-    def sorted_by_group(self, groups: Members) -> tuple[Labels, Labels]:
-        """Return the groups and the codes of their members, by group and by code."""
-        owner = np.repeat(np.arange(len(groups.sizes)), groups.sizes)
-        offset = owner * max(1, len(self.counts))
-        both = self.codes[groups.order]
-        both += offset
-        both.sort()
-        # Members are listed by group already, so only codes change their places.
-        both -= offset
-        return owner, both
-
     def runs(self, groups: Members) -> tuple[Labels, Labels, Labels]:
-        """Return each group and each code in it, and how many members have it."""
-        owner, code = self.sorted_by_group(groups)
-        if not len(owner):
-            return owner, code, owner
-        first = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(code, prepend=-1) != 0))
-        return owner[first], code[first], np.diff(first, append=len(owner))
+        """Return each group and each code in it, ascending, and how many members have it."""
+        owner = np.repeat(np.arange(len(groups.sizes)), groups.sizes)
+        width = max(1, len(self.counts))
+        # Members are listed by group, so only codes change their places.
+        both = self.codes[groups.order]
+        both += owner * width
+        both.sort()
+        changes = np.ones(len(both), dtype=np.bool_)
+        changes[1:] = both[1:] != both[:-1]
+        first = np.flatnonzero(changes)
+        ends = np.append(first[1:], len(both))[: len(first)]
+        owner = owner[first]
+        return owner, both[first] - owner * width, ends - first
 
 
 def distinct_values(attribute: Attribute, groups: Members) -> Labels:

@@ -14,7 +14,7 @@ from polars_microagg.core.rule import Bound, Rule
 from polars_microagg.errors import InvalidDataError, TooFewRecordsError
 from polars_microagg.wording import Setting
 
-__all__ = ["to_suppress"]
+__all__ = ["refuse_strata", "to_suppress"]
 
 
 def to_suppress(
@@ -48,7 +48,7 @@ def to_suppress(
             groups = Members(parts.order, _counts(plan, x[:, columns], parts))
             small = now.failing(groups)
             if small.any() and plan.small_strata == "raise":
-                _refuse(plan, now, groups, parts.sizes, len(x))
+                refuse_strata(plan, now, groups, parts.sizes, len(x))
             hidden[parts.only(small).order] = True
             if plan.entity_mode == "alike" and small.any():
                 # An entity comes out with all of its rows or with none.
@@ -73,7 +73,7 @@ def _counts(plan: Plan, x: Matrix, strata: Strata) -> Labels:
     return np.where(values > 0, strata.sizes * values, plan.k)
 
 
-def _refuse(plan: Plan, rule: Rule, strata: Members, sizes: Labels, records: int) -> NoReturn:
+def refuse_strata(plan: Plan, rule: Rule, strata: Members, sizes: Labels, records: int) -> NoReturn:
     """Raise the error on strata of which some break the rule."""
     bound = next(bound for bound in rule.bounds if bound.failing(strata).any())
     if bound.model.name != "k":

@@ -54,14 +54,16 @@ class Ladder:
         return np.searchsorted(self.below, count / size)
 
 
-def ordered_distances(owner: Labels, code: Labels, sizes: Labels, ladder: Ladder) -> Vector:
+def ordered_distances(
+    owner: Labels, code: Labels, count: Labels, sizes: Labels, ladder: Ladder
+) -> Vector:
     """Return the area between the distribution functions of each group and of the table.
 
-    `owner` and `code` are the group and the value of each member, by group and by value.
+    `owner`, `code` and `count` are each group, each value in it, ascending, and how many members have it.
 
     >>> ladder = Ladder.of(np.array([1, 2, 1]))
-    >>> members = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2])
-    >>> ordered_distances(*members, np.array([2, 2]), ladder)
+    >>> runs = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]), np.array([1, 1, 1, 1])
+    >>> ordered_distances(*runs, np.array([2, 2]), ladder)
     array([0.25, 0.25])
     """
     # Ordered distance of N. Li, T. Li and S. Venkatasubramanian (2007). Between two of its values the
@@ -69,29 +71,24 @@ def ordered_distances(owner: Labels, code: Labels, sizes: Labels, ladder: Ladder
     # sums and that place give the area between them. The time grows with the members, not with
     # groups times values.
     distances = np.zeros(len(sizes))
-    filled = np.flatnonzero(sizes)
-    if not len(filled):
-        return distances
     last = len(ladder.below) - 1
-    starts = (np.cumsum(sizes) - sizes)[filled]
-    ends = starts + sizes[filled] - 1
+    if last < 1 or not len(owner):
+        return distances
+    is_last = np.ones(len(owner), dtype=np.bool_)
+    is_last[:-1] = owner[1:] != owner[:-1]
+    ends, at = np.flatnonzero(is_last), np.flatnonzero(~is_last)
+    starts = np.zeros_like(ends)
+    starts[1:] = ends[:-1] + 1
+    filled = owner[ends]
     # Before its first value the function of a group is 0, and after its last one it is 1.
     distances[filled] = ladder.areas[code[starts]]
     distances[filled] += (
         1.0 - ladder.places[code[ends]] - ladder.areas[last] + ladder.areas[code[ends]]
     )
-    if last < 1:
-        return np.zeros(len(sizes))
-    inside = np.ones(len(code), dtype=np.bool_)
-    inside[ends] = False
-    # Nothing lies between two equal values.
-    inside[:-1] &= code[:-1] != code[1:]
-    at = np.flatnonzero(inside)
     low, high, group = code[at], code[at + 1], owner[at]
-    first = np.cumsum(sizes) - sizes
-    count, size = at + 1 - first[group], sizes[group]
-    level = count / size
-    cross = np.minimum(np.maximum(ladder.crossing(count, size), low), high)
+    upto, size = np.cumsum(count)[at] - (np.cumsum(sizes) - sizes)[group], sizes[group]
+    level = upto / size
+    cross = np.minimum(np.maximum(ladder.crossing(upto, size), low), high)
     places, areas = ladder.places, ladder.areas
     under = level * (places[cross] - places[low]) - (areas[cross] - areas[low])
     over = (areas[high] - areas[cross]) - level * (places[high] - places[cross])

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
 import polars as pl
 
 from polars_microagg.core.attributes import Attribute
-from polars_microagg.core.partition import Labels, Members, Strata
+from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
-from polars_microagg.core.suppression import to_suppress
+from polars_microagg.core.suppression import refuse_strata
 from polars_microagg.errors import InvalidDataError
 from polars_microagg.frames.attributes import entity_of
 from polars_microagg.frames.selection import by_name
@@ -39,7 +39,7 @@ SEEDS = (0, 1)
 and they would count as one, never as more than there are."""
 
 FEW = 1 << 17
-"""Entities, or records of an ordered column, up to which all records are counted as one group."""
+"""Entities up to which all records are counted as one group."""
 
 
 def restricted(plan: Plan) -> bool:
@@ -161,30 +161,20 @@ def refuse_unreachable(
 
     Without the counts of the entities, they are taken to be as many as there are records.
     """
-    who = None if entity is None else _AllRecords.of_reference(entity)
-    rule = plan.rule(who, [_AllRecords.of_reference(one) for one in references])
-    # The models are given counts, so it does not matter which records there are.
-    order = np.broadcast_to(np.intp(0), records)
-    whole = Strata(order, np.array([records], dtype=np.intp))
-    nothing = np.broadcast_to(0.0, (records, sum(map(len, plan.blocks))))
-    for bound in rule.bounds:
-        try:
-            to_suppress(plan, nothing, whole, Rule((bound,)))
-        except _TooManyRecordsError:
-            continue
+    who = None if entity is None else _WholeTable.of_reference(entity)
+    rule = plan.rule(who, [_WholeTable.of_reference(one) for one in references])
+    # The columns have counts, so it does not matter which records there are.
+    whole = Members(np.empty(0, dtype=np.intp), np.array([records], dtype=np.intp))
+    if rule.broken(whole):
+        refuse_strata(plan, rule, whole, whole.sizes, records)
 
 
-class _TooManyRecordsError(Exception):
-    """All records as one group are too many to be sorted."""
-
-
-@dataclass(frozen=True, eq=False)
-class _AllRecords(Attribute):
-    """A column of all records as one group, without the records."""
+class _WholeTable(Attribute):
+    """A column of all records as one group: its values and their counts, without the records."""
 
     @classmethod
     def of_reference(cls, reference: Reference) -> Self:
-        """Take the counts of a column."""
+        """Make the column from its counts."""
         like = reference.attribute(pl.Series([], dtype=pl.Int64))
         return cls(like.name, like.codes, like.counts, like.ordered, like.nulls)
 
@@ -192,12 +182,3 @@ class _AllRecords(Attribute):
         """Return each value and how often it occurs."""
         del groups
         return np.zeros(len(self.counts), dtype=np.intp), np.arange(len(self.counts)), self.counts
-
-    def sorted_by_group(self, groups: Members) -> tuple[Labels, Labels]:
-        """Return the value of each record, ascending."""
-        del groups
-        # What needs them is the distance to the table, which is 0 from the table itself.
-        if int(self.counts.sum()) > FEW:
-            raise _TooManyRecordsError
-        code = np.repeat(np.arange(len(self.counts)), self.counts)
-        return np.zeros(len(code), dtype=np.intp), code

@@ -52,15 +52,14 @@ def t(
     >>> t(wage, Members(np.arange(4), np.array([2, 2])))
     array([0.25, 0.25])
     """
+    runs = confidential.runs(groups)
     if not confidential.ordered:
-        owner, code, count = confidential.runs(groups)
-        distances = variational_distances(owner, code, count, groups.sizes, confidential.shares)
+        distances = variational_distances(*runs, groups.sizes, confidential.shares)
     else:
         ladder = confidential.cache.get(t_scale)
         if ladder is None:
             ladder = Ladder.of(confidential.counts, by_rank=t_scale == "ranks")
             confidential.cache[t_scale] = ladder
-        owner, code = confidential.sorted_by_group(groups)
-        distances = ordered_distances(owner, code, groups.sizes, ladder)
+        distances = ordered_distances(*runs, groups.sizes, ladder)
     rounded: Vector = distances.round(DIGITS)
     return rounded

@@ -44,9 +44,9 @@ def span(
     span_of : {"share", "steps"}, default "share"
         Whether it is a share of the distance in the table, or counts values.
     """
-    owner, code = confidential.sorted_by_group(groups)
-    ends = np.cumsum(groups.sizes)
-    steps = code[ends - 1] - code[ends - groups.sizes]
+    owner, code, _ = confidential.runs(groups)
+    ends = np.cumsum(np.bincount(owner))
+    steps = code[ends - 1] - code[np.append(0, ends[:-1])]
     return steps / (1 if span_of == "steps" else max(1, len(confidential.counts) - 1))
 '''
 

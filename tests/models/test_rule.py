@@ -37,9 +37,6 @@ def test_runs_are_the_values_of_each_group_and_how_many_have_them():
         wanted = sorted(Counter(zip(labels.tolist(), codes.tolist(), strict=True)).items())
         owner, code, count = attribute.runs(groups)
         assert [((o, c), m) for o, c, m in zip(owner, code, count, strict=True)] == wanted
-        owner, code = attribute.sorted_by_group(groups)
-        pairs = zip(owner.tolist(), code.tolist(), strict=True)
-        assert list(pairs) == sorted(zip(labels.tolist(), codes.tolist(), strict=True))
         assert attribute.codes is codes
     nobody = Members(np.empty(0, dtype=int), np.zeros(2, dtype=int))
     assert [len(part) for part in attribute.runs(nobody)] == [0, 0, 0]
