@@ -23,7 +23,7 @@ __all__ = ["MicroaggExpr", "MicroaggFrame"]
 
 
 class MicroaggFrame(Generic[F]):
-    """What ``frame.microagg`` offers: the functions of the package with the frame given.
+    """The functions of the package with the frame given, as ``frame.microagg``.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class MicroaggFrame(Generic[F]):
 
 
 class MicroaggExpr:
-    """What ``expression.microagg`` offers.
+    """The methods on expressions, as ``expression.microagg``.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from polars_microagg.functions import Frame, FrameOptions, MetricOptions, Option
 __all__ = ["MicroaggExpr", "MicroaggFrame"]
 
 class MicroaggFrame(Generic[F]):
-    """What ``frame.microagg`` offers: the functions of the package with the frame given."""
+    """The functions of the package with the frame given, as ``frame.microagg``."""
 
     def __init__(self, frame: F) -> None: ...
     def mask(
@@ -306,7 +306,7 @@ class MicroaggFrame(Generic[F]):
         """Sort the records by the sum of their z-scores and cut them optimally."""
 
 class MicroaggExpr:
-    """What ``expression.microagg`` offers."""
+    """The methods on expressions, as ``expression.microagg``."""
 
     def __init__(self, expression: pl.Expr) -> None: ...
     def mask(

@@ -21,7 +21,7 @@ SHARES = 100
 
 
 def progress(callback: Callback | None) -> AbstractContextManager[None]:
-    """Let a function be called as the work of the calls typed in this block goes on.
+    """Call a function as the work of the calls typed in this block goes on.
 
     Parameters
     ----------

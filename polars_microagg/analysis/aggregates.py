@@ -20,7 +20,7 @@ from polars_microagg.frames.selection import by_name
 __all__ = ["fewest_entities", "worst_number"]
 
 BESIDE = "\0"
-"""How the names of fields begin that stand beside the values of which classes are made."""
+"""Prefix of the fields that stand beside the values of which classes are made."""
 
 
 def fewest_entities(expression: pl.Expr, entity: object) -> pl.Expr:

@@ -296,7 +296,7 @@ def _parts(
 
 
 def _entries(metrics: object) -> list[registry.Metric]:
-    """Look up the metrics named, or those that are assessed by default."""
+    """Return the named metrics, or those that are assessed by default."""
     known = registry.metrics()
     listed = tuple(registry.assessed()) if metrics is None else names_of("metrics", metrics)
     if not listed:

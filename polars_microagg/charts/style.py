@@ -12,7 +12,7 @@ BEFORE, AFTER, MARK, REST = "#b7cbe3", "#0b5cad", "#c2410c", "#8795a5"
 SHADES = ("#f2a97e", "#f9dcca", "#edf1f5", "#cfe1f5", "#8fbce8")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 INSTALL = "In the clone of polars_microagg, run: pip install '.[report]'"
-"""How to install what draws charts."""
+"""Command that installs what draws charts."""
 
 MISSING = f"Charts need altair, which is not installed. {INSTALL}"
 

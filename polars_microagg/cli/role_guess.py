@@ -56,7 +56,7 @@ EITHER = "an id or a quantity"
 """Whole numbers that nearly all differ, and whose name has no known word."""
 
 DELICATE = "looks like a confidential attribute"
-"""What is said of a column that nobody should learn of a person."""
+"""Advice on a column that nobody should learn of a person."""
 
 OUT = "Drop it, or keep it?"
 """The question about a column that cannot be masked."""

@@ -31,7 +31,7 @@ class Attribute:
 
     @classmethod
     def of(cls, name: str, codes: Labels, *, ordered: bool = False, nulls: bool = False) -> Self:
-        """Take the records as the table that is released; codes have no gaps.
+        """Make the column of a table that is released whole; codes have no gaps.
 
         >>> Attribute.of("sick", np.array([1, 0, 1])).counts
         array([1, 2])

@@ -17,7 +17,7 @@ Counts = Literal["entity", "confidential"]
 
 @dataclass(frozen=True)
 class Model:
-    """What every group of records must satisfy: a measure of each group, and a bound on it.
+    """A condition on every group of records: a measure of the group, and a bound on it.
 
     `measure` takes an `Attribute` and the groups as `Members`, and returns one number for each; of the
     entity None means that every record is one of its own. `bound` is the parameter of calls, the least

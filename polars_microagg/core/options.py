@@ -68,7 +68,7 @@ COMMON: dict[str, Any] = {
 """Options that every method shares, with their defaults."""
 
 ENTITY_MODES = ("rows", "mean", "alike")
-"""What the rows of one entity are masked as."""
+"""Ways to mask the rows of one entity."""
 
 
 LARGEST = float(np.finfo(np.float64).max)

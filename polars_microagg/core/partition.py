@@ -200,7 +200,7 @@ class Members:
 
 
 class GroupRule(Protocol):
-    """What groups must satisfy beyond their size.
+    """A condition that groups must satisfy beyond their size.
 
     Two groups that satisfy it satisfy it as one group, too.
     """

@@ -1,4 +1,4 @@
-"""What every group of a call must satisfy: its models with their bounds, counted on its records."""
+"""The rule of a call: its models with their bounds, which every group of records must satisfy."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def compare(
 
 
 def _table(con: Any, source: Any, what: str) -> DuckDBPyRelation:
-    """Look a table up, and refuse it if two columns have the same name."""
+    """Return a table, unless two of its columns have the same name."""
     relation = read_safely(lambda: relation_of(connection(con), source, what), what)
     refuse_twins(relation.columns)
     return relation

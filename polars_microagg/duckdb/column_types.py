@@ -23,7 +23,7 @@ __all__ = [
 
 
 class ListType(NamedTuple):
-    """How values of a type travel in lists.
+    """The lists in which values of a type are passed to functions.
 
     `lane` is the list: d(oubles), i(ntegers) or t(ext). `dtype` is what they are masked in. Dates and
     times are masked as integers: Polars has no seconds, and no time of 24:00.

@@ -46,7 +46,7 @@ BESIDE = {"strata": "region", "k": 5} | COMMON
 
 
 CLASSES = {"records": True, "classes": True, "k_min": True, "k_prime": False, "uniques": True}
-"""What is counted of classes, and whether it is whole."""
+"""Numbers that are counted of classes, and whether they are whole."""
 
 
 def counts() -> dict[str, bool]:
@@ -125,7 +125,7 @@ class VerifyCall:
     confidential: tuple[str, ...]
     options: Mapping[str, Any]
     plan: Plan | None
-    """What has to hold; None for `anonymity`."""
+    """The promise of the call; None for `anonymity`."""
 
     @classmethod
     def read(cls, spec: Mapping[str, Any]) -> Self:

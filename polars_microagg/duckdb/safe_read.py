@@ -43,7 +43,7 @@ NO_RECORD = (
 """Errors about names, files and the connection: they hold no value of a record."""
 
 RAISED = re.compile(r"occurred while executing the UDF: (\w+): ([^\n]+)")
-"""How DuckDB reports an error that one of our functions raised."""
+"""Pattern with which DuckDB reports an error that one of our functions raised."""
 
 
 NO_MEMORY = (

@@ -41,7 +41,7 @@ SIDE = f"STRUCT(rows BIGINT[], keys BIGINT[], columns {COLUMNS})"
 
 
 def _in_sql(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function of this module word its errors in the spelling of SQL."""
+    """Return the function with its errors in the spelling of SQL."""
 
     @wraps(function)
     def worded(*arguments: Any) -> Any:

@@ -15,7 +15,7 @@ __all__ = ["collected", "quietly", "schema_of"]
 
 T = TypeVar("T")
 MISSING = re.compile(r"[\w ]+ \(os error (\d+)\)(?:: ([^\n]+))?")
-"""How Polars words an error of the system; the path is one of the plan."""
+"""Pattern of an error of the system as Polars reports it; the path is one of the plan."""
 
 
 def collected(frame: pl.DataFrame | pl.LazyFrame, what: str = "frame") -> pl.DataFrame:

@@ -71,7 +71,7 @@ class Spec:
         return "\n".join([f"{self.summary}\n", *written])
 
     def dress(self, function: Any, module: str) -> Any:
-        """Give a generic function this name, signature and docstring."""
+        """Set the name, signature and docstring of a generic function."""
         function.__name__ = function.__qualname__ = self.name
         function.__doc__ = self.docstring()
         function.__signature__ = self.signature()

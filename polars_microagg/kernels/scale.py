@@ -196,7 +196,7 @@ def _in_least_unit(factors: Vector, x: Matrix) -> Vector:
 def _from_zero(
     column: Vector, segments: Segments, factor: float, *, zero: bool
 ) -> tuple[Vector, Vector]:
-    """Let each segment start at 0, or where it is; the second result is its largest size."""
+    """Shift each segment to start at 0 unless `zero`; the second result is its largest size."""
     low = np.fmin.reduceat(column, segments.starts)
     high = np.fmax.reduceat(column, segments.starts)
     huge = np.fmax(np.abs(low), np.abs(high)) > HUGE

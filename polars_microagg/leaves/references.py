@@ -1,4 +1,4 @@
-"""How often each confidential value occurs in a whole table, which leaves are compared with."""
+"""Counts of the confidential values of a whole table, which leaves are compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every leaf must satisfy: the rule of a plan, counted on records of one part of a table."""
+"""The rule that every leaf must satisfy, counted on records of one part of a table."""
 
 from __future__ import annotations
 

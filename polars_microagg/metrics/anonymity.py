@@ -1,4 +1,4 @@
-"""How many records share each masked record."""
+"""Sizes of the classes of equal masked records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much the masked values differ from the original ones, in sums of squares."""
+"""Differences of masked and original values, in sums of squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many records an intruder can link to their own masked record: DLD and PLD."""
+"""Records that an intruder can link to their own masked record: DLD and PLD."""
 
 from __future__ import annotations
 

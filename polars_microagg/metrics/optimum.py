@@ -1,4 +1,4 @@
-"""How far a release is from the least loss that its groups allow."""
+"""Distance of a release from the least loss that its groups allow."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class _Folder:
 
 @contextmanager
 def _locked(*folders: Path) -> Iterator[None]:
-    """Let one writer at a time change names in these folders."""
+    """Hold a lock under which one writer at a time changes names in these folders."""
     opened: list[_Folder] = []
     try:
         for folder in sorted({folder.resolve() for folder in folders}) if _fcntl else ():

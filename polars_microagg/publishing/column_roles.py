@@ -87,7 +87,7 @@ class OtherColumns:
         entity: Sequence[str] = (),
         confidential: Sequence[str] = (),
     ) -> ColumnRoles:
-        """Give every column of a table its one role.
+        """Return the one role of every column of a table.
 
         A name must have no other role, but an entity may be kept as well. A selector means the
         columns that are left: not masked, with no other role, nor named to be kept or dropped.
@@ -133,7 +133,7 @@ def _named(what: str, item: Item, schema: Schema) -> list[str]:
 
 
 def _settle(roles: dict[str, str], what: str, names: Sequence[str]) -> None:
-    """Give columns a role, and refuse one that has another."""
+    """Record the role of columns, and refuse one that has another."""
     for name in names:
         if (other := roles.setdefault(name, what)) != what:
             raise in_two_roles(name, other, what)

@@ -156,7 +156,7 @@ class _Columns:
 
     @classmethod
     def of(cls, request: ReleaseRequest, roles: ColumnRoles, table: pl.DataFrame) -> Self:
-        """Look the columns up in a table."""
+        """Return the columns of a request in a table."""
         blocks, strata = request.blocks(table.schema), request.strata(table.schema)
         entity, hidden = list(roles.entity), list(roles.confidential)
         released = roles.released(table.columns)

@@ -1,4 +1,4 @@
-"""What a release promised of persons and of confidential columns, and what was found, in plain words."""
+"""Promises of a release on persons and confidential columns, and what was found, in plain words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODES = {
     "mean": "The rows of each were masked as one, and each group holds rows of at least {k} persons.",
     "alike": "At least {k} persons have the same rows, taken together.",
 }
-"""What an entity mode promises."""
+"""Promise of each entity mode."""
 
 
 def persons(manifest: Mapping[str, Any] | None, k: int) -> dict[str, Any] | None:

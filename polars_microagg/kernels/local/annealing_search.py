@@ -55,7 +55,7 @@ HOT_STEPS = 100
 """Steps a record in each of these annealings."""
 
 CUTS = 2
-"""How often the borders of patches are drawn after those, for `MANY` records at effort 1."""
+"""Number of times that borders of patches are drawn after those, for `MANY` records at effort 1."""
 
 MANY = 100_000
 """With more records the borders are drawn less often, with fewer more often."""

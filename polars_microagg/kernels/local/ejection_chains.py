@@ -23,7 +23,7 @@ PUSHES = 6
 """Members of those groups whose place it may take."""
 
 LATER = 3
-"""How many of them are tried by the records after the first one."""
+"""Number of them that the records after the first one try."""
 
 BEAM = 8
 """Chains from one record that are extended further."""
@@ -180,7 +180,7 @@ class _BestChains:
         return start[row], np.concatenate((chains[row], added[:, None]), axis=1), sums[kept]
 
     def _close(self, start: Labels, chains: Labels, sums: Vector) -> None:
-        """Let the last record take the place of the first, or join a group."""
+        """End chains: the last record takes the place of the first, or joins a group."""
         groups, last, own = self.groups, chains[:, -1], self.own[start]
         apart = squares_of(groups.x[last] - groups.x[chains[:, 0]]) / groups.sizes[own]
         # The last record replaces the first one in its group: the same formula, with the first

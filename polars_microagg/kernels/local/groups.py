@@ -73,7 +73,7 @@ class Groups:
 
     @property
     def spare(self) -> int:
-        """How many group numbers are not in use."""
+        """Count of group numbers that are not in use."""
         return len(self._free)
 
     def update_centres(self, groups: Labels) -> None:

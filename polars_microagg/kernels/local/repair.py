@@ -143,7 +143,7 @@ class _Repair:
         self._keep_better(other)
 
     def _keep_better(self, other: Labels) -> None:
-        """Take over the strata in which other labels have a lower sum of squares."""
+        """Replace the labels of the strata in which others have a lower sum of squares."""
         squares = self.squares(other)
         better = squares < self.least
         self.least = np.where(better, squares, self.least)

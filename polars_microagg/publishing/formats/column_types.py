@@ -19,7 +19,7 @@ READ: dict[type[pl.DataType], Callable[[pl.Series, pl.DataType], pl.Series]] = {
     pl.Time: lambda text, _: text.str.to_time("%H:%M:%S%.f"),
     pl.Datetime: lambda text, dtype: _instants(text, dtype),
 }
-"""How the text of a type in CSV and NDJSON is read where a cast cannot."""
+"""Expressions that read the text of a type in CSV and NDJSON where a cast cannot."""
 
 PLAIN = pl.DataFrame({"text": ["a", "b"]})
 """A table that every format holds."""

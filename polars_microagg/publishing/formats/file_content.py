@@ -27,7 +27,7 @@ PACKERS = (
     ("zstd", rb"\x28\xb5\x2f\xfd"),
     ("bz2", rb"BZh[1-9]1AY&SY"),
 )
-"""How a compressed file begins, if Arrow can unpack it."""
+"""First bytes of compressed files that Arrow can unpack."""
 
 FOREIGN = (
     (rb"SQLite format 3\0", "an SQLite file", "Export the table as CSV."),
@@ -42,7 +42,7 @@ FOREIGN = (
     (rb"\xff\xfe\0\0|\0\0\xfe\xff", "UTF-32", UTF_16.replace("16", "32")),
     (rb"\xff\xfe|\xfe\xff|[^\0]\0[^\0]\0|\0[^\0]\0[^\0]", "UTF-16", UTF_16),
 )  # fmt: skip
-"""How files of other programs begin, what they are, and the way out."""
+"""First bytes of files of other programs, what they are, and the way out."""
 
 
 def opened(path: Path, form: str) -> IO[bytes]:

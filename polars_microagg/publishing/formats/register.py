@@ -62,7 +62,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True)
 class Tables:
-    """How a format that keeps several tables in one file reads and replaces one of them."""
+    """Functions of a format with several tables in one file, which read and replace one of them."""
 
     read: Callable[[Path, str], pl.DataFrame]
     replace: Callable[[Path, str, Path], Target]

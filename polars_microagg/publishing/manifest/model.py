@@ -142,7 +142,7 @@ class Found(TypedDict):
 
 
 class Models(TypedDict):
-    """What classes tell of persons and of confidential columns, besides the number of records."""
+    """Figures of the classes on persons and confidential columns, besides the number of records."""
 
     entity: NotRequired[Entities]
     confidential: list[Found]

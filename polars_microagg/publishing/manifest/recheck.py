@@ -290,7 +290,7 @@ class Recheck:
         return assess(after, after, names, metrics=OF_RELEASE).row(0, named=True)
 
     def warnings(self) -> Outcome:
-        """Give the warnings again; without the original those that do not need it."""
+        """Compare the warnings; without the original those that do not need it."""
         roles, config = self.manifest["roles"], self.manifest["config"]
         warned = self.manifest["warnings"]
         if not same_version(self.manifest):

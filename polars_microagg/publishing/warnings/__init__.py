@@ -1,1 +1,1 @@
-"""What k does not protect: one warning a file."""
+"""Warnings of what k does not protect, one a file."""
