@@ -1,9 +1,5 @@
 """Tables of Spark that are named, typed or failing so as to be taken for something else."""
 
-import importlib.util
-import os
-import shutil
-import sys
 import traceback
 
 import pandas as pd
@@ -12,13 +8,8 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg import spark as door
-from tests.test_spark import SETTINGS
+from tests.spark_sessions import ENGINES, INSTALLED, started
 
-INSTALLED = importlib.util.find_spec("pyspark") is not None
-ENGINES = {
-    "classic": INSTALLED and (shutil.which("java") is not None or "JAVA_HOME" in os.environ),
-    "connect": INSTALLED and importlib.util.find_spec("pysail") is not None,
-}
 ROWS = 40
 
 pytestmark = [pytest.mark.deep, pytest.mark.filterwarnings("ignore")]
@@ -32,27 +23,8 @@ def session(request):
     """A session of the classic kind in this process, or of Spark Connect to a server without Java."""
     if not ENGINES[request.param]:
         pytest.skip("needs pyspark, and Java 17 or pysail: pip install pysail 'pyspark[connect]'")
-    from pyspark.sql import SparkSession
-
-    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    if request.param == "classic":
-        builder = SparkSession.builder.master("local[2]")
-        for name, value in SETTINGS.items():
-            builder = builder.config(name, value)
-        made = builder.getOrCreate()
-        made.sparkContext.setLogLevel("OFF")
+    with started(request.param) as made:
         yield made
-        made.stop()
-        return
-    from pysail.spark import SparkConnectServer
-
-    server = SparkConnectServer(ip="127.0.0.1", port=0)
-    server.start(background=True)
-    made = SparkSession.builder.remote(f"sc://127.0.0.1:{server.listening_address[1]}").create()
-    made.conf.set("spark.sql.session.timeZone", "UTC")
-    yield made
-    made.stop()
-    server.stop()
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ import pytest
 import polars_microagg as mg
 from polars_microagg.leaves import spark_merging
 from tests.leaves.model_counts import held
-from tests.test_spark import pytestmark, read, spark
+from tests.models import spark_hostile
+from tests.test_spark import read
+from tests.test_spark_hostile import pytestmark, session
 
-__all__ = ["pytestmark", "spark"]
+__all__ = ["pytestmark", "session"]
 
 COLUMNS = ["age", "income"]
 CALLS = {
@@ -53,14 +55,14 @@ def file(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_same_leaves_and_bits_as_on_one_machine(spark, file, tmp_path, name):
+def test_the_same_leaves_and_bits_as_on_one_machine(session, file, tmp_path, name):
     from polars_microagg.spark import fit, protect
 
     options = {"size": 60, **CALLS[name]}
     leaves = mg.protect_parquet(file, tmp_path / "one.parquet", COLUMNS, 5, **options)
     plain = mg.fit_leaves(visits(), COLUMNS, 5, size=60)
     assert len(leaves) < len(plain)
-    mixed = spark.read.parquet(str(file)).repartition(5)
+    mixed = session.read.parquet(str(file)).repartition(5)
     assert fit(mixed, COLUMNS, 5, **options).to_json() == leaves.to_json()
     protect(mixed, COLUMNS, 5, **options).write.parquet(str(tmp_path / "many"))
     written = read(tmp_path / "many")
@@ -71,10 +73,10 @@ def test_the_same_leaves_and_bits_as_on_one_machine(spark, file, tmp_path, name)
     assert again.equals(leaves.mask(visits().filter(pl.col("id") % 3 == 0)))
 
 
-def test_what_cannot_be_held_is_refused_before_anything_is_masked(spark, file, monkeypatch):
+def test_what_cannot_be_held_is_refused_before_anything_is_masked(session, file, monkeypatch):
     from polars_microagg.spark import protect
 
-    df = spark.read.parquet(str(file))
+    df = session.read.parquet(str(file))
     with pytest.raises(mg.InvalidDataError, match=r"l=5 cannot be reached: .* of 'sick' is 4"):
         protect(df, COLUMNS, 5, confidential="sick", l=5)
     two = df.where("who in ('p1', 'p9')")
@@ -90,3 +92,10 @@ def test_what_cannot_be_held_is_refused_before_anything_is_masked(spark, file, m
     monkeypatch.setattr(spark_merging, "VALUES", 4)
     with pytest.raises(mg.InvalidParameterError, match="at most 4 different values"):
         protect(df, COLUMNS, 5, confidential="sick", l=2)
+
+
+def test_what_comes_out_of_hostile_tables_holds_and_is_that_of_one_machine(session):
+    said = []
+    counts = spark_hostile.run(session, 10, say=said.append)
+    assert not counts["violations"], said
+    assert counts["released"] > 4
