@@ -6,14 +6,23 @@ import os
 import shutil
 import sys
 
-from tests.test_spark import SETTINGS
-
-__all__ = ["ENGINES", "INSTALLED", "started"]
+__all__ = ["ENGINES", "INSTALLED", "SETTINGS", "started"]
 
 INSTALLED = importlib.util.find_spec("pyspark") is not None
 ENGINES = {
     "classic": INSTALLED and (shutil.which("java") is not None or "JAVA_HOME" in os.environ),
     "connect": INSTALLED and importlib.util.find_spec("pysail") is not None,
+}
+
+SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.memory": "1g",
+    "spark.executor.memory": "512m",
+    "spark.executor.cores": "1",
+    "spark.sql.shuffle.partitions": "4",
 }
 
 

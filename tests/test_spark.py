@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from tests.spark_sessions import SETTINGS, started
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = ["age", "income", "born", "debt"]
@@ -28,17 +29,6 @@ pytestmark = [
     ),
     pytest.mark.filterwarnings("ignore"),
 ]
-
-SETTINGS = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.driver.memory": "1g",
-    "spark.executor.memory": "512m",
-    "spark.executor.cores": "1",
-    "spark.sql.shuffle.partitions": "4",
-}
 
 
 def people(n, seed=0):
@@ -58,17 +48,8 @@ def people(n, seed=0):
 
 @pytest.fixture(scope="module")
 def spark():
-    from pyspark.sql import SparkSession
-
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+    with started("classic") as session:
+        yield session
 
 
 @pytest.fixture(scope="module")
