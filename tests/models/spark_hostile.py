@@ -43,9 +43,9 @@ def draw_call(rng, asked):
     # Spark has no such type.
     frame = frame.with_columns(pl.col(enums).cast(pl.String)).with_row_index("id")
     frame = frame.with_columns(pl.col("id").cast(pl.Int64))
-    if rng.random() < 0.03:
-        holes = str(rng.choice(["a", "person"]))
-        frame = frame.with_columns(hostile.holed(rng, frame[holes], 0.1))
+    if rng.random() < 0.06:
+        holes = str(rng.choice(["a", "person", "number"]))
+        frame = frame.with_columns(hostile.holed(rng, frame[holes], 0.1).alias(holes))
     drawn = hostile.draw_call(rng, asked, frame)
     options = {name: value for name, value in drawn.options.items() if name in KEPT}
     call = hostile.Call(frame, drawn.blocks[:1], drawn.k, options)
