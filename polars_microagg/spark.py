@@ -28,7 +28,7 @@ from polars_microagg.leaves.spark_batches import LEAF, SampleFilter, leaf_masker
 from polars_microagg.leaves.spark_merging import merged_for_spark, with_leaf
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructField
 
 __all__ = ["fit", "protect", "verify"]
@@ -197,8 +197,7 @@ def verify(df: DataFrame, columns: str | Sequence[str], k: int) -> None:
     k = group_size(k)
     table = _Table.of(df)
     for names in selected(pl.LazyFrame(schema=dict.fromkeys(table.names, pl.Null)), columns):
-        keys = (_number(table.names.index(name)) for name in names)
-        sizes = table.df.groupBy(*keys).agg(f.count(f.lit(1)).alias("size"))
+        sizes = table.df.groupBy(*map(table.key, names)).agg(f.count(f.lit(1)).alias("size"))
         few = sizes.where(f.col("size") < k)
         small_classes = table.row(few.agg(f.count(f.lit(1)), f.sum("size"), f.min("size")))
         if small_classes[0]:
@@ -225,6 +224,15 @@ class _Table:
     def place(self, name: str) -> str:
         """Return the name that a column has by its number."""
         return _number(self.names.index(name))
+
+    def key(self, name: str) -> Column:
+        """Return a column to group by: text is told apart by its bytes, whatever its collation."""
+        from pyspark.sql import functions as f
+
+        place = self.names.index(name)
+        kind = self.df.schema.fields[place].dataType
+        column, plain = f.col(_number(place)), _without_collation(kind)
+        return column if plain == kind else column.cast(plain).alias(_number(place))
 
     def empty(self) -> pl.DataFrame:
         """Return no records, with the names of the columns and the types of Polars."""
@@ -271,6 +279,20 @@ def _reaches_python(kind: DataType) -> bool:
     if isinstance(kind, t.ArrayType):
         return _reaches_python(kind.elementType)
     return not isinstance(kind, t.YearMonthIntervalType | t.CalendarIntervalType)
+
+
+def _without_collation(kind: DataType) -> DataType:
+    """Return the type whose text has no collation, by which 'flu' could be 'Flu'."""
+    from pyspark.sql import types as t
+
+    if isinstance(kind, t.StructType):
+        fields = kind.fields
+        return t.StructType(
+            [t.StructField(x.name, _without_collation(x.dataType), x.nullable) for x in fields]
+        )
+    if isinstance(kind, t.ArrayType):
+        return t.ArrayType(_without_collation(kind.elementType), kind.containsNull)
+    return t.StringType() if getattr(kind, "collation", None) else kind
 
 
 def _stays(name: str, field: StructField) -> str:

@@ -94,6 +94,30 @@ def test_what_cannot_be_held_is_refused_before_anything_is_masked(session, file,
         protect(df, COLUMNS, 5, confidential="sick", l=2)
 
 
+def test_text_is_told_apart_by_its_bytes_whatever_its_collation(session):
+    from polars_microagg.spark import protect, verify
+
+    if "connect" in type(session).__module__:
+        pytest.skip("pysail knows no collations")
+    plain = session.range(60).selectExpr(
+        "id", "id % 11 AS age", "element_at(array('flu', 'Flu', 'ok'), int(id % 3) + 1) AS sick"
+    )
+    loose = plain.withColumn("sick", plain.sick.cast("string collate UTF8_LCASE"))
+    for options in (
+        {"confidential": "sick", "l": 3},
+        {"confidential": "sick", "l": 2, "t": 0.3},
+        {"entity": "sick", "entity_mode": "rows"},
+    ):
+        masked = [protect(df, "age", 3, size=12, **options) for df in (plain, loose)]
+        assert masked[1].schema == loose.schema
+        one, other = (pl.DataFrame(df.toArrow()).sort("id") for df in masked)
+        assert one.equals(other)
+    two = session.range(2).selectExpr("collate(if(id = 0, 'a', 'A'), 'UTF8_LCASE') AS t")
+    for df in (two, two.selectExpr("array(named_struct('t', t)) AS t")):
+        with pytest.raises(mg.NotAnonymousError, match="2 class"):
+            verify(df, "t", 2)
+
+
 def test_what_comes_out_of_hostile_tables_holds_and_is_that_of_one_machine(session):
     said = []
     counts = spark_hostile.run(session, 10, say=said.append)

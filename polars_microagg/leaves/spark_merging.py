@@ -42,6 +42,9 @@ class SparkTable(Protocol):
     def place(self, name: str) -> str:
         """Return the name that a column has by its number."""
 
+    def key(self, name: str) -> Any:
+        """Return a column to group by, in which text is told apart by its bytes."""
+
 
 def with_leaf(table: SparkTable, leaves: Leaves) -> Any:
     """Return the records with their leaves."""
@@ -77,7 +80,7 @@ def _references(table: SparkTable, plan: Plan, records: int) -> tuple[Reference,
     """Count the confidential values of a table, and refuse what no grouping of it satisfies."""
 
     def counted(names: Sequence[str], most: int, name: str) -> Reference | None:
-        rows = table.read(table.df.groupBy(*map(table.place, names)).count().limit(most + 1))
+        rows = table.read(table.df.groupBy(*map(table.key, names)).count().limit(most + 1))
         tally = Tally()
         ids = rows.to_series() if len(names) == 1 else pl.int_range(rows.height, eager=True)
         tally.add(ids, rows["count"])
