@@ -17,6 +17,9 @@ from polars_microagg.frames.columns import kind_for, require, values
 
 __all__ = ["Coordinates", "coordinates", "kinds_asked", "matrices"]
 
+CELLS = 1 << 26
+"""Numbers that the coordinates of a column may take for measures, which pass over them a few times."""
+
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
@@ -59,7 +62,7 @@ def coordinates(
             require(column, name, "keep", kind if column.dtype == before.dtype else None)
         one, other, places = values(before, after, kind)
         both = np.concatenate([one, other])
-        wide = both[:, None] if places is None else places.coordinates(both)
+        wide = both[:, None] if places is None else places.coordinates(both, CELLS)
         parts.append(np.stack([wide[:n], wide[n:]]))
         joint += [j] * wide.shape[1]
         numeric += [kind.numeric and places is None] * wide.shape[1]

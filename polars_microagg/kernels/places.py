@@ -10,11 +10,11 @@ from polars_microagg.core.partition import Labels, Matrix, Vector
 
 __all__ = ["Places"]
 
-MOST = 256
-"""Most coordinates of a column."""
+FEWEST, MOST = 64, 256
+"""Bounds of the most coordinates of a column: fewer of many records, as all are compared with all."""
 
-SHARED = 64
-"""Coordinates that the edges beyond those share."""
+CELLS = 1 << 23
+"""Numbers that the coordinates of a column may take for grouping."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,24 +47,26 @@ class Places:
         """Make places of known coordinates."""
         return cls(np.empty((len(points), 0), dtype=np.intp), np.empty(0), span, points)
 
-    def coordinates(self, codes: Vector) -> Matrix:
+    def coordinates(self, codes: Vector, cells: int = CELLS) -> Matrix:
         """Return (n, q) coordinates of records; NaN where a code is.
 
         They depend on which codes there are, not on how many values have places: those of one
-        stratum are the same alone and among others. Beyond 256 coordinates the edges that tell least
-        apart share the last ones, in which their distances are right on average.
+        stratum are the same alone and among others. Beyond 256 coordinates, or 64 if there would be
+        more than so many `cells`, the edges that tell least apart share the last ones, in which their
+        distances are right on average.
         """
         there = ~np.isnan(codes)
         held, number, counts = np.unique(
             codes[there].astype(np.intp), return_inverse=True, return_counts=True
         )
-        table = self._table(held, counts) if len(held) else np.zeros((0, 1))
+        most = min(max(cells // max(1, len(codes)), FEWEST), MOST)
+        table = self._table(held, counts, most) if len(held) else np.zeros((0, 1))
         out = np.full((len(codes), table.shape[1]), np.nan, order="F")
         for j in range(table.shape[1]):
             out[there, j] = table[number, j]
         return out
 
-    def _table(self, held: Labels, counts: Labels) -> Matrix:
+    def _table(self, held: Labels, counts: Labels, most: int) -> Matrix:
         """Return the coordinates of some values, which so many records have."""
         if self.points is not None:
             return self.points[held]
@@ -74,8 +76,8 @@ class Places:
         number[used] = np.arange(len(used))
         paths = number[paths]
         lengths = self.lengths[used]
-        if len(used) > MOST:
-            return _with_shared(paths, lengths, counts)
+        if len(used) > most:
+            return _with_shared(paths, lengths, counts, most)
         on = np.zeros((len(held), len(used) + 1), dtype=np.bool_)
         np.put_along_axis(on, paths, values=True, axis=1)
         return _merged(on[:, :-1], lengths)
@@ -105,24 +107,25 @@ def _merged(on: np.ndarray, lengths: Vector) -> Matrix:
     return table
 
 
-def _with_shared(paths: Labels, lengths: Vector, counts: Labels) -> Matrix:
-    """Return a table in which the edges that tell least apart share coordinates."""
+def _with_shared(paths: Labels, lengths: Vector, counts: Labels, most: int) -> Matrix:
+    """Return a table of so many columns, in which the edges that tell least apart share some."""
+    shared = min(FEWEST, most // 2)
     edges = len(lengths)
     records = np.zeros(edges + 1)
     for column in paths.T:
         np.add.at(records, column, counts)
     share = records[:-1] / max(1, counts.sum())
     told = lengths * share * (1 - share)
-    own = np.argsort(-told, kind="stable")[: MOST - SHARED]
-    table = np.zeros((len(paths), MOST))
+    own = np.argsort(-told, kind="stable")[: most - shared]
+    table = np.zeros((len(paths), most))
     place = np.full(edges + 1, -1, dtype=np.intp)
     place[own] = np.arange(len(own))
     # A random sign in each shared coordinate: the mean of the products of two edges is 0.
-    signs = np.random.default_rng(edges).choice([-1.0, 1.0], size=(edges + 1, SHARED))
-    signs *= np.sqrt(np.append(lengths, 0.0) / SHARED)[:, None]
+    signs = np.random.default_rng(edges).choice([-1.0, 1.0], size=(edges + 1, shared))
+    signs *= np.sqrt(np.append(lengths, 0.0) / shared)[:, None]
     signs[own], signs[-1] = 0.0, 0.0
     for column in paths.T:
         rows = np.flatnonzero(place[column] >= 0)
         table[rows, place[column[rows]]] = np.sqrt(lengths[column[rows]])
-        table[:, MOST - SHARED :] += signs[column]
+        table[:, most - shared :] += signs[column]
     return table
