@@ -76,8 +76,8 @@ class Adult:
     def common(self, name, codes):
         """The lowest class above these codes."""
         paths = [self.paths[name][code] for code in np.unique(codes)]
-        shared = os.path.commonprefix(paths)
-        return shared[-1]
+        shared = itertools.takewhile(lambda nodes: len(set(nodes)) == 1, zip(*paths, strict=False))
+        return list(shared)[-1][0]
 
     def released(self, classes):
         """The release of a partition: lowest common classes and mean ages."""
@@ -98,10 +98,10 @@ def measured(adult, masked, k):
     trees = {name: adult.trees[name] for name in TREES}
     found = mg.assess(adult.table, masked, KEYS, metrics="loss", taxonomy=trees)
     kept = mg.assess(adult.table, masked, TREES, metrics="changed", taxonomy=trees)
-    classes = masked.group_by(KEYS).agg(
-        pl.len().alias("size"), (pl.col("true") .max() - pl.col("true").min()).alias("range")
-    ) if "true" in masked.columns else masked.with_columns(true=adult.age).group_by(KEYS).agg(
-        pl.len().alias("size"), (pl.col("true").max() - pl.col("true").min()).alias("range")
+    classes = (
+        masked.with_columns(true=adult.age)
+        .group_by(KEYS)
+        .agg(pl.len().alias("size"), (pl.col("true").max() - pl.col("true").min()).alias("range"))
     )
     size = classes["size"].to_numpy()
     wide = classes["range"].to_numpy() / np.ptp(adult.age)
@@ -182,7 +182,10 @@ def full_domain(adult, k):
             classes = [np.flatnonzero(column == c) for c in np.unique(column)]
             masked = adult.released(classes)
             alone[name, height] = mg.assess(
-                adult.table, masked, [name], metrics="loss",
+                adult.table,
+                masked,
+                [name],
+                metrics="loss",
                 taxonomy={name: trees[name]} if name in trees else None,
             ).item()
     choices = itertools.product(*[range(len(levels[name])) for name in KEYS])
@@ -246,8 +249,18 @@ RELEASES = {
 
 
 def loss(adult, ks):
-    line("release", "k asked", "CPU s", "loss", "kept", "discernibility", "average", "certainty",
-         "single", "k")
+    line(
+        "release",
+        "k asked",
+        "CPU s",
+        "loss",
+        "kept",
+        "discernibility",
+        "average",
+        "certainty",
+        "single",
+        "k",
+    )
     for k in ks:
         for name, release in RELEASES.items():
             start = time.process_time()
@@ -260,9 +273,16 @@ def loss(adult, ks):
 
 def by_column(adult, k):
     masked = RELEASES["lowloss"](adult, k)
-    print(mg.assess(
-        adult.table, masked, KEYS, metrics=["loss", "changed"], taxonomy=adult.trees, by_column=True
-    ))
+    print(
+        mg.assess(
+            adult.table,
+            masked,
+            KEYS,
+            metrics=["loss", "changed"],
+            taxonomy=adult.trees,
+            by_column=True,
+        )
+    )
 
 
 def encoded(adult, table):
@@ -336,8 +356,14 @@ def many(rows):
             found = mg.assess(table, masked, ["age", "sex", "x"], metrics="loss", **options).item()
             end = time.process_time()
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-            line(name, n, f"{middle - start:.2f}", f"{end - middle:.2f}", f"{found:.2f}",
-                 f"{memory:.2f}")
+            line(
+                name,
+                n,
+                f"{middle - start:.2f}",
+                f"{end - middle:.2f}",
+                f"{found:.2f}",
+                f"{memory:.2f}",
+            )
 
 
 def main():

@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = ["DistinctRecords"]
 
-SHARE = 4
-"""Distinct records are used when there are at least this many records for each."""
+SHARE, WIDE_SHARE = 4, 2
+"""Distinct records are used when there are at least this many records for each; with many columns,
+where a search costs what it measures and calls next to nothing, the latter."""
+
+WIDE = 32
+"""Least number of columns that are many."""
 
 MOST = 1 << 15
 """Most distinct records; with more, other searches are faster."""
+
+GONE = 0.25
+"""Share of distinct records without rows left at which the table is written anew."""
 
 _APART = 1e-150
 """Values closer than this have a squared difference that may be rounded to zero."""
@@ -44,12 +51,15 @@ class DistinctRecords:
         self._number = labels
         self._table: Matrix = left.records.take(first, axis=1)
         self._largest = float(self._table[-1].max())
+        self._exhausted = 0
+        self._measured: tuple[int, Vector, float] | None = None
 
     @classmethod
     def of(cls, left: RemainingMean, k: int) -> DistinctRecords | None:
         """Group the rows by distinct record; return None if that does not pay."""
         first, labels = distinct(left.columns.T)
-        if len(first) > min(len(left) // SHARE, MOST):
+        share = SHARE if len(left.columns) < WIDE else WIDE_SHARE
+        if len(first) > min(len(left) // share, MOST):
             return None
         # `_take` counts equals as the nearest without measuring. That is wrong if a different
         # record lies so close that the square of the difference underflows to 0.
@@ -62,20 +72,34 @@ class DistinctRecords:
     def round(self) -> tuple[Labels, Labels]:
         """Remove the groups of the outermost record r and of s opposite; return their rows."""
         r = self._farthest(self._left.mean())
-        point = self._left.columns[:, r]
-        s = self._farthest(point)
+        s = self._farthest_from(r)
         first = self._take(r)
         if self._left.taken[s]:
-            s = self._farthest(point)
+            s = self._farthest_from(r)
         return first, self._take(s)
 
-    def _measure(self, point: Point) -> tuple[Vector, float]:
+    def _farthest_from(self, row: int) -> int:
+        return self._farthest(self._left.columns[:, row], row)
+
+    def _measure(self, point: Point, row: int = -1) -> tuple[Vector, float]:
+        """Return what ranks the distinct records by distance; kept for the last record measured."""
+        if self._measured is None or row < 0 or self._measured[0] != row:
+            values, slack = self._from(point)
+            if row < 0:
+                return values, slack
+            self._measured = row, values, slack
+        values = self._measured[1].copy()
+        # What has been used up since then counts no more.
+        values[self._table[-1] == np.inf] = np.inf
+        return values, self._measured[2]
+
+    def _from(self, point: Point) -> tuple[Vector, float]:
         point = coordinates(point)
         values = np.append(-2.0 * point, 1.0) @ self._table
         return values, rounding_slack(self._largest, point)
 
-    def _farthest(self, point: Point) -> int:
-        values, slack = self._measure(point)
+    def _farthest(self, point: Point, row: int = -1) -> int:
+        values, slack = self._measure(point, row)
         values[values == np.inf] = -np.inf
         numbers = (values >= values.max() - slack).nonzero()[0]
         # Several within the slack: exact distances decide, then the lowest remaining row.
@@ -94,16 +118,31 @@ class DistinctRecords:
             numbers = np.array([number])
             self._at[number] += self._k
         else:
-            rows = self._nearest(self._left.columns[:, row])
+            rows = self._nearest(self._left.columns[:, row], row)
             numbers = self._number[rows]
             np.add.at(self._at, numbers, 1)
-        self._table[-1, numbers[self._at[numbers] == self._end[numbers]]] = np.inf
+        # Several rows may be of one distinct record.
+        used = np.unique(numbers[self._at[numbers] == self._end[numbers]])
+        self._table[-1, used] = np.inf
+        self._exhausted += len(used)
         self._left.remove(rows)
+        if self._exhausted > GONE * len(self._at):
+            self._rewrite()
         return rows
 
-    def _nearest(self, point: Vector) -> Labels:
-        """Return the rows, ascending, of the k nearest to a point with fewer than k equals."""
-        values, slack = self._measure(point)
+    def _rewrite(self) -> None:
+        """Leave out distinct records of which no row is left."""
+        kept = np.flatnonzero(self._at < self._end)
+        number = np.full(len(self._at), -1, dtype=np.intp)
+        number[kept] = np.arange(len(kept))
+        self._number = number[self._number]
+        self._at, self._end = self._at[kept], self._end[kept]
+        self._table = self._table.take(kept, axis=1)
+        self._exhausted, self._measured = 0, None
+
+    def _nearest(self, point: Vector, row: int) -> Labels:
+        """Return the rows, ascending, of the k nearest to a record with fewer than k equals."""
+        values, slack = self._measure(point, row)
         count = min(self._k, int(np.count_nonzero(values < np.inf)))
         # A bound that `count` values do not exceed, plus the slack, keeps every true neighbour.
         numbers = (values <= at_least_kth(values, count) + slack).nonzero()[0]
