@@ -109,20 +109,37 @@ def _choose(
     # Where rounding may have kept out an equal of the last one, all that could be it compete.
     # The product may be off by the slack. If the first value left out is clearly larger than the
     # last one wanted, nothing was missed.
-    doubtful = ranked[:, wide] <= ranked[:, count - 1] + slack
-    for i in np.flatnonzero(doubtful):
+    doubtful = np.flatnonzero(ranked[:, wide] <= ranked[:, count - 1] + slack)
+    if not len(doubtful):
+        return chosen
+    rivals = []
+    for i in doubtful:
         last = ranked[i, count - 1]
         sure = np.flatnonzero(values[i] < last - slack)
-        rivals = np.flatnonzero(np.abs(values[i] - last) <= slack)[: CROWD * count]
-        rivals = np.sort(np.concatenate((sure, rivals)))
-        chosen[i] = _ranked(columns, rows[i : i + 1], rivals[None])[0, :count]
+        alike = np.flatnonzero(np.abs(values[i] - last) <= slack)[: CROWD * count]
+        rivals.append(np.sort(np.concatenate((sure, alike))))
+    sizes = np.array([len(some) for some in rivals])
+    filled = np.arange(sizes.max()) < sizes[:, None]
+    picked = np.zeros(filled.shape, dtype=np.intp)
+    picked[filled] = np.concatenate(rivals)
+    chosen[doubtful] = _ranked(columns, rows[doubtful], picked, filled)[:, :count]
     return chosen
 
 
-def _ranked(columns: Matrix, rows: Labels, picked: Labels) -> Labels:
-    """Sort candidate rows of several records by exact distance; equal ones stay in order."""
+def _ranked(
+    columns: Matrix,
+    rows: Labels,
+    picked: Labels,
+    filled: npt.NDArray[np.bool_] | None = None,
+) -> Labels:
+    """Sort candidate rows of several records by exact distance; equal ones stay in order.
+
+    Of candidates only those `filled` count.
+    """
     distances: Vector = np.zeros(picked.shape)
     for column in columns:
         distances += np.square(column[picked] - column[rows][:, None])
+    if filled is not None:
+        distances[~filled] = np.inf
     order = np.argsort(distances, axis=1, kind="stable")
     return np.take_along_axis(picked, order, axis=1)
