@@ -17,6 +17,7 @@ import papers
 import stubs
 
 from polars_microagg.core import registry
+from polars_microagg.core.type_hints import docstring
 from polars_microagg.frames import signatures
 from polars_microagg.publishing.manifest.schema import json_schema
 
@@ -71,7 +72,12 @@ def methods_page() -> str:
         "SQL and on the\ncommand line likewise. Each is also a function of its own.\n"
     )
     head = ("metric", "what it measures", "by default", "from")
-    parts += ["## Metrics\n", about, _table(head, rows)]
+    loss = signatures.sections_of(docstring(registry.metrics()["loss"].function))["Notes"]
+    parts += ["## Metrics\n", about, _table(head, rows), "### Loss\n", f"{loss.strip()}\n"]
+    parts.append(
+        "Measures that need numbers, such as `il1` to `il5` and the correlations, leave columns of "
+        "categories\nout. [Which columns are keys](keys.md).\n"
+    )
     return "\n".join(parts)
 
 

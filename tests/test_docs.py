@@ -18,6 +18,7 @@ import polars_microagg as mg
 from polars_microagg import functions
 from polars_microagg.analysis.counted_classes import confidential_models
 from polars_microagg.core import registry
+from tests.reference import reference_path
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -32,6 +33,8 @@ FILES = [block["code"] for block in BLOCKS if block["code"].startswith("# polars
 SESSION = [block for block in BLOCKS if block["code"] not in FILES]
 PERSONS = (ROOT / "docs" / "persons.md").read_text(encoding="utf-8")
 PERSONS_SESSION = [match.groupdict() for match in FENCED.finditer(PERSONS)]
+KEYS = (ROOT / "docs" / "keys.md").read_text(encoding="utf-8")
+KEYS_SESSION = [match.groupdict() for match in FENCED.finditer(KEYS)]
 
 RUN = """
 import contextlib, io, json, sys, traceback
@@ -83,6 +86,14 @@ def printed_of_persons(tmp_path_factory):
     return printed_by(PERSONS_SESSION, tmp_path_factory.mktemp("persons"))
 
 
+@pytest.fixture(scope="module")
+def printed_of_keys(tmp_path_factory):
+    """What the blocks of the page on keys print, beside the table that they read."""
+    here = tmp_path_factory.mktemp("keys")
+    (here / "adult").symlink_to(reference_path("adult/adult.csv").parent)
+    return printed_by(KEYS_SESSION, here)
+
+
 def folded(text):
     """Fold white space in prose; a table has to be right to the character."""
     return text.strip("\n") if "┌" in text else " ".join(text.split())
@@ -99,6 +110,13 @@ def test_readme_block_prints_what_is_shown(number, printed):
 def test_block_on_persons_prints_what_is_shown(number, printed_of_persons):
     shown = PERSONS_SESSION[number]["shown"] or ""
     assert folded(printed_of_persons[number]) == folded(shown)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("number", range(len(KEYS_SESSION)))
+def test_block_on_keys_prints_what_is_shown(number, printed_of_keys):
+    shown = KEYS_SESSION[number]["shown"] or ""
+    assert folded(printed_of_keys[number]) == folded(shown)
 
 
 def test_readme_shows_what_matters_first():
