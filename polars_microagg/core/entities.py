@@ -145,20 +145,20 @@ def mask_entities(
     of one profile are grouped, by their means in each stratum; else what is grouped are the rows of an
     entity in one stratum. Columns that are `chosen` get a value that is chosen from those of a group.
     """
-    wide, column = located(x, places)
-    located_at = np.array([place is not None for place in places])[column]
-    spans = np.array([place.span if place else 1.0 for place in places])[column]
-    names = tuple(block[j] for j in column)
     parts = plan.patterns(x, strata)
     part = parts.numbers(len(x))
     rows = np.sort(parts.order)
     entity = rule.entity_codes
     values, labels = np.full(x.shape, np.nan, order="F"), np.full(len(x), -1, dtype=np.intp)
     groups = 0
-    for units in _units_by_width(plan, entity, part, rows):
+    apart = any(place is not None for place in places)
+    for units in _units_by_width(plan, entity, part, rows, apart=apart):
+        wide, column = located(x[units.rows], places)
+        located_at = np.array([place is not None for place in places])[column]
+        spans = np.array([place.span if place else 1.0 for place in places])[column]
         own = np.arange(units.width)[:, None] * len(block) + column
         made, count = plan.group(
-            names * units.width,
+            tuple(block[j] for j in column) * units.width,
             units.means(wide),
             np.tile(factors[column], units.width),
             units.strata,
@@ -203,12 +203,12 @@ class _Units:
         return int(self.of.max()) + 1
 
     def means(self, x: Matrix) -> Matrix:
-        """Return the means of the rows of each unit, part after part; NaN where it has no value."""
+        """Return the means of its rows (m, q) of each unit, part after part; NaN where it has no value."""
         cells = self.of * self.width + self.place
         found = np.empty((self.count * self.width, x.shape[1]), order="F")
         for j in range(x.shape[1]):
-            there = np.flatnonzero(~np.isnan(x[self.rows, j]))
-            members = Members.of(self.rows[there], cells[there], len(found))
+            there = np.flatnonzero(~np.isnan(x[:, j]))
+            members = Members.of(there, cells[there], len(found))
             found[:, j] = np.where(members.sizes > 0, float_means(x[:, j], members), np.nan)
         return np.asfortranarray(found.reshape(self.count, -1))
 
@@ -221,7 +221,7 @@ class _Units:
     def fill(self, values: Matrix, x: Matrix, labels: Labels, groups: int, plan: Plan) -> None:
         """Write the centre of its group, in its part, into each row."""
         wide = self.strata if plan.nulls == "impute" else None
-        means = self.means(x)
+        means = self.means(x[self.rows])
         columns = centres(means, labels, groups, plan.center, wide)
         for j, column in enumerate(columns):
             place, to = divmod(j, x.shape[1])
@@ -231,9 +231,20 @@ class _Units:
             values[self.rows[here], to] = np.where(group >= 0, table[group], np.nan)
 
 
-def _units_by_width(plan: Plan, entity: Labels, part: Labels, rows: Labels) -> Iterator[_Units]:
-    """Return the units of each width, which are grouped with each other."""
+def _units_by_width(
+    plan: Plan, entity: Labels, part: Labels, rows: Labels, *, apart: bool
+) -> Iterator[_Units]:
+    """Return the units of each width, which are grouped with each other.
+
+    Those of one part come by themselves if they are to be `apart`, as where each stratum has
+    coordinates of its own.
+    """
     if not len(rows):
+        return
+    if plan.entity_mode == "mean" and apart:
+        for own in (rows[part[rows] == number] for number in np.unique(part[rows])):
+            unit = _by_first(entity[own])
+            yield _Units(own, unit, np.zeros_like(unit), 1, Strata.whole(int(unit.max()) + 1))
         return
     if plan.entity_mode == "mean":
         unit = _by_first(entity[rows] * (int(part.max(initial=0)) + 1) + part[rows])

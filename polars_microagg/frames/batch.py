@@ -188,8 +188,8 @@ class BatchMasker:
             kind = self._kind(j, column)
             require(column, name, self.plan.nulls, kind)
             refuse_unique(column, name, kind)
-            # Values that are computed, not sums of records, count from 0.
-            computed = self.plan.groups_cells or self.plan.merges_rows
+            # Values that are computed, not sums of records, count from 0; ranks count in a stratum.
+            computed = kind.numeric and (self.plan.groups_cells or self.plan.merges_rows)
             x[:, j] = numbers(column, None if computed else strata, kind)
         return x
 
