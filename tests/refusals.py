@@ -19,6 +19,7 @@ PEOPLE = pl.DataFrame(
         "income": [987654321.125, 41.4242, -777.5353, 271.8281, 314.1592],
         "age": [31337, 24601, 80486, 90210, 65537],
         "born": [dt.date(1871, 11, day) for day in (3, 5, 7, 11, 13)],
+        "photo": [b"Zelda", b"Yorick", b"Xenia", b"Walt", b"Vera"],
         "debt": [Decimal("666.13"), Decimal("867.53"), Decimal("525.96"), None, None],
         "rate": [6.0221, float("nan"), float("inf"), 1.3806, None],
     }
@@ -120,9 +121,9 @@ DATA = {
     ),
     "text": Case(
         mg.NotNumericError,
-        "Column 'name' is of type String, which has no centroid; numbers, decimals, dates and "
+        "Column 'photo' is of type Binary, which has no centroid; numbers, decimals, dates and "
         "times can be masked. Leave it out, cast it, or use it as a stratum.",
-        ["name", "income"],
+        ["photo", "income"],
     ),
 }
 

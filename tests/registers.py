@@ -234,9 +234,14 @@ def said_by(call):
         return str(error)
 
 
-def refusals():
-    """What each door says of a text that is not of the kind, or where there is no such kind."""
-    frame = SIZES.with_columns(x=pl.lit("tall"))
+def without():
+    """What each door says of a column of a type that is of no kind."""
+    return refusals(b"tall")
+
+
+def refusals(value="tall"):
+    """What each door says of a value that is not of the kind, or of a type that is of none."""
+    frame = SIZES.with_columns(x=pl.lit(value))
     con = mgd.register(duckdb.connect())
     con.register("unknown", frame)
     frame.write_parquet("unknown.parquet")

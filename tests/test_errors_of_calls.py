@@ -96,7 +96,7 @@ FRAMES_ONLY = {
     "unknown stratum": Case(
         mg.InvalidParameterError,
         "strata names 'x', which is not a column of the table. Choose from 'name', 'income', "
-        "'age', 'born', 'debt', 'rate'.",
+        "'age', 'born', 'photo', 'debt', 'rate'.",
         "age",
         options={"strata": "x"},
     ),

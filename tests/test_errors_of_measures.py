@@ -100,7 +100,7 @@ def test_keys_that_do_not_match_are_counted_and_not_shown(as_given, what):
             "Did you mean 'loss'?",
         ),
         (
-            lambda: mg.assess(PEOPLE, MASKED, ["name"]),
+            lambda: mg.assess(PEOPLE, MASKED, ["photo"]),
             mg.NotNumericError,
             DATA["text"].text,
         ),
@@ -108,7 +108,7 @@ def test_keys_that_do_not_match_are_counted_and_not_shown(as_given, what):
             lambda: mg.loss(PEOPLE, MASKED.drop("age"), ["age"]),
             mg.InvalidParameterError,
             "columns names 'age', which is not a column of the table. Choose from 'name', "
-            "'income', 'born', 'debt', 'rate'.",
+            "'income', 'born', 'photo', 'debt', 'rate'.",
         ),
         (
             lambda: mg.loss(PEOPLE, MASKED, ["rate"]),

@@ -60,24 +60,21 @@ KIND = '''
 import numpy as np
 import polars as pl
 
+from polars_microagg.core.kind import kind
 from polars_microagg.core.partition import Cells, Centres, Strata, Vector
 from polars_microagg.kernels.centre import real_centres
-from polars_microagg.kinds.register import kind
+from polars_microagg.kinds._steps import Steps
 
 SCALES = {pl.String: pl.Series(["S", "M", "L", "XL"]), pl.Boolean: pl.Series([False, True])}
 
 
-@kind
-class Size:
+@kind()
+class Size(Steps):
     """Few values in an order: a group gets the one whose place is next to the mean of places."""
 
     def takes(self, dtype: pl.DataType) -> bool:
         """Return whether a type has a scale."""
         return dtype in SCALES
-
-    def unit(self, dtype: pl.DataType) -> float:
-        """Return the distance of two places."""
-        return 1.0
 
     def refused(self, column: pl.Series) -> int:
         """Count what is not on the scale."""
@@ -89,9 +86,9 @@ class Size:
         places = column.replace_strict(scale, range(len(scale)), default=None)
         return places.cast(pl.Float64).to_numpy()
 
-    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector]:
+    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, None]:
         """Turn values before and after into their places."""
-        return self.coordinates(original, None), self.coordinates(masked, None)
+        return self.coordinates(original, None), self.coordinates(masked, None), None
 
     def values(self, column: pl.Series, chosen: Centres | Cells, dtype: pl.DataType) -> pl.Series:
         """Return the value of each group."""
@@ -306,7 +303,7 @@ def test_what_a_kind_refuses_is_refused_at_every_door_and_not_shown(kind):
 
 @pytest.mark.deep
 def test_without_the_kind_its_type_cannot_be_masked(tmp_path):
-    found = doors(ROOT, "refusals", tmp_path)
+    found = doors(ROOT, "without", tmp_path)
     assert len(found) == 6
     for door, said in found.items():
         assert "'x'" in said, door

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "NOBODY",
     "Cells",
     "Centres",
     "GroupRule",
@@ -17,7 +18,6 @@ __all__ = [
     "Labels",
     "Masked",
     "Matrix",
-    "NOBODY",
     "Members",
     "Partition",
     "Strata",

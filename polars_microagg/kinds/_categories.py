@@ -7,7 +7,7 @@ import polars as pl
 
 from polars_microagg.core.partition import Centres, Holders, Labels, Vector
 
-__all__ = ["Categories", "codes_of", "fewest_holders", "texts"]
+__all__ = ["Categories", "as_floats", "codes_of", "fewest_holders", "texts"]
 
 
 class Categories:

@@ -117,7 +117,8 @@ WRONG_COLUMNS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "no such order": ({"order_by": "ID"}, mg.InvalidParameterError, "order_by names 'ID'"),
     "text": (
-        {"columns": ["a", "region"]}, mg.NotNumericError, "Column 'region' is of type String"
+        {"columns": ["a", "region"], "taxonomy": {"a": mg.Taxonomy({"1": "*"})}},
+        mg.NotNumericError, "Column 'a' is of type Int64 and cannot be taxonomy",
     ),
     "masked and stratum": ({"strata": "a"}, mg.InvalidParameterError, "'a' is masked and is in"),
     "a selector of nothing": (
@@ -148,8 +149,7 @@ def test_a_wrong_column_raises_with_the_schema_and_calls_nothing(
 
 
 REFUSED: dict[str, pl.DataType | type[pl.DataType]] = {
-    "text": pl.String, "truth": pl.Boolean, "bytes": pl.Binary, "category": pl.Categorical,
-    "enum": pl.Enum(["x"]), "list": pl.List(pl.Int64), "array": pl.Array(pl.Int64, 2),
+    "bytes": pl.Binary, "list": pl.List(pl.Int64), "array": pl.Array(pl.Int64, 2),
     "struct": pl.Struct({"x": pl.Int64}), "nothing": pl.Null, "object": pl.Object,
 }  # fmt: skip
 

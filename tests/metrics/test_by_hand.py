@@ -14,7 +14,7 @@ from polars_microagg.metrics.components import (
     fpc_share,
     mean_sd,
 )
-from polars_microagg.metrics.information_loss import cells, loss, sse, sst
+from polars_microagg.metrics.information_loss import cells, changed, loss, sse, sst
 from polars_microagg.metrics.interval import drisk, il1s, interval_disclosure
 from polars_microagg.metrics.linkage import dld, pld
 from polars_microagg.metrics.optimum import above_optimum
@@ -30,6 +30,9 @@ BY_HAND = {
     # Both groups have two records.
     ("k_min", ""): (k_min(SIZES), 2),
     ("k_prime", ""): (k_prime(SIZES), 2),
+    # Two of 8 cells are others; of the records, as one column of two coordinates, two of 4.
+    ("changed", ""): (changed(X, np.where(Y == 7, Y, X)), 25),
+    ("changed", "of a column"): (changed(X, np.where(Y == 7, Y, X), np.array([0, 0])), 50),
     # Each of 8 cells is 1 off, which is 1/5 in variances; 1.6 of 8 is 20 per cent.
     ("sse", ""): (sse(X, Y), 1.6),
     ("sst", ""): (sst(X), 8),
