@@ -10,7 +10,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg import errors
-from polars_microagg.errors import files, originals, release, tables, taxonomies, usage
+from polars_microagg.errors import categories, files, originals, release, tables, taxonomies, usage
 from polars_microagg.wording import COMMAND_LINE, PYTHON, SQL, Sentence, Setting
 
 LATER = "Use the frame function."
@@ -133,6 +133,11 @@ SUBJECTS = {
         originals.other_original("a.csv", "no"),
         originals.rows_differ(["age"]),
         originals.uncentred(["age"]),
+    ],
+    categories: [
+        categories.nearly_unique("name", 30, 40),
+        categories.not_of_kind("age", "Int64", "taxonomy"),
+        categories.without_order("sex", "univariate", ordinal=True),
     ],
     release: [
         release.contradictory("dld<=10", "dld>20"),

@@ -153,9 +153,8 @@ def mask_entities(
     groups = 0
     apart = any(place is not None for place in places)
     for units in _units_by_width(plan, entity, part, rows, apart=apart):
-        wide, column = located(x[units.rows], places)
+        wide, column, spans = located(x[units.rows], places)
         located_at = np.array([place is not None for place in places])[column]
-        spans = np.array([place.span if place else 1.0 for place in places])[column]
         own = np.arange(units.width)[:, None] * len(block) + column
         made, count = plan.group(
             tuple(block[j] for j in column) * units.width,

@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 __all__ = ["group_mixture", "located"]
 
 
-def located(x: Matrix, places: Sequence[Places | None]) -> tuple[Matrix, Labels]:
-    """Return (n, q) coordinates of records, and the column that each is of.
+def located(x: Matrix, places: Sequence[Places | None]) -> tuple[Matrix, Labels, Vector]:
+    """Return (n, q) coordinates of records, the column that each is of, and its largest distance.
 
     `x` (n, p) has numbers, or the codes of values that lie at `places`.
 
-    >>> wide, column = located(np.array([[5.0, 0.0], [6.0, 1.0]]), [None, Places.apart(2)])
-    >>> wide.tolist(), column.tolist()
-    ([[5.0, 0.0], [6.0, 1.0]], [0, 1])
+    >>> wide, column, spans = located(np.array([[5.0, 0.0], [6.0, 1.0]]), [None, Places.apart(2)])
+    >>> wide.tolist(), column.tolist(), spans.tolist()
+    ([[5.0, 0.0], [6.0, 1.0]], [0, 1], [1.0, 1.0])
     """
     parts = [
         x[:, [j]] if place is None else place.coordinates(x[:, j]) for j, place in enumerate(places)
     ]
     column = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
-    return np.asfortranarray(np.hstack(parts)), column
+    spans = [1.0 if place is None else place.reach(x[:, j]) for j, place in enumerate(places)]
+    return np.asfortranarray(np.hstack(parts)), column, np.array(spans)[column]
 
 
 def group_mixture(
@@ -48,7 +49,7 @@ def group_mixture(
     """
     labels, groups = np.full(len(x), -1, dtype=np.intp), 0
     for rows in plan.patterns(x, strata).rows():
-        wide, column = located(x[rows], places)
+        wide, column, spans = located(x[rows], places)
         made, count = plan.group(
             tuple(block[j] for j in column),
             wide,
@@ -56,7 +57,7 @@ def group_mixture(
             Strata.whole(len(rows)),
             rule.take(rows),
             np.where([places[j] is not None for j in column], column, -1),
-            np.array([place.span if place else 1.0 for place in places])[column],
+            spans,
         )
         labels[rows] = made + groups
         groups += count

@@ -23,8 +23,8 @@ class Places:
 
     The path to value c of a tree has the edges ``paths[c]`` from the root down, -1 where it ends
     before; `lengths` are theirs. The squared distance of two values is the length of the edges that
-    only one of their paths has. With `points` they lie at these coordinates instead. `span` is the
-    largest distance there is.
+    only one of their paths has. With `points` they lie at these coordinates instead, `span` apart at
+    most.
     """
 
     paths: Labels
@@ -46,6 +46,19 @@ class Places:
     def at(cls, points: Matrix, span: float) -> Places:
         """Make places of known coordinates."""
         return cls(np.empty((len(points), 0), dtype=np.intp), np.empty(0), span, points)
+
+    def reach(self, codes: Vector) -> float:
+        """Return the largest distance of two values, of which none is deeper than those of the records.
+
+        >>> float(Places.apart(3).reach(np.array([0.0, np.nan])))
+        1.0
+        """
+        if self.points is not None:
+            return self.span
+        held = np.unique(codes[~np.isnan(codes)].astype(np.intp))
+        # The way from the deepest value up and down again is at most this long.
+        steps = np.append(self.lengths, 0.0)[self.paths[held]]
+        return max(float(np.sqrt(2 * steps.sum(axis=1).max(initial=0.0))), 1e-300)
 
     def coordinates(self, codes: Vector, cells: int = CELLS) -> Matrix:
         """Return (n, q) coordinates of records; NaN where a code is.

@@ -76,17 +76,33 @@ def as_floats(codes: Labels) -> Vector:
     return np.where(codes < 0, np.nan, codes)
 
 
-def fewest_holders(column: pl.Series, emitted: pl.Series, holders: Holders) -> int:
+def fewest_holders(
+    column: pl.Series, emitted: pl.Series, holders: Holders, classes: pl.DataFrame | None = None
+) -> int:
     """Return how many of their stratum have the rarest of the emitted categories.
 
-    It is counted by itself, so that a fault in the choice of categories is found.
+    `classes` has, in columns `value` and `class`, all that is true of a value; itself by default. It is
+    counted by itself, so that a fault in the choice of categories is found.
     """
     stratum = pl.Series(holders.strata.numbers(len(column)))
     who = pl.int_range(len(column), eager=True) if holders.entity is None else holders.entity
     table = pl.DataFrame(
         {"stratum": stratum, "value": texts(column), "who": who, "new": texts(emitted)}
     ).filter(pl.col("stratum") >= 0)
-    had = table.group_by("stratum", "value").agg(pl.col("who").n_unique().alias("holders"))
-    told = table.select("stratum", value="new").drop_nulls().unique()
-    found = told.join(had, on=["stratum", "value"], how="left")["holders"].fill_null(0).to_list()
-    return min(found, default=holders.k)
+    told = table.select("stratum", pl.col("new").alias("class")).drop_nulls().unique()
+    if not told.height:
+        return holders.k
+    if holders.entity is None:
+        had = table.group_by("stratum", "value").agg(pl.len().alias("holders"))
+        count = pl.col("holders").sum()
+    else:
+        had = table.select("stratum", "value", "who").unique()
+        count = pl.col("who").n_unique().alias("holders")
+    had = (
+        had.with_columns(pl.col("value").alias("class"))
+        if classes is None
+        else had.join(classes, on="value")
+    )
+    had = had.group_by("stratum", "class").agg(count)
+    found = told.join(had, on=["stratum", "class"], how="left")["holders"].fill_null(0).to_list()
+    return int(min(found, default=holders.k))

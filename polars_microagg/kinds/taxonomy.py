@@ -10,7 +10,7 @@ from polars_microagg.core.partition import Centres, Holders, Labels, Strata, Vec
 from polars_microagg.core.taxonomy import Taxonomy
 from polars_microagg.kernels.group_values import middle_of_tree, shared_class
 from polars_microagg.kernels.places import Places
-from polars_microagg.kinds._categories import as_floats, codes_of, texts
+from polars_microagg.kinds._categories import as_floats, codes_of, fewest_holders, texts
 
 __all__ = ["Tree"]
 
@@ -60,11 +60,7 @@ class Tree:
 
     def _placed(self, values: list[str]) -> Places:
         _, paths, lengths = self._tree.nodes(values)
-        # The way from the deepest value up and down again is at most this long.
-        height = float(
-            np.where(paths >= 0, np.append(lengths, 0.0)[paths], 0.0).sum(axis=1).max(initial=0.0)
-        )
-        return Places(paths, lengths, max(np.sqrt(2 * height), 1e-300))
+        return Places(paths, lengths)
 
     def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Places]:
         """Number the values of a column before and after, classes among them."""
@@ -82,20 +78,15 @@ class Tree:
 
     def fewest(self, column: pl.Series, emitted: pl.Series, holders: Holders) -> int:
         """Return how many of its stratum the rarest class that is emitted is true of."""
-        found = holders.k
-        codes, values = codes_of(column)
-        above = [set(self._tree.path(value)) for value in values.to_list()]
-        for name in texts(emitted).drop_nulls().unique().to_list():
-            if name == self._tree.root:
-                continue
-            under = np.array([name in path for path in above], dtype=np.bool_)
-            held = holders.count(np.where((codes >= 0) & np.append(under, False)[codes], 0, -1))
-            stratum = holders.strata.numbers(len(codes))
-            most = np.zeros(len(holders.strata.sizes), dtype=np.intp)
-            np.maximum.at(most, stratum[stratum >= 0], held[stratum >= 0])
-            told = np.unique(stratum[(texts(emitted) == name).fill_null(False).to_numpy()])
-            found = min(found, int(most[told[told >= 0]].min(initial=found)))
-        return found
+        values = texts(column).drop_nulls().unique().to_list()
+        classes = pl.DataFrame(
+            {"value": values, "class": [self._tree.path(value) for value in values]},
+            schema={"value": pl.String, "class": pl.List(pl.String)},
+        ).explode("class")
+        # The root is true of all.
+        told = texts(emitted)
+        told = told.set(told == self._tree.root, None)
+        return fewest_holders(column, told, holders, classes)
 
 
 def _of_records(paths: Labels, codes: Labels) -> Labels:
