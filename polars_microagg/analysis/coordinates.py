@@ -53,7 +53,7 @@ def coordinates(
     ([[1.0], [2.0]], [[1.5], [1.5]])
     """
     n = original.height
-    parts, joint, numeric = [np.empty((2, n, 0))], [], []
+    parts, joint, numeric = list[Matrix](), [], []
     for j, name in enumerate(names):
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.
         before, after = (table[name].alias("0") for table in (original, masked))
@@ -63,13 +63,15 @@ def coordinates(
         one, other, places = values(before, after, kind)
         both = np.concatenate([one, other])
         wide = both[:, None] if places is None else places.coordinates(both, CELLS)
-        parts.append(np.stack([wide[:n], wide[n:]]))
+        parts.append(wide)
         joint += [j] * wide.shape[1]
         numeric += [kind.numeric and places is None] * wide.shape[1]
-    before_, after_ = (np.hstack([part[i] for part in parts], dtype=np.float64) for i in (0, 1))
+    before_, after_ = (np.empty((n, len(joint)), order="F") for _ in range(2))
+    for j, column in enumerate(column for part in parts for column in part.T):
+        before_[:, j], after_[:, j] = column[:n], column[n:]
     return Coordinates(
-        np.asfortranarray(before_),
-        np.asfortranarray(after_),
+        before_,
+        after_,
         np.array(joint, dtype=np.intp),
         np.array(numeric, dtype=np.bool_),
     )

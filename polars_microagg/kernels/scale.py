@@ -144,8 +144,9 @@ def scaled(
     for number in np.unique(joint[joint >= 0]) if joint is not None else ():
         own = np.flatnonzero(joint == number)
         factor, span = (1.0 if v is None else float(v[own[0]]) for v in (factors, spans))
-        out[:, own] = _together(x[:, own], how, segments, factor, span)
-        tops[:, own] = np.fmax.reduceat(np.abs(out[:, own]), segments.starts)
+        _together(x, out, own, how, segments, factor, span)
+        for j in own.tolist():
+            tops[:, j] = np.fmax.reduceat(np.abs(out[:, j]), segments.starts)
     if how == "robust":
         # Half of a column may lie far closer together than its outliers are away.
         peaks = [np.fmax.reduceat(np.abs(column), segments.starts) for column in out.T]
@@ -157,16 +158,24 @@ def scaled(
     return out
 
 
-def _together(x: Matrix, how: str, segments: Segments, factor: float, span: float) -> Matrix:
+def _together(
+    x: Matrix, out: Matrix, own: Labels, how: str, segments: Segments, factor: float, span: float
+) -> None:
     """Scale coordinates of one column by one number, so that their distances keep their proportions."""
-    if how == "none":
-        return np.asfortranarray(x * factor)
-    centred = np.column_stack([column - segments.spread(segments.mean(column)) for column in x.T])
-    if how == "minmax":
-        return np.asfortranarray(centred / span)
-    variance = np.sum([segments.mean(column * column) for column in centred.T], axis=0)
+    # There may be hundreds, so none of them is copied.
+    variance = np.zeros(len(segments.sizes))
+    for j in own.tolist():
+        if how == "none":
+            out[:, j] = x[:, j] * factor
+            continue
+        centred = x[:, j] - segments.spread(segments.mean(x[:, j]))
+        out[:, j] = centred / span if how == "minmax" else centred
+        variance += segments.mean(centred * centred)
+    if how in ("none", "minmax"):
+        return
     scale = segments.spread(np.sqrt(np.where(variance > 0, variance, 1.0)))
-    return np.asfortranarray(centred / np.reshape(scale, (-1, 1)))
+    for j in own.tolist():
+        out[:, j] /= scale
 
 
 def _in_least_unit(factors: Vector, x: Matrix) -> Vector:
@@ -251,8 +260,16 @@ def _standardised_together(original: Matrix, masked: Matrix) -> tuple[Matrix, Ma
     there = ~np.isnan(original).any(axis=1)
     if original.shape[1] == 1 or not there.any():
         return standardised(original, masked)
-    mean = original[there].mean(axis=0)
-    variance = float(np.square(original[there] - mean).sum() / there.sum())
-    if (original[there] == original[there][0]).all():
+    held = original if there.all() else original[there]
+    if (held == held[0]).all():
         return original[:, :0], masked[:, :0]
-    return (original - mean) / np.sqrt(variance), (masked - mean) / np.sqrt(variance)
+    mean = held.mean(axis=0)
+    # One coordinate after the other: there may be hundreds.
+    squares = [
+        float(np.square(column - middle).sum()) for column, middle in zip(held.T, mean, strict=True)
+    ]
+    sd = np.sqrt(sum(squares) / len(held))
+    before, after = original - mean, masked - mean
+    before /= sd
+    after /= sd
+    return before, after

@@ -198,6 +198,14 @@ def test_many_categories_have_few_coordinates_and_right_distances_on_average():
     assert found[apart].max() < 1.7
 
 
+def test_categories_have_no_more_coordinates_than_they_need():
+    for words, need in ((["x"], 1), (["x", "y"], 1), (["x", "y", "z"], 3)):
+        column = pl.Series(words * 3)
+        made = kind_of(pl.String())
+        wide = located(made.coordinates(column, None)[:, None], [made.places(column)])[0]
+        assert wide.shape[1] == need
+
+
 def test_numbers_are_not_touched_by_categories_beside_them():
     rng = np.random.default_rng(18)
     for _ in range(rounds(40)):
