@@ -120,15 +120,15 @@ def test_the_mean_of_times_of_day_is_their_mean_direction():
 
 def drawn(rng):
     """Codes, groups, strata, entities and k of a small hostile table."""
-    n = int(rng.integers(1, 16))
-    many = int(rng.integers(1, 6))
+    n = int(rng.choice([rng.integers(1, 16), rng.integers(16, 40)]))
+    many = int(rng.integers(1, 9))
     codes = rng.integers(0, many, n)
     codes[rng.random(n) < rng.choice([0.0, 0.3, 0.9])] = -1
     labels = rng.integers(0, int(rng.integers(1, 5)), n)
     # Groups do not cross strata.
     part = rng.integers(0, 2, int(labels.max()) + 1)[labels]
     entity = rng.integers(0, n, n) if rng.random() < 0.5 else None
-    return codes, labels, part, entity, int(rng.integers(1, n + 2))
+    return codes, labels, part, entity, int(rng.integers(1, [n + 2, 6][rng.integers(0, 2)]))
 
 
 def asked(codes, labels, part, entity, k):
