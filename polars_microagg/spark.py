@@ -22,7 +22,7 @@ from polars_microagg.leaves.fit import (
 )
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.options import leaf_plan, leaf_size
-from polars_microagg.leaves.refusals import refuse_few, refuse_missing
+from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
 from polars_microagg.leaves.rules import refuse_nameless
 from polars_microagg.leaves.spark_batches import LEAF, SampleFilter, leaf_masker
 from polars_microagg.leaves.spark_merging import merged_for_spark, with_leaf
@@ -94,15 +94,17 @@ def protect(
         leaves = fit(df, columns, k, **options)
     else:
         require_leaves(leaves)
-        require_same_call(
-            leaves, names_in(table.empty(), columns, leaves.plan), group_size(k), options
-        )
+        empty = table.empty()
+        require_same_call(leaves, names_in(empty, columns, leaves.plan), group_size(k), options)
+        leaves.kinds(empty.schema)
         leaves = merged_for_spark(table, leaves, _records(table, leaves.columns, leaves.plan))
-    fields = table.df.schema.fields
-    if leaves.plan.dtype == "float":
-        masked = map(table.names.index, leaves.columns)
-        fields = list(fields)
-        for j in masked:
+    fields = list(table.df.schema.fields)
+    for name, kind in leaves.kinds(table.empty().schema).items():
+        j = table.names.index(name)
+        if not kind.numeric:
+            # Where no category may be emitted there is null.
+            fields[j] = StructField(fields[j].name, fields[j].dataType)
+        elif leaves.plan.dtype == "float":
             fields[j] = StructField(fields[j].name, DoubleType())
     whole = (
         with_leaf(table, leaves)
@@ -326,6 +328,13 @@ def _records(table: _Table, names: Sequence[str], plan: Plan) -> int:
     records, *absent = table.row(table.df.agg(*counts))
     refuse_nameless(zip(plan.entity, absent, strict=False))
     absent = absent[len(plan.entity) :]
-    refuse_missing(zip(names, absent[::2], absent[1::2], strict=True))
+    schema = table.empty().schema
+    kinds = {name: refuse_type(name, schema[name], plan.kinds) for name in names}
+    categories = [name for name, kind in kinds.items() if not kind.numeric]
+    refuse_missing(zip(names, absent[::2], absent[1::2], strict=True), categories)
+    for name in categories:
+        if kinds[name].widens:
+            distinct = table.read(table.df.select(table.place(name)).distinct())
+            refuse_missing([(name, *missing_in(distinct.to_series(), kinds[name]))], categories)
     refuse_few(records, plan.k)
     return int(records)

@@ -62,6 +62,7 @@ CLASSES = [
     mg.MissingValuesError.not_finite("age", 2),
     mg.NotNumericError.of("name", "String"),
     mg.NotNumericError.known("name", "String"),
+    categories.not_as_fitted("age", "String"),
     mg.NotAnonymousError.of(["age"], 5, (2, 3, 1), ["region"]),
     mg.NotAnonymousError.entities(["age"], 5, (2, 3, 1), ["region"]),
     mg.NotAnonymousError.alike(["age"], 5, (3, 1), ["region"]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from polars_microagg.core.registry import discover, docstring
 
 if TYPE_CHECKING:
-    from polars_microagg.core.partition import Cells, Centres, Holders, Strata, Vector
+    from polars_microagg.core.partition import Cells, Centres, Holders, Labels, Strata, Vector
     from polars_microagg.kernels.places import Places
 
 __all__ = ["KeyOption", "Kind", "key_options", "kind", "kind_of", "kinds"]
@@ -52,6 +52,12 @@ class Kind(Protocol):
 
     def places(self, column: Any) -> Places | None:
         """Return where the codes of the values lie; None where the coordinates are numbers."""
+
+    def classes(self, values: Any) -> tuple[list[str], Labels, Vector] | None:
+        """Return the classes that distinct values are in, as `Places` has them, and their names first.
+
+        None where a value is in no class that has a name.
+        """
 
     def pair(self, original: Any, masked: Any) -> tuple[Vector, Vector, Places | None]:
         """Turn a column before and after into float64 in the same units, NaN where null."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from polars_microagg.errors.data import InvalidDataError, NotNumericError
 from polars_microagg.wording import Parameter, Sentence
 
-__all__ = ["nearly_unique", "not_of_kind", "without_order"]
+__all__ = ["nearly_unique", "not_as_fitted", "not_of_kind", "without_order"]
 
 
 def nearly_unique(column: str, alone: int, values: int) -> InvalidDataError:
@@ -47,4 +47,15 @@ def without_order(column: str, method: str, *, ordinal: bool) -> NotNumericError
             "Use a method that groups records, such as mdav{named}.",
             named=named if ordinal else "",
         ),
+    )
+
+
+def not_as_fitted(column: str, dtype: object) -> NotNumericError:
+    """Refuse a column of another kind than the one that leaves were fitted to."""
+    return NotNumericError.of_fields(
+        "Column {column} is of type {dtype}, and {need}. {way}",
+        column=repr(column),
+        dtype=dtype,
+        need="the leaves were fitted to another kind of column",
+        way="Cast it to the type that it had there, or fit leaves to this table.",
     )

@@ -42,6 +42,10 @@ class Steps:
         """Return None: the coordinates are numbers."""
         del column
 
+    def classes(self, values: pl.Series) -> None:
+        """Return None: a number is in no class."""
+        del values
+
     def fewest(self, column: pl.Series, emitted: pl.Series, holders: Holders) -> int:
         """Return k: a centre is not the value of anybody."""
         del column, emitted

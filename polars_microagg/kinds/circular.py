@@ -55,6 +55,10 @@ class Circular:
         """Put each time on a circle of radius 1."""
         return _clock(column.drop_nulls().unique().sort())
 
+    def classes(self, values: pl.Series) -> None:
+        """Return None: a time is in no class."""
+        del values
+
     def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Places]:
         """Number the times of a column before and after."""
         both = pl.concat([original.alias("0"), masked.alias("0")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from polars_microagg.core.kind import kind
@@ -34,6 +35,11 @@ class Nominal(Categories):
     def places(self, column: pl.Series) -> Places:
         """Put every category at distance 1 from every other."""
         return Places.apart(column.n_unique())
+
+    def classes(self, values: pl.Series) -> tuple[list[str], Labels, Vector]:
+        """Return each category as a class of its own."""
+        names = values.cast(pl.String).to_list()
+        return names, np.arange(len(names))[:, None], np.full(len(names), 0.5)
 
     def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Places]:
         """Number the categories of a column before and after."""

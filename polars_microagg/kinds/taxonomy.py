@@ -62,6 +62,10 @@ class Tree:
         _, paths, lengths = self._tree.nodes(values)
         return Places(paths, lengths)
 
+    def classes(self, values: pl.Series) -> tuple[list[str], Labels, Vector]:
+        """Return the classes above values, and the values."""
+        return self._tree.nodes(texts(values).to_list())
+
     def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Places]:
         """Number the values of a column before and after, classes among them."""
         codes, values = codes_of(original, masked.cast(original.dtype))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,18 @@ import polars as pl
 
 from polars_microagg.analysis.anonymity import selected
 from polars_microagg.core.options import whole_number
-from polars_microagg.core.partition import Matrix, Vector
+from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.columns import unit
+from polars_microagg.frames.attributes import entity_of
+from polars_microagg.frames.columns import kind_for
 from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
-from polars_microagg.kernels.scale import scaled
 from polars_microagg.leaves.cuts import CUTS, loss_of, tree_of_cuts, with_distance
+from polars_microagg.leaves.fit_keys import fitted_keys, unknown_keys
+from polars_microagg.leaves.key_columns import KeyColumns
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.masking import fingerprints, matrix_of
+from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_roles, leaf_size
 from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
 from polars_microagg.leaves.rules import restricted
@@ -47,11 +49,8 @@ SAMPLED_A_LEAF = 16
 TRIAL = 40_000
 """Sampled records on which cuts are compared."""
 
-LARGEST = 2.0**1020
-"""Differences of values up to this size do not overflow."""
-
-MOST = 1000
-"""Weights are below this power of two."""
+NARROW = 8
+"""Columns up to which that many are compared; of more numbers, fewer records."""
 
 
 def fit_leaves(
@@ -128,16 +127,20 @@ def fit_leaves(
     frame = as_frame(sample_or_frame)
     names = names_in(frame, columns, plan)
     frame = collected(frame)
-    refuse_missing((name, *missing_in(frame[name])) for name in names)
+    kinds = {name: kind_for(name, frame.schema[name], plan.kinds) for name in names}
+    categories = [name for name in names if not kinds[name].numeric]
+    refuse_missing(((n, *missing_in(frame[n], kinds[n])) for n in names), categories)
     whole = records is None
     n = frame.height if records is None else whole_number("records", records, RECORDS, frame.height)
     refuse_few(n, plan.k)
     sample = frame.filter(in_sample(frame, sample_size(n, size) / n)) if whole else frame
-    sample = _in_order(sample.select(by_name(name) for name in names))
-    x = matrix_of(sample, names)
-    weights, centre = _scaling(sample, x, scale)
+    sample, entity = _in_order(sample, names, plan)
+    keys, own = fitted_keys(sample, plan.kinds, plan.weigh, scale, plan.k, n, entity)
+    x, weights = keys.matrix(sample.get_columns()), keys.weights(own, plan.weigh)
+    centre = (x / len(x)).sum(axis=0)
     values = with_distance(x, centre, weights)
-    trial = values[:TRIAL]
+    most = TRIAL if keys.ordinary else TRIAL * NARROW // max(NARROW, len(weights))
+    trial = values[:most]
     # A table that is tried whole is cut as it will be cut; a part of it into some leaves at least.
     tried = size if len(trial) == n else min(size, len(trial) // 4)
     losses = (
@@ -145,8 +148,10 @@ def fit_leaves(
     )
     how = min(losses, key=losses.__getitem__) if losses else cut
     tree = tree_of_cuts(values, weights, max(size * len(x) / n, 1.0), how)
-    scaling = tuple(weights.tolist()), tuple(centre.tolist())
-    leaves = Leaves(names, plan.k, method, options, size, *scaling, tree, how, losses)
+    scaling = tuple(own.tolist()), tuple(centre.tolist())
+    leaves = Leaves(
+        names, plan.k, method, options, size, *scaling, tree, how, losses, keys=keys.known
+    )
     if not whole:
         return leaves
     if restricted(leaves.plan):
@@ -176,20 +181,31 @@ def require_leaves(leaves: object) -> None:
 
 
 def one_leaf(
-    names: tuple[str, ...], k: int, method: str, options: dict[str, Any], size: int
+    frame: pl.DataFrame, k: int, method: str, options: dict[str, Any], size: int
 ) -> Leaves:
-    """Return the only leaf of a table without records."""
+    """Return the only leaf of the masked columns of a table without records."""
     none = np.zeros(0, dtype=np.intp)
     tree = Tree(none, none.astype(np.float64), none, none, np.ones(1, dtype=np.intp))
-    ones = (1.0,) * len(names)
-    return Leaves(names, k, method, _plain(options), size, ones, ones, tree, "median")
+    names, ones = tuple(frame.columns), (1.0,) * frame.width
+    kinds = leaf_plan(method, k, dict(options)).kinds
+    keys = KeyColumns(names, kinds, unknown_keys(frame, kinds))
+    centre = (1.0,) * len(keys.owner)
+    own = _plain(options), size, ones, centre, tree, "median"
+    return Leaves(names, k, method, *own, keys=keys.known)
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
     """Turn numbers of numpy into those of Python, which JSON can hold."""
-    plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
-    # JSON has no tuples.
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: plain(each) for name, each in value.items()}
+        # JSON has no tuples.
+        if isinstance(value, tuple):
+            return list(value)
+        return value.item() if isinstance(value, np.generic) else value
+
+    return {name: plain(value) for name, value in options.items()}
 
 
 def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) -> tuple[str, ...]:
@@ -201,7 +217,7 @@ def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) ->
     refuse_repeated(blocks[0])
     schema = schema_of(frame)
     for name in blocks[0]:
-        refuse_type(name, schema[name])
+        refuse_type(name, schema[name], plan.kinds)
     leaf_columns(blocks[0], plan)
     leaf_roles(blocks[0], schema, plan)
     return tuple(blocks[0])
@@ -221,32 +237,22 @@ def in_sample(frame: pl.DataFrame, share: float) -> pl.Series:
     return fingerprints(frame) < int(share * 2**64)
 
 
-def _in_order(sample: pl.DataFrame) -> pl.DataFrame:
-    """Sort by hash, so that neither the first records nor sums depend on the order of reading."""
-    return sample.sort(fingerprints(sample))
+def _in_order(
+    sample: pl.DataFrame, names: Sequence[str], plan: Plan
+) -> tuple[pl.DataFrame, Labels | None]:
+    """Return the masked columns sorted by hash, and the entity of each record.
+
+    So neither the first records nor sums depend on the order of reading.
+    """
+    masked = sample.select(by_name(name) for name in names)
+    order = fingerprints(masked).arg_sort()
+    entity = None
+    if plan.entity:
+        entity = entity_of([sample[name] for name in plan.entity], plan.entity).codes
+        entity = entity[order.to_numpy()]
+    return masked[order], entity
 
 
 def _loss(values: Matrix, weights: Vector, size: int, how: str, k: int) -> float:
     """Return the loss of one kind of cut on a trial."""
     return loss_of(tree_of_cuts(values, weights, max(size, 2 * k), how), values, weights, k)
-
-
-def _scaling(frame: pl.DataFrame, x: Matrix, scale: str) -> tuple[Vector, Vector]:
-    """Return the weight of each column in distances, and its mean."""
-    factors = np.array([unit(dtype) for dtype in frame.schema.dtypes()])
-    ready = scaled(x, scale, factors, np.array([len(x)]))
-    low, high = x.min(axis=0), x.max(axis=0)
-    # Halves of large values, as the span of a column may be more than a number can hold.
-    half = np.where(np.maximum(np.abs(low), np.abs(high)) > LARGEST, 0.5, 1.0)
-    span = high * half - low * half
-    varies = span > 0
-    (tops, above), (steps, below) = np.frexp(np.ptp(ready, axis=0) * half), np.frexp(span)
-    exponents = np.where(varies, above - below, 0)
-    # Only their proportions count; those of values near 1e-310 would be more than a number holds.
-    shift = max(0, int(exponents.max()) - MOST)
-    # The weight of a column is its scaled span over its span. Mantissas and exponents are divided
-    # apart, as either span may be near the ends of the range of doubles.
-    weights = np.ldexp(
-        np.where(varies, tops / np.where(varies, steps, 1.0), 1.0), exponents - shift
-    )
-    return weights, (x / len(x)).sum(axis=0)

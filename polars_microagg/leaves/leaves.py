@@ -11,20 +11,27 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_microagg.core.kind import Kind
 from polars_microagg.core.partition import Labels
-from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.safe_collect import collected
-from polars_microagg.frames.selection import as_frame, by_name, resolve
+from polars_microagg.frames.selection import Schema, as_frame, by_name, resolve
 from polars_microagg.leaves.cuts import with_distance
+from polars_microagg.leaves.key_columns import Key, KeyColumns
 from polars_microagg.leaves.leaves_json import fields_of, text_of
-from polars_microagg.leaves.masking import LeafPlan, arrow_of, fingerprints, mask_leaves, matrix_of
+from polars_microagg.leaves.masking import (
+    LeafPlan,
+    arrow_of,
+    fingerprints,
+    mask_leaves,
+    masked_field,
+)
 from polars_microagg.leaves.memory_budget import parts_of
 from polars_microagg.leaves.merge import merge_small, targets
 from polars_microagg.leaves.merge_for_table import merge_for_table, rule_of_leaf
 from polars_microagg.leaves.metadata_scrub import without_notes
 from polars_microagg.leaves.references import Reference
-from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
+from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing
 from polars_microagg.leaves.rules import restricted
 from polars_microagg.leaves.tree import Tree
 
@@ -32,6 +39,9 @@ __all__ = ["Leaves"]
 
 MANY = 1 << 19
 """Records masked at a time where all are in memory."""
+
+AT_ONCE = 1 << 21
+"""Most numbers in memory while the leaves of records are found."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +75,7 @@ class Leaves:
     losses: Mapping[str, float] = field(default_factory=dict)
     merged: Mapping[int, int] = field(default_factory=dict)
     references: tuple[Reference, ...] = ()
+    keys: tuple[Key, ...] = ()
 
     def __len__(self) -> int:
         """Count the leaves that are not merged into others."""
@@ -86,10 +97,15 @@ class Leaves:
         return f"Leaves({about}, cut by {self.cut})"
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> LeafPlan:
         """The plan by which one leaf is masked."""
         weights = np.array(self.weights)
-        return LeafPlan.of(self.method, self.k, self.columns, weights, **self.options)
+        return LeafPlan.of(self.method, self.k, self.columns, weights, self.keys, **self.options)
+
+    @property
+    def key_columns(self) -> KeyColumns:
+        """The masked columns, and what is known of each."""
+        return self.plan.keys
 
     @cached_property
     def _into(self) -> npt.NDArray[np.uint32]:
@@ -118,9 +134,8 @@ class Leaves:
             Nulls, NaN or infinities.
         """
         frame = self._selected(as_frame(frame))
-        _complete(frame)
-        values = matrix_of(frame, self.columns)
-        return pl.Series("leaf", self._into[self.before_merging(values)])
+        self._complete(frame)
+        return pl.Series("leaf", self._into[self.before_merging(frame)])
 
     def expr(self) -> pl.Expr:
         """Write `assign` as an expression for a LazyFrame, which may call it batch by batch.
@@ -141,11 +156,17 @@ class Leaves:
             .alias("leaf")
         )
 
-    def before_merging(self, values: npt.NDArray[np.float64]) -> Labels:
-        """Return the leaf of each row before any are merged."""
-        if (self.tree.columns == len(self.columns)).any():
-            values = with_distance(values, np.array(self.centre), np.array(self.weights))
-        return self.tree.assign(values)
+    def before_merging(self, frame: pl.DataFrame) -> Labels:
+        """Return the leaf of each record of the masked columns before any are merged."""
+        keys, leaf = self.key_columns, np.empty(frame.height, dtype=np.intp)
+        rows = AT_ONCE // (1 + len(keys.owner))
+        for start in range(0, frame.height, rows):
+            values = keys.matrix(frame[start : start + rows].get_columns())
+            if (self.tree.columns == len(keys.owner)).any():
+                weights = keys.weights(self.weights, self.plan.weigh)
+                values = with_distance(values, np.array(self.centre), weights)
+            leaf[start : start + rows] = self.tree.assign(values)
+        return leaf
 
     def after_merging(self, leaves: npt.NDArray[np.integer]) -> Labels:
         """Return the leaf of each record, from the leaf that it had before."""
@@ -215,7 +236,7 @@ class Leaves:
         """
         frame = as_frame(table)
         chosen = self._selected(frame)
-        _complete(chosen)
+        self._complete(chosen)
         refuse_few(frame.height or self.k, self.k, leaf=True)
         leaves = np.zeros(frame.height, dtype=np.intp)
         rule = rule_of_leaf(self, frame)
@@ -223,9 +244,11 @@ class Leaves:
         masked = mask_leaves(self.plan, chosen, self.size, leaves, ties, rule)
         if isinstance(table, pl.DataFrame):
             return table.with_columns(masked)
+        kinds = self.kinds(chosen.schema)
         for column in masked:
             at = table.schema.get_field_index(column.name)
-            table = table.set_column(at, *arrow_of(column, table.schema.field(at), self.plan.dtype))
+            made = masked_field(table.schema.field(at), kinds[column.name], self.plan.dtype)
+            table = table.set_column(at, made, arrow_of(column, made))
         return without_notes(table)
 
     def mask(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -276,8 +299,18 @@ class Leaves:
         """Return the columns that are masked, refusing types without centroid."""
         for name in self.columns:
             resolve(name, frame.schema)
-            refuse_type(name, frame.schema[name])
+        self.kinds(frame.schema)
         return frame.select(by_name(name) for name in self.columns)
+
+    def kinds(self, schema: Schema) -> dict[str, Kind]:
+        """Return the kind of each masked column, refusing types that leaves were not fitted to."""
+        return self.key_columns.kinds_of(schema)
+
+    def _complete(self, frame: pl.DataFrame) -> None:
+        """Refuse nulls, NaN, infinities, and what is in no taxonomy."""
+        kinds = self.kinds(frame.schema)
+        found = ((name, *missing_in(frame[name], kind)) for name, kind in kinds.items())
+        refuse_missing(found, [name for name, kind in kinds.items() if not kind.numeric])
 
     def to_json(self) -> str:
         """Write the leaves as JSON, every number to its last bit."""
@@ -303,11 +336,6 @@ class Leaves:
             It is no JSON of leaves, or was altered so that it is none any more.
         """
         return cls(**fields_of(text))
-
-
-def _complete(frame: pl.DataFrame) -> None:
-    """Refuse nulls, NaN and infinities."""
-    refuse_missing((name, *missing_in(frame[name])) for name in frame.columns)
 
 
 @dataclass(frozen=True)

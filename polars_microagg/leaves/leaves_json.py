@@ -7,14 +7,18 @@ import contextlib
 import io
 import json
 import math
+from dataclasses import asdict
+from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from polars_microagg.core.options import KEY_OPTIONS
 from polars_microagg.core.plan import Plan
-from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors import InvalidParameterError, MicroaggError
 from polars_microagg.leaves.cuts import CUTS
+from polars_microagg.leaves.key_columns import Classes, Key, KeyColumns, Points, Ranks
 from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_size
 from polars_microagg.leaves.references import Reference
 from polars_microagg.leaves.tree import Tree
@@ -28,6 +32,12 @@ VERSION = 1
 
 ROWS = 2**62
 """More records than any table has."""
+
+WIDEST = 256
+"""Most coordinates of a value."""
+
+LONGEST = 2.0**500
+"""Squared distances of classes are below this."""
 
 HEAVIEST = 2.0**1001
 """Weights of `fit_leaves` are below this."""
@@ -48,10 +58,19 @@ def text_of(leaves: Leaves, *, ordered: bool = False) -> str:
     If `ordered`, leaves of the same options have the same text, whatever the order of the options.
     """
     fields = {name: getattr(leaves, name) for name in PLAIN}
+    fields["options"] = {
+        name: {column: each.to_dict() for column, each in value.items()}
+        if value and name in KEY_OPTIONS and KEY_OPTIONS[name].each
+        else value
+        for name, value in leaves.options.items()
+    }
     tree = {name: getattr(leaves.tree, name).tolist() for name in TREE}
     merged = [[int(leaf), int(target)] for leaf, target in leaves.merged.items()]
     whole = {"version": VERSION, **fields, "tree": tree, "merged": merged}
-    # Leaves without confidential columns are written as they always were.
+    # Leaves of numbers are written as they always were, and without confidential columns.
+    if any(leaves.keys):
+        named = zip(leaves.columns, leaves.keys, strict=True)
+        whole["keys"] = {name: _key_text(key) for name, key in named if key is not None}
     if leaves.references:
         whole["references"] = {each.name: _written(each) for each in leaves.references}
     return json.dumps(whole, sort_keys=ordered)
@@ -71,6 +90,7 @@ def fields_of(text: str) -> dict[str, Any]:
     _need(_list_of(names, str) and len(set(names)) == len(names) > 0, "with names as its columns")
     options = read["options"]
     _need(isinstance(options, dict) and isinstance(read["method"], str), "with a method's options")
+    options = {name: _option(name, value) for name, value in options.items()}
     plan = leaf_plan(read["method"], read["k"], dict(options))
     leaf_columns(names, plan)
     _need(type(read["size"]) is int, "with a whole number as its size")
@@ -79,16 +99,19 @@ def fields_of(text: str) -> dict[str, Any]:
     losses = read["losses"]
     _need(isinstance(losses, dict) and set(losses) <= set(CUTS), "with the losses of cuts")
     _need(_finite([*losses.values()], 0.0), "with finite losses")
-    for name, least in (("weights", 0.0), ("centre", -math.inf)):
-        right = _finite(read[name], least) and len(read[name]) == len(names)
+    known = _keys(read.get("keys", {}), names)
+    width = len(KeyColumns(tuple(names), {}, known or (None,) * len(names)).owner)
+    for name, least, numbers in (("weights", 0.0, len(names)), ("centre", -math.inf, width)):
+        right = _finite(read[name], least) and len(read[name]) == numbers
         _need(right, f"with a finite number for each column as its {name}")
     low = all(weight < HEAVIEST for weight in read["weights"])
     _need(low, f"with weights below {HEAVIEST:.0e}, as fit_leaves gives them")
     _need(any(read["weights"]), "with a weight above 0")
-    tree = _tree(read["tree"], len(names))
+    tree = _tree(read["tree"], width)
     kept = {name: read[name] for name in PLAIN} | {"columns": tuple(names)}
     kept |= {name: tuple(float(v) for v in read[name]) for name in ("weights", "centre")}
     kept |= {"references": _references(read.get("references", {}), plan)}
+    kept |= {"keys": known, "options": options}
     return kept | {"tree": tree, "merged": _merged(read["merged"], len(tree))}
 
 
@@ -97,6 +120,61 @@ def _need(right: bool, what: str) -> None:
     if not right:
         need = f"what Leaves.to_json wrote: {what}"
         raise InvalidParameterError.kind("text", "altered JSON of leaves", need)
+
+
+def _option(name: str, value: Any) -> Any:
+    """Return an option as it was before it was written."""
+    each = KEY_OPTIONS[name].each if name in KEY_OPTIONS else None
+    if each is None or not isinstance(value, dict):
+        return value
+    made = None
+    with contextlib.suppress(MicroaggError, TypeError, ValueError, KeyError, AttributeError):
+        made = {column: each.from_dict(tree) for column, tree in value.items()}  # type: ignore[attr-defined]
+    _need(made is not None, f"with {each.__name__} objects in {name}")
+    return made
+
+
+KEYS: dict[str, type] = {"classes": Classes, "ranks": Ranks, "points": Points}
+
+
+def _key_text(key: Key) -> dict[str, Any]:
+    """Return what leaves know of a column as lists, texts and numbers."""
+    form = next(name for name, made in KEYS.items() if isinstance(key, made))
+    return {"form": form, **asdict(key)}  # type: ignore[arg-type]
+
+
+def _keys(read: object, columns: list[str]) -> tuple[Key, ...]:
+    """Return what leaves know of the columns; nothing if all have numbers."""
+    _need(isinstance(read, dict) and set(read) <= set(columns), "with keys that are its columns")
+    return tuple(_key(read.get(name)) for name in columns) if read else ()  # type: ignore[attr-defined]
+
+
+def _key(read: Any) -> Key:
+    """Return what leaves know of a column."""
+    if read is None:
+        return None
+    fields: set[str] = set()
+    if isinstance(read, dict) and isinstance(read.get("form"), str) and read["form"] in KEYS:
+        fields = {one.name for one in dataclass_fields(KEYS[read["form"]])}
+    _need(bool(fields) and set(read) == {"form", *fields}, "with keys of a form that there is")
+    if read["form"] == "points":
+        _need(_whole([read["width"]], 1, WIDEST), "with a number of coordinates of its points")
+        return Points(read["width"])
+    names = read["names"]
+    _need(_list_of(names, str) and len(set(names)) == len(names), "with names of categories")
+    if read["form"] == "classes":
+        lengths = read["lengths"]
+        right = _finite(lengths, 0.0) and len(lengths) == len(names)
+        _need(right and max(lengths, default=0.0) < LONGEST, "with lengths of its classes")
+        return Classes(tuple(names), tuple(map(float, lengths)))
+    before, counts, records = read["before"], read["counts"], [read["records"]]
+    right = _whole(records, 0, ROWS) and _whole(before, 0, ROWS) and _whole(counts, 1, ROWS)
+    right = right and len(before) == len(counts) == len(names)
+    _need(right, "with counts of its categories")
+    ends = [0, *(start + count for start, count in zip(before, counts, strict=True))]
+    rising = all(end <= start for end, start in zip(ends, [*before, *records], strict=True))
+    _need(rising, "with counts of its categories in their order")
+    return Ranks(tuple(names), tuple(before), tuple(counts), records[0])
 
 
 def _written(reference: Reference) -> str:

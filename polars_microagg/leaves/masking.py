@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from polars_microagg.core.kind import Kind
 from polars_microagg.core.partition import Labels, Matrix, Members, Strata, Vector
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.frames.batch import BatchMasker
-from polars_microagg.frames.columns import numbers
+from polars_microagg.frames.columns import numbers, require
 from polars_microagg.frames.selection import by_name
 from polars_microagg.kernels.places import Places
+from polars_microagg.leaves.key_columns import Key, KeyColumns, Ranks, table_ranks
 from polars_microagg.leaves.tree import blocks_by_rank
 
-__all__ = ["LARGE", "LeafPlan", "arrow_of", "fingerprints", "mask_leaves", "matrix_of"]
+__all__ = ["LARGE", "LeafPlan", "arrow_of", "fingerprints", "mask_leaves", "masked_field"]
 
 MOST = 1000
 """Values times their weights stay below this power of two."""
@@ -27,24 +29,35 @@ LARGE = 2
 """A leaf of more than this many times its size is cut further by rank."""
 
 
+NO_COLUMNS = KeyColumns((), {}, ())
+
+
 @dataclass(frozen=True)
 class LeafPlan(Plan):
     """A plan whose distances are on the scale of the whole table, not on that of a leaf."""
 
     weights: tuple[float, ...] = ()
+    keys: KeyColumns = NO_COLUMNS
 
     @classmethod
     def of(
-        cls, method: str, k: int, columns: Sequence[str], weights: Vector, **options: Any
-    ) -> Plan:
+        cls,
+        method: str,
+        k: int,
+        columns: Sequence[str],
+        weights: Vector,
+        known: tuple[Key, ...] = (),
+        **options: Any,
+    ) -> LeafPlan:
         """Check a call; progress within a leaf is not reported."""
         plan = cls.make(method, k, **options)
         # Zero is where it is on the scale of the table only if the table is not scaled.
         absolute = plan.method.absolute and plan.scale == "none"
         own = replace(plan.method, absolute=absolute)
         weighed = tuple(weights.tolist())
+        keys = KeyColumns(tuple(columns), plan.kinds, known or (None,) * len(columns))
         plan = replace(plan, method=own, scale="none", weights=weighed, progress_callback=None)
-        return plan.bind([columns])
+        return replace(plan, keys=keys).bind([columns])
 
     def mask(
         self,
@@ -72,20 +85,6 @@ def _bounded(x: Matrix, weights: Vector) -> Vector:
     return np.asarray(np.ldexp(weights, -max(0, int(tops.max()) - MOST)))
 
 
-def matrix_of(frame: pl.DataFrame, columns: Sequence[str]) -> Matrix:
-    """Return (n, p) values in the units in which leaves are cut: the numbers behind any type.
-
-    >>> matrix_of(pl.DataFrame({"a": [1, 2], "b": [0.5, None]}), ["a", "b"])
-    array([[1. , 0.5],
-           [2. , nan]])
-    """
-    x = np.empty((frame.height, len(columns)), order="F")
-    for j, name in enumerate(columns):
-        # What Polars does to a series it does to a column of its name, which may read as a pattern.
-        x[:, j] = numbers(frame[name].alias(""), None)
-    return x
-
-
 def fingerprints(frame: pl.DataFrame, *, without: Sequence[str] = (), seed: int = 0) -> pl.Series:
     """Return a UInt64 hash of each record, the same wherever it comes from.
 
@@ -106,9 +105,23 @@ def fingerprints(frame: pl.DataFrame, *, without: Sequence[str] = (), seed: int 
 
 @dataclass(frozen=True)
 class _LeafMasker(BatchMasker):
-    """Masks records by a rule that was counted on a larger table."""
+    """Masks records by a rule and by ranks that were counted on a larger table."""
 
     rule: Rule | None = None
+
+    def _matrix(self, columns: list[pl.Series], strata: Strata) -> Matrix:
+        """Turn the columns into one (n, p) matrix, as leaves know them."""
+        keys: KeyColumns = self.plan.keys  # type: ignore[attr-defined]
+        x = np.empty((len(columns[0]), len(columns)), order="F")
+        for j, column in enumerate(columns):
+            kind, known = keys.kind(j, column.dtype), keys.known[j]
+            require(column, keys.names[j], self.plan.nulls, kind)
+            # Categories of few records are many in a leaf, and were counted on the table.
+            if isinstance(known, Ranks):
+                x[:, j] = table_ranks(column, kind, known, strata)
+            else:
+                x[:, j] = numbers(column, strata, kind)
+        return x
 
     def _rule(self, batch: pl.DataFrame) -> Rule:
         """Return the rule that is there."""
@@ -131,11 +144,16 @@ def mask_leaves(
     """
     named = {str(j): column for j, column in enumerate(frame.get_columns())}
     leaf = pl.Series(leaves.astype(np.uint32))
-    keys = pl.DataFrame({"leaf": leaf, **named, "ties": ties})
+    # The codes behind categories depend on what was read before.
+    texts = {
+        name: column.cast(pl.String) if isinstance(column.dtype, pl.Categorical) else column
+        for name, column in named.items()
+    }
+    keys = pl.DataFrame({"leaf": leaf, **texts, "ties": ties})
     # Sorted by their values, then by hash: methods break ties by row, so the groups depend on what
     # the records are and not on when they arrived. That makes files, batches and Spark bit-equal.
     order = keys.select(pl.arg_sort_by(keys.columns)).to_series()
-    records = keys.select(list(named))[order]
+    records = pl.DataFrame(named)[order]
     leaves = leaves[order.to_numpy()]
     if rule is None or not len(leaves):
         masked = _masked(plan, records, _blocks(plan, records, leaves, size))
@@ -191,8 +209,9 @@ def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Lab
     counts = np.diff(starts, append=len(leaves))
     parts = np.zeros(len(leaves), dtype=np.intp)
     if (counts > LARGE * size).any():
-        x = matrix_of(records, records.columns)
-        x *= _bounded(x, np.array(plan.weights))  # type: ignore[attr-defined]
+        keys: KeyColumns = plan.keys  # type: ignore[attr-defined]
+        x = keys.matrix(records.get_columns())
+        x *= _bounded(x, keys.weights(plan.weights, plan.weigh))  # type: ignore[attr-defined]
         for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
             if count > LARGE * size:
                 parts[start : start + count] = blocks_by_rank(x[start : start + count], size)
@@ -202,12 +221,27 @@ def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Lab
     return stratum * (int(parts.max(initial=0)) + 1) + parts
 
 
-def arrow_of(column: pl.Series, field: Any, dtype: str) -> tuple[Any, Any]:
-    """Return the Arrow field and array of a masked column.
+def masked_field(field: Any, kind: Kind, dtype: str) -> Any:
+    """Return the Arrow field that a masked column has.
 
-    The field is as it was; only its type is another if the column became Float64.
+    It is as it was; but numbers may become Float64, and where no category may be emitted there is null.
     """
+    import pyarrow as pa
+
+    if not kind.numeric:
+        return field.with_nullable(True)
+    return field.with_type(pa.float64()) if dtype == "float" else field
+
+
+def arrow_of(column: pl.Series, field: Any) -> Any:
+    """Return the Arrow array of a masked column in the type of its field."""
+    import pyarrow as pa
+
     array = column.to_arrow()
-    if dtype == "float":
-        return field.with_type(array.type), array
-    return field, array.cast(field.type)
+    if pa.types.is_dictionary(field.type):
+        # Arrow casts no dictionary to one of other indices.
+        array = array.cast(field.type.value_type).dictionary_encode()
+        indices = array.indices.cast(field.type.index_type)
+        made = pa.DictionaryArray.from_arrays(indices, array.dictionary, ordered=field.type.ordered)
+        return made.cast(field.type)
+    return array.cast(field.type)

@@ -9,7 +9,7 @@ from typing import Any
 
 from polars_microagg.core.options import whole_number
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.selection import Columns, as_frame
+from polars_microagg.frames.selection import Columns, as_frame, by_name
 from polars_microagg.leaves.fit import (
     fit_leaves,
     names_in,
@@ -137,9 +137,11 @@ def protect_parquet(
     size = leaf_size(size, plan)
     table = ParquetSource.of(source)
     to = _target(target, table)
-    names = names_in(as_frame(table.schema.empty_table()), columns, plan)
+    empty = as_frame(table.schema.empty_table())
+    names = names_in(empty, columns, plan)
     if leaves is not None:
         require_same_call(leaves, names, plan.k, beside)
+        leaves.kinds(empty.schema)
     refuse_few(table.rows or plan.k, plan.k)
     plan = plan.bind([names])
     counted = sum(map(len, coded_columns(plan)))
@@ -149,7 +151,8 @@ def protect_parquet(
     run = MaskingRun(table, names, plan, budget, ticker("protect_parquet", steps * table.rows))
     references = run.references(table)
     if leaves is None and not table.rows:
-        leaves = one_leaf(names, plan.k, method, own_options, size)
+        empty = empty.select(by_name(name) for name in names)
+        leaves = one_leaf(empty, plan.k, method, own_options, size)
     elif leaves is None:
         sample = run.sample(sample_size(table.rows, size) / table.rows)
         own: dict[str, Any] = {"size": size, "cut": cut, "method": method}

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.analysis.anonymity import classes
+from polars_microagg.core.kind import Kind
 from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import BrokenPromiseError, InvalidParameterError
@@ -20,12 +21,12 @@ from polars_microagg.frames.classes import classes_of
 from polars_microagg.frames.selection import as_frame, by_name
 from polars_microagg.leaves.fit import in_sample
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.masking import arrow_of, fingerprints, matrix_of
+from polars_microagg.leaves.masking import arrow_of, fingerprints, masked_field
 from polars_microagg.leaves.memory_budget import MemoryBudget, parts_of
 from polars_microagg.leaves.merge_for_table import merge_until
 from polars_microagg.leaves.metadata_scrub import without_metadata, without_notes
 from polars_microagg.leaves.references import Reference, Tally
-from polars_microagg.leaves.refusals import missing_in, refuse_missing
+from polars_microagg.leaves.refusals import missing_in, refuse_missing, refuse_type
 from polars_microagg.leaves.rules import (
     Census,
     coded,
@@ -62,15 +63,27 @@ class MaskingRun:
         """Yield the table batch by batch, and refuse it in the end if values are missing."""
         import pyarrow as pa
 
+        kinds = self.kinds
+        categories = [name for name, kind in kinds.items() if not kind.numeric]
         absent = np.zeros((2, len(self.names)), dtype=np.intp)
         for batch in self.table.batches(self.budget.batch):
             frame = as_frame(batch)
             for j, name in enumerate(self.names):
-                absent[:, j] += missing_in(frame[name])
+                nulls, others = missing_in(frame[name], kinds[name])
+                # Of categories these are distinct ones, which cannot be added up.
+                absent[:, j] += nulls, others if kinds[name].numeric else 0
+                if others and not kinds[name].numeric:
+                    refuse_missing([(name, 0, others)], categories)
             yield frame
             self._report(frame.height)
         pa.default_memory_pool().release_unused()
-        refuse_missing(zip(self.names, *absent.tolist(), strict=True))
+        refuse_missing(zip(self.names, *absent.tolist(), strict=True), categories)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kind of each masked column."""
+        schema = as_frame(self.table.schema.empty_table()).schema
+        return {name: refuse_type(name, schema[name], self.plan.kinds) for name in self.names}
 
     @property
     def _columns(self) -> list[str]:
@@ -111,7 +124,8 @@ class MaskingRun:
         row = 0
         with Spill(folder, "part", int(parts.max()) + 1) as spill:
             for frame in self._frames():
-                leaf = leaves.after_merging(leaves.before_merging(matrix_of(frame, self.names)))
+                masked = frame.select(by_name(name) for name in self.names)
+                leaf = leaves.after_merging(leaves.before_merging(masked))
                 counts += np.bincount(leaf, minlength=len(counts))
                 records = {
                     "row": pl.int_range(row, row + frame.height, dtype=pl.Int64, eager=True),
@@ -173,8 +187,8 @@ class MaskingRun:
         import pyarrow.parquet as pq
 
         masked = Ranges(folder / f"masked-{part}.arrow" for part in self.parts)
-        dtype, start = leaves.plan.dtype, 0
-        writer = pq.ParquetWriter(made, self._released(dtype), compression="zstd")
+        schema, start = self._released(leaves.plan.dtype), 0
+        writer = pq.ParquetWriter(made, without_metadata(schema), compression="zstd")
         try:
             for number, table in enumerate(self.table.even(self.budget.batch, self.budget.range)):
                 frame = masked.frame(number)
@@ -185,8 +199,8 @@ class MaskingRun:
                     raise BrokenPromiseError.shape(leaves.method, frame.height, table.num_rows)
                 for j, name in enumerate(self.names):
                     at = table.schema.get_field_index(name)
-                    changed = arrow_of(frame[str(j)], table.schema.field(at), dtype)
-                    table = table.set_column(at, *changed)
+                    changed = arrow_of(frame[str(j)], schema.field(at))
+                    table = table.set_column(at, schema.field(at), changed)
                 writer.write_table(without_notes(table))
                 self._report(table.num_rows)
                 start = stop
@@ -195,14 +209,12 @@ class MaskingRun:
             writer.close()
 
     def _released(self, dtype: str) -> Any:
-        """Return the schema of what is written."""
-        import pyarrow as pa
-
+        """Return the schema of what is written, but for its metadata."""
         schema = self.table.schema
-        for name in self.names if dtype == "float" else ():
+        for name, kind in self.kinds.items():
             at = schema.get_field_index(name)
-            schema = schema.set(at, schema.field(at).with_type(pa.float64()))
-        return without_metadata(schema)
+            schema = schema.set(at, masked_field(schema.field(at), kind, dtype))
+        return schema
 
     def verify(self, folder: Path, made: Path, leaves: Leaves) -> None:
         """Read the written file, and count the records that share each masked record."""

@@ -226,7 +226,7 @@ def test_data_that_leaves_cannot_split():
     with pytest.raises(mg.InvalidParameterError, match="'incom'"):
         mg.fit_leaves(frame, ["incom"], 5)
     with pytest.raises(mg.NotNumericError, match="'note'"):
-        mg.fit_leaves(frame, ["age", "note"], 5)
+        mg.fit_leaves(frame.cast({"note": pl.Binary}), ["age", "note"], 5)
     with pytest.raises(mg.TooFewRecordsError, match="k=5 needs at least 5 records, got 4"):
         mg.fit_leaves(frame.head(4), ["age"], 5)
     holes = frame.with_columns(age=pl.when(pl.col("id") > 2).then("age"))

@@ -81,8 +81,9 @@ def test_no_records_are_released_as_no_records(tmp_path, dtype):
     age = pl.Float64() if dtype == "float" else pl.Int64()
     assert pl.read_parquet(to).equals(TABLE.clear().with_columns(pl.col("age").cast(age)))
     assert pl.read_parquet(to).schema == {"age": age, "name": pl.String()}
+    TABLE.clear().cast({"name": pl.Binary}).write_parquet(tmp_path / "b.parquet")
     with pytest.raises(mg.NotNumericError, match="'name'"):
-        mg.protect_parquet(tmp_path / "a.parquet", to, "name", 5)
+        mg.protect_parquet(tmp_path / "b.parquet", to, "name", 5)
 
 
 HOLDING = """

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.model import models
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.leaves.rules import restricted
@@ -147,8 +148,9 @@ def test_the_written_file_is_counted_and_a_broken_bound_leaves_the_target(
     target.write_text("as it was")
     none = dict.fromkeys(models())
 
-    def records_only(plan, *counted):
-        return replace(plan, models={**plan.models, **none}).rule()
+    def records_only(plan, references, records):
+        each = Attribute.of("who", np.arange(records.height)) if plan.entity else None
+        return replace(plan, models={**plan.models, **none}).rule(each)
 
     def call():
         mg.protect_parquet(tmp_path / "in.parquet", target, COLUMNS, 5, size=40, **BOUNDS[name])

@@ -60,8 +60,8 @@ def test_what_was_written_is_counted_again(released, small_parts, monkeypatch):
     people(1000).write_parquet(released / "in.parquet")
     plain = passes.arrow_of
 
-    def spoilt(column, field, dtype):
-        return plain(column.set(pl.int_range(len(column), eager=True) == 7, 17), field, dtype)
+    def spoilt(column, field):
+        return plain(column.set(pl.int_range(len(column), eager=True) == 7, 17), field)
 
     monkeypatch.setattr(passes, "arrow_of", spoilt)
     with pytest.raises(mg.BrokenPromiseError, match="where k=5 was promised"):
@@ -105,7 +105,7 @@ def test_equal_records_that_do_not_fit_are_refused(released, monkeypatch):
         ({"workers": 0}, "workers=0"),
         ({"nulls": "pattern"}, "cannot honour nulls='pattern'"),
         ({"columns": ["incom"]}, "Did you mean 'income'"),
-        ({"columns": ["note"]}, "'note' is of type"),
+        ({"columns": ["tags"]}, "'tags' is of type"),
         ({"columns": [["age"], ["income"]]}, "2 lists"),
         ({"k": 1}, "k=1 is not a group size"),
         ({"k": 301}, "k=301 needs at least 301 records, got 300"),
