@@ -334,7 +334,7 @@ def _records(table: _Table, names: Sequence[str], plan: Plan) -> int:
     refuse_missing(zip(names, absent[::2], absent[1::2], strict=True), categories)
     for name in categories:
         if kinds[name].widens:
-            distinct = table.read(table.df.select(table.place(name)).distinct())
+            distinct = table.read(table.df.select(table.key(name)).distinct())
             refuse_missing([(name, *missing_in(distinct.to_series(), kinds[name]))], categories)
     refuse_few(records, plan.k)
     return int(records)

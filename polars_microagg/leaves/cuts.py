@@ -117,6 +117,8 @@ def tree_of_cuts(values: Matrix, weights: Vector, capacity: float, how: str) -> 
 
 def loss_of(tree: Tree, values: Matrix, weights: Vector, k: int) -> float:
     """Return the loss of MDAV within the leaves of a tree, in per cent of the sum of squares."""
+    if not len(weights):
+        return 0.0
     leaf = tree.assign(values)
     for small, target in merge_small(tree, np.bincount(leaf, minlength=len(tree)), k).items():
         leaf[leaf == small] = target

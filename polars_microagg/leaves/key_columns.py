@@ -160,7 +160,12 @@ def _typed(names: Sequence[str], dtype: pl.DataType) -> pl.Series:
     """Return categories that were written as text in their type; null where it does not have one."""
     if dtype == pl.Boolean:
         return pl.Series([name == "true" for name in names], dtype=pl.Boolean)
-    return pl.Series(list(names), dtype=pl.String).cast(dtype, strict=False)
+    written = pl.Series(list(names), dtype=pl.String)
+    return (
+        written.str.to_date("%Y-%m-%d", strict=False)
+        if dtype == pl.Date
+        else written.cast(dtype, strict=False)
+    )
 
 
 def table_ranks(

@@ -82,7 +82,7 @@ def _bounded(x: Matrix, weights: Vector) -> Vector:
     array([ True])
     """
     tops = np.frexp(np.abs(x).max(axis=0, initial=0.0))[1] + np.frexp(weights)[1]
-    return np.asarray(np.ldexp(weights, -max(0, int(tops.max()) - MOST)))
+    return np.asarray(np.ldexp(weights, -max(0, int(tops.max(initial=0)) - MOST)))
 
 
 def fingerprints(frame: pl.DataFrame, *, without: Sequence[str] = (), seed: int = 0) -> pl.Series:
@@ -212,6 +212,8 @@ def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Lab
         keys: KeyColumns = plan.keys  # type: ignore[attr-defined]
         x = keys.matrix(records.get_columns())
         x *= _bounded(x, keys.weights(plan.weights, plan.weigh))  # type: ignore[attr-defined]
+        # Where leaves know no category, records go by their order.
+        x = x if x.shape[1] else np.zeros((len(x), 1))
         for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
             if count > LARGE * size:
                 parts[start : start + count] = blocks_by_rank(x[start : start + count], size)

@@ -73,12 +73,15 @@ def write_ranges(frame: pl.DataFrame, path: Path, size: int, count: int) -> None
 
     frame = frame.sort("row")
     table = frame.to_arrow().combine_chunks()
+    # Arrow files have one dictionary a column, in empty batches as well.
+    empty = pa.RecordBatch.from_arrays(
+        [column.combine_chunks().slice(0, 0) for column in table.columns], schema=table.schema
+    )
     ends = np.searchsorted(frame["row"].to_numpy(), np.arange(1, count + 1) * size)
     start = 0
     with pa.ipc.new_file(str(path), table.schema) as writer:
         for end in ends.tolist():
             batches = table.slice(start, end - start).to_batches()
-            empty = pa.RecordBatch.from_pylist([], schema=table.schema)
             writer.write_batch(batches[0] if batches else empty)
             start = end
 
