@@ -186,7 +186,7 @@ def test_what_spark_does_not_pass_to_python_is_refused_in_a_sentence(session, na
     door.verify(df.selectExpr("x % 2 AS x", name), "x", 5)
 
 
-@pytest.mark.parametrize("sql", ["'x'", "id % 2 = 0", "null", "binary('x')", "array(id)"])
+@pytest.mark.parametrize("sql", ["null", "binary('x')", "array(id)"])
 def test_a_type_without_a_mean_is_refused_in_a_sentence(session, sql):
     with pytest.raises(mg.NotNumericError, match="'x' is of type"):
         door.protect(table(session, x=sql), "x", 5)
