@@ -138,8 +138,8 @@ def fit(
     method : str, default "mdav"
         Name of a method that groups records.
     **options : Any
-        ``cut``, ``scale``, ``seed``, ``center``, ``dtype``, ``refine``, the privacy models and the
-        options of the method, as for `polars_microagg.fit_leaves`.
+        ``cut``, ``scale``, ``seed``, ``center``, ``dtype``, ``refine``, the kinds of columns, ``weigh``,
+        the privacy models and the options of the method, as for `polars_microagg.fit_leaves`.
 
     Returns
     -------

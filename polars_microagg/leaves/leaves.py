@@ -48,9 +48,9 @@ AT_ONCE = 1 << 21
 class Leaves:
     """A table split by the values of its records into leaves that are masked each on its own.
 
-    Made by `fit_leaves`. Leaves can be pickled and written as JSON. They hold numbers
-    close to values of single records, where it is cut, and how often each confidential value
-    occurs, and are no more to be released than the table itself.
+    Made by `fit_leaves`. Leaves can be pickled and written as JSON. They hold numbers close to values
+    of single records, where it is cut, categories that at least k of the sample have, and how often each
+    confidential value occurs, and are no more to be released than the table itself.
 
     Examples
     --------

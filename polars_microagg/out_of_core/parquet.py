@@ -84,7 +84,8 @@ def protect_parquet(
     seed : int, default 0
         Seed of methods that draw at random.
     **options : Any
-        ``center``, ``dtype``, ``refine``, the privacy models (``entity``, which takes
+        ``center``, ``dtype``, ``refine``, the kinds of columns (``nominal``, ``ordinal``,
+        ``taxonomy``, ``circular``) and ``weigh``, the privacy models (``entity``, which takes
         ``entity_mode="rows"`` here, and ``confidential`` with ``l``, ``max_share`` or ``t``) and
         the options of the method.
 
