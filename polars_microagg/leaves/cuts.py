@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.core.partition import Matrix, Vector
+from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.core.registry import methods
 from polars_microagg.kernels.local.local_search import squares_within
 from polars_microagg.leaves.merge import merge_small
@@ -67,9 +67,13 @@ def _median(weights: Vector) -> Cut:
     return cut
 
 
-def _gain(weights: Vector, capacity: float) -> Cut:
-    """Return the cut where the sum of squares about the two means is lowest."""
+def _gain(weights: Vector, capacity: float, classes: Labels | tuple[()]) -> Cut:
+    """Return the cut where the sum of squares about the two means is lowest.
+
+    `classes` are columns of two values, one of them 0.
+    """
     middle = _median(weights)
+    sided = np.isin(np.arange(len(weights)), classes)
 
     def cut(x: Matrix) -> tuple[int, float] | None:
         n = len(x)
@@ -78,7 +82,15 @@ def _gain(weights: Vector, capacity: float) -> Cut:
         scaled = x[:, : len(weights)] * weights
         scaled = scaled - scaled.mean(axis=0)
         low = np.arange(least, n - least + 1)
-        for j in range(len(weights)):
+        for j in np.flatnonzero(sided).tolist():
+            within = x[:, j] > 0
+            m = int(within.sum())
+            if least <= m <= n - least:
+                total = scaled[within if 2 * m <= n else ~within].sum(axis=0)
+                gained = float(np.square(total).sum()) * (n / (m * (n - m)))
+                if gained > best:
+                    best, chosen = gained, (j, _midway(0.0, x[within, j][0]))
+        for j in np.flatnonzero(~sided).tolist():
             order = np.argsort(x[:, j], kind="stable")
             ranked = x[order, j]
             sums = np.cumsum(scaled[order], axis=0)[low - 1]
@@ -109,9 +121,14 @@ CUTS = ("median", "gain", "tail+median", "tail+gain")
 """In the middle, where most is gained, and each after the farthest records were cut off."""
 
 
-def tree_of_cuts(values: Matrix, weights: Vector, capacity: float, how: str) -> Tree:
-    """Return a tree grown by one kind of cut; `values` have the distance as their last column."""
-    cut = _gain(weights, capacity) if how.endswith("gain") else _median(weights)
+def tree_of_cuts(
+    values: Matrix, weights: Vector, capacity: float, how: str, classes: Labels | tuple[()] = ()
+) -> Tree:
+    """Return a tree grown by one kind of cut; `values` have the distance as their last column.
+
+    `classes` are columns that say who is in a class.
+    """
+    cut = _gain(weights, capacity, classes) if how.endswith("gain") else _median(weights)
     return grow_tree(values, capacity, cut, _tail if how.startswith("tail") else None)
 
 

@@ -145,10 +145,12 @@ def fit_leaves(
     # A table that is tried whole is cut as it will be cut; a part of it into some leaves at least.
     tried = size if len(trial) == n else min(size, len(trial) // 4)
     losses = (
-        {how: _loss(trial, weights, tried, how, plan.k) for how in CUTS} if cut == "best" else {}
+        {how: _loss(trial, weights, tried, how, plan.k, keys.classes) for how in CUTS}
+        if cut == "best"
+        else {}
     )
     how = min(losses, key=losses.__getitem__) if losses else cut
-    tree = tree_of_cuts(values, weights, max(size * len(x) / n, 1.0), how)
+    tree = tree_of_cuts(values, weights, max(size * len(x) / n, 1.0), how, keys.classes)
     scaling = tuple(own.tolist()), tuple(centre.tolist())
     leaves = Leaves(
         names, plan.k, method, options, size, *scaling, tree, how, losses, keys=keys.known
@@ -254,6 +256,7 @@ def _in_order(
     return masked[order], entity
 
 
-def _loss(values: Matrix, weights: Vector, size: int, how: str, k: int) -> float:
+def _loss(values: Matrix, weights: Vector, size: int, how: str, k: int, classes: Labels) -> float:
     """Return the loss of one kind of cut on a trial."""
-    return loss_of(tree_of_cuts(values, weights, max(size, 2 * k), how), values, weights, k)
+    tree = tree_of_cuts(values, weights, max(size, 2 * k), how, classes)
+    return loss_of(tree, values, weights, k)

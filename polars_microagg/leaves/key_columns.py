@@ -100,6 +100,12 @@ class KeyColumns:
         widths = [1 if known is None else known.width for known in self.known]
         return np.repeat(np.arange(len(widths)), widths)
 
+    @property
+    def classes(self) -> Labels:
+        """The columns of the matrix that say who is in a class."""
+        named = [isinstance(known, Classes) for known in self.known]
+        return np.flatnonzero(np.array(named, dtype=np.bool_)[self.owner])
+
     def matrix(self, columns: Sequence[pl.Series]) -> Matrix:
         """Return the (n, q) numbers of records, which depend on their own values alone.
 

@@ -174,6 +174,32 @@ def test_ranks_are_those_of_the_table():
     mg.verify(leaves.mask(frame), ["a", "day"], 3)
 
 
+def test_an_unknown_rank_is_that_between_its_neighbours_in_any_piece():
+    # Two of each day, of which leaves thus know none, between days that many have.
+    days = np.sort([*np.repeat([0, 50, 99], 60), *np.repeat(np.arange(1, 99), 2)])
+    frame = pl.DataFrame({"id": range(len(days)), "day": pl.Series(days, dtype=pl.Int32)})
+    leaves = mg.fit_leaves(frame, "day", 5, size=20, ordinal="day")
+    assert leaves.keys[0].names == ("0", "50", "99")
+    whole = leaves.assign(frame)
+    for size in (1, 7):
+        assert pl.concat(leaves.assign(part) for part in frame.iter_slices(size)).equals(whole)
+    assert leaves.key_columns.matrix([pl.Series([0, 3, 40, 50], dtype=pl.Int32)]).T.tolist() == [
+        [30.5, 109.5, 109.5, 189.5]
+    ]
+
+
+def test_times_of_day_weigh_by_their_circle():
+    frame = table(np.random.default_rng(9), 200)
+    by = {
+        scale: mg.fit_leaves(frame, "hour", 5, size=50, circular="hour", scale=scale)
+        for scale in ("minmax", "zscore")
+    }
+    assert by["minmax"].weights == (0.5,)
+    x = by["zscore"].key_columns.matrix([frame["hour"]])
+    assert np.isclose(by["zscore"].weights[0], 1 / np.sqrt(x.var(axis=0).sum()))
+    assert np.allclose(np.square(x).sum(axis=1), 1)
+
+
 def test_a_sample_is_enough_and_rare_categories_stay_in(monkeypatch):
     monkeypatch.setattr(fit, "SAMPLE", 500)
     frame = table(np.random.default_rng(5), 4000)

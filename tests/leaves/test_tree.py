@@ -138,3 +138,16 @@ def test_a_tree_of_no_cuts_is_one_leaf():
     assert isinstance(tree, Tree)
     assert len(tree) == 1
     assert tree.assign(np.zeros((3, 2))).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_of_classes_are_cut_as_any_column_of_two_values(seed):
+    rng = np.random.default_rng(seed)
+    sides = (rng.random((400, 5)) < rng.random(5)) * 0.5
+    x = np.asfortranarray(np.column_stack([sides, rng.normal(size=400)]))
+    weights = rng.uniform(0.5, 2, 6)
+    values = with_distance(x, x.mean(axis=0), weights)
+    plain = tree_of_cuts(values, weights, 30, "gain")
+    named = tree_of_cuts(values, weights, 30, "gain", np.arange(5))
+    assert set(plain.columns) & set(range(5))
+    assert np.array_equal(plain.assign(values), named.assign(values))
