@@ -269,7 +269,7 @@ def groups(
 
 def il(
     original: Frame, masked: Frame, columns: Columns | None = None, **options: Unpack[MetricOptions]
-) -> float:
+) -> float | None:
     """Information loss IL: 100 times the mean of IL1 to IL5."""
 
 def il1(

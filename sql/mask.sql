@@ -2,7 +2,8 @@
 -- polars_microagg.duckdb.register(con) adds: _microagg_columns chooses the columns of a table that
 -- play a role in a call (it runs when the query is bound, so wrong parameters are errors then),
 -- _microagg_mask and _microagg_groups see all records at once. `spec` is the call as JSON.
--- register() fills in the word with a dollar sign: types that a kind of column of your own takes.
+-- register() fills in the words with a dollar sign: types that kinds of columns take which are not
+-- numbers, those of them that are categories, and the parameters that name tables of trees.
 
 -- Which list carries the values of a type: d(ouble), i(nteger), t(ext), or none.
 CREATE OR REPLACE MACRO microagg._lane(type) AS CASE
@@ -13,8 +14,12 @@ CREATE OR REPLACE MACRO microagg._lane(type) AS CASE
     WHEN type IN ('UBIGINT', 'HUGEINT', 'UHUGEINT', 'TIME_NS') THEN 't'
     WHEN type LIKE 'DECIMAL(%' THEN
         CASE WHEN try_cast(regexp_extract(type, '\d+') AS INTEGER) <= 15 THEN 'd' ELSE 't' END
-    WHEN list_contains([$kinds]::VARCHAR[], type) THEN 't'
+    WHEN type LIKE 'ENUM(%' OR list_contains([$kinds]::VARCHAR[], type) THEN 't'
     ELSE '' END;
+
+-- Whether values of a type are categories, which have no means.
+CREATE OR REPLACE MACRO microagg._categories(type) AS
+    type LIKE 'ENUM(%' OR list_contains([$categories]::VARCHAR[], type);
 
 CREATE OR REPLACE MACRO microagg._finite(steps, x) AS
     coalesce(steps, CASE WHEN x IS NOT NULL THEN 9223372036854775807 END);
@@ -72,6 +77,24 @@ SELECT
         'lists': COLUMNS(* EXCLUDE (__mg_rows, __mg_keys))
     }
 FROM __mg_a;
+
+-- The tables that a call names for columns, read by this very query: their rows as JSON. A name is
+-- a text that query_table looks up, so nothing in it is run; an object of JSON is no name.
+CREATE OR REPLACE MACRO microagg._trees(spec) AS TABLE
+FROM query('SELECT NULL::VARCHAR AS option, NULL::VARCHAR AS name, NULL::VARCHAR AS source, '
+    || 'NULL::VARCHAR[] AS rows WHERE false'
+    || coalesce(array_to_string(list_transform(
+        flatten(list_transform([$trees]::VARCHAR[], lambda __mg_o: list_transform(
+            map_entries(try_cast(spec->__mg_o AS MAP(VARCHAR, JSON))),
+            lambda __mg_e: [__mg_o, __mg_e['key'],
+                CASE json_type(__mg_e['value']) WHEN 'VARCHAR' THEN __mg_e['value']->>'$$' END]))),
+        lambda __mg_t: CASE WHEN NOT starts_with(ltrim(__mg_t[3]), '{') THEN
+            ' UNION ALL SELECT ''' || replace(__mg_t[1], '''', '''''')
+            || ''', ''' || replace(__mg_t[2], '''', '''''')
+            || ''', ''' || replace(__mg_t[3], '''', '''''')
+            || ''', list(__mg_j::VARCHAR ORDER BY __mg_n) FROM ('
+            || 'SELECT to_json(__mg_t) AS __mg_j, row_number() OVER () AS __mg_n FROM query_table('''
+            || replace(__mg_t[3], '''', '''''') || ''') AS __mg_t)' END), ''), ''));
 
 -- The struct of a list that has this name.
 CREATE OR REPLACE MACRO microagg._found(structs, wanted) AS
@@ -147,14 +170,21 @@ CREATE OR REPLACE MACRO microagg._aligned(row, masked_row) AS CASE
 CREATE OR REPLACE MACRO microagg._mask(source, spec) AS TABLE
 WITH __mg_s AS MATERIALIZED (FROM microagg._numbered(source, spec)),
 __mg_m AS (FROM microagg._chosen('__mg_s', spec)),
+__mg_c AS (SELECT list(__mg_tree) AS __mg_trees FROM microagg._trees(spec) AS __mg_tree),
 __mg_y AS MATERIALIZED (
     SELECT system.main._microagg_mask(spec, __mg_rows, __mg_keys,
-        list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))) AS __mg_y
-    FROM microagg._lists('__mg_m', microagg._counts(spec))
+        list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys, __mg_trees))), __mg_trees) AS __mg_y
+    FROM microagg._lists('__mg_m', microagg._counts(spec)), __mg_c
 ),
--- No rows, only names and types: those that keep their type, and those that become DOUBLE.
+-- No rows, only names and types: those that keep their type, and those that become DOUBLE if they
+-- are no categories.
 __mg_t AS (SELECT COLUMNS(system.main._microagg_columns((*), 'typed', spec)) FROM __mg_s LIMIT 0),
-__mg_f AS (SELECT COLUMNS(system.main._microagg_columns((*), 'float', spec)) FROM __mg_s LIMIT 0),
+__mg_d AS (SELECT COLUMNS(system.main._microagg_columns((*), 'float', spec)) FROM __mg_s LIMIT 0),
+__mg_f AS (
+    SELECT struct_extract({'double': NULL::DOUBLE, 'own': COLUMNS(*)},
+        if(microagg._categories(typeof(COLUMNS(*))), 'own', 'double'))
+    FROM __mg_d
+),
 __mg_l AS (
     SELECT
         unnest(__mg_y.rows) AS __mg_at,
@@ -162,8 +192,9 @@ __mg_l AS (
         unnest(microagg._typed(
             microagg._found(__mg_y.columns, alias(COLUMNS(__mg_t.*))),
             typeof(COLUMNS(__mg_t.*)), [COLUMNS(__mg_t.*)])),
-        unnest(CASE WHEN COLUMNS(__mg_f.*) IS NULL
-            THEN microagg._found(__mg_y.columns, alias(COLUMNS(__mg_f.*))).d END)
+        unnest(microagg._typed(
+            microagg._found(__mg_y.columns, alias(COLUMNS(__mg_f.*))),
+            typeof(COLUMNS(__mg_f.*)), [COLUMNS(__mg_f.*)]))
     FROM __mg_y LEFT JOIN __mg_t ON true LEFT JOIN __mg_f ON true
 ),
 __mg_o AS (
@@ -195,12 +226,13 @@ UNION ALL BY NAME (
 CREATE OR REPLACE MACRO microagg._groups(source, spec) AS TABLE
 WITH __mg_s AS MATERIALIZED (FROM microagg._numbered(source, spec)),
 __mg_m AS (FROM microagg._chosen('__mg_s', spec)),
+__mg_c AS (SELECT list(__mg_tree) AS __mg_trees FROM microagg._trees(spec) AS __mg_tree),
 __mg_l AS (
     SELECT unnest(__mg_y.rows) AS __mg_at, unnest(__mg_y.groups) AS microagg_group
     FROM (
         SELECT system.main._microagg_groups(spec, __mg_rows, __mg_keys,
-            list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))) AS __mg_y
-        FROM microagg._lists('__mg_m', microagg._counts(spec))
+            list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys, __mg_trees))), __mg_trees) AS __mg_y
+        FROM microagg._lists('__mg_m', microagg._counts(spec)), __mg_c
     )
 )
 SELECT __mg_s.* EXCLUDE (__mg_0, __mg_row), microagg_group

@@ -103,7 +103,8 @@ __mg_r AS MATERIALIZED (
         (SELECT {'rows': __mg_rows, 'keys': __mg_keys,
             'columns': list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))}
             FROM microagg._lists('__mg_mk', false)),
-        (SELECT list(__mg_size) FROM __mg_c)
+        (SELECT list(__mg_size) FROM __mg_c),
+        (SELECT list(__mg_tree) FROM microagg._trees(spec) AS __mg_tree)
     ) AS __mg_r
 ),
 __mg_a AS (
@@ -116,8 +117,8 @@ SELECT COLUMNS(system.main._microagg_columns((*), 'metrics', spec)) FROM __mg_a;
 -- One row, one column a metric. Rows are matched by key, or by position where tables keep an order.
 -- With metrics, only those are computed; the others that are given by default are null.
 CREATE OR REPLACE MACRO microagg.assess(
-    original, masked, columns := NULL, metrics := NULL, known := NULL, key := NULL
+    original, masked, columns := NULL, metrics := NULL, known := NULL, key := NULL, $keys
 ) AS TABLE
 FROM microagg._assess(original, masked,
-    to_json({'columns': columns, 'metrics': metrics, 'known': known, 'key': key,
+    to_json({'columns': columns, 'metrics': metrics, 'known': known, 'key': key, $keys_call,
         'offered': [$names], 'ordered': current_setting('preserve_insertion_order')}));

@@ -21,7 +21,8 @@ CREATE OR REPLACE MACRO microagg.k_prime(x) AS
 CREATE OR REPLACE MACRO microagg._numbers(o) AS CASE
     WHEN regexp_matches(typeof(o), '^([A-Z]*INT[A-Z]*|FLOAT|DOUBLE|DECIMAL\([0-9, ]*\)|"NULL")\[[0-9]*\]$')
     THEN o ELSE error('InvalidParameterError: sse, sst and loss take lists of columns of numbers, as '
-        || 'in [o.age, o.income], and got ' || typeof(o) || '. Cast dates and times to numbers.')
+        || 'in [o.age, o.income], and got ' || typeof(o)
+        || '. Cast dates and times to numbers; the macro assess measures categories.')
     END::DOUBLE[];
 
 -- The lists of a record before and after, which must be of the same columns.

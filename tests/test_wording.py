@@ -160,6 +160,7 @@ SUBJECTS = {
         taxonomies.circular(["cat", "dog"]),
         taxonomies.no_value(),
         taxonomies.not_text("The parent of 'cat'", "int"),
+        taxonomies.of_column("taxonomy", "pet", "pets", taxonomies.no_value()),
         taxonomies.several_roots(["cat", "dog"]),
         taxonomies.two_parents("cat", "pet", "animal"),
     ],

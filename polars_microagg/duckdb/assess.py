@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from polars_microagg.analysis.assess import assess as assess_frames
 from polars_microagg.analysis.compare import compare as compare_frame
-from polars_microagg.duckdb.column_types import lane_of, outline
+from polars_microagg.core.options import KEY_OPTIONS
+from polars_microagg.duckdb.column_types import counted, list_type, outline
 from polars_microagg.duckdb.identifiers import OURS, find, refuse_twins, require_match
 from polars_microagg.duckdb.safe_read import (
     connection,
@@ -21,12 +23,18 @@ from polars_microagg.duckdb.safe_read import (
     read_safely,
     relation_of,
 )
+from polars_microagg.duckdb.trees import tables_read
 from polars_microagg.errors import NotNumericError
+from polars_microagg.frames.columns import is_number
+from polars_microagg.frames.safe_collect import quietly
 from polars_microagg.frames.selection import as_frame
 
 __all__ = ["assess", "compare"]
 
-NAMES = ("strata", "entity", "confidential", "order_by", "known", "by", "key")
+KEYS = (*KEY_OPTIONS, "weigh")
+"""Parameters that say what a column is, or that map columns to something."""
+
+NAMES = (*KEYS, "strata", "entity", "confidential", "order_by", "known", "by", "key")
 """Parameters that name columns."""
 
 WORDS = ("all", "subsets")
@@ -54,7 +62,8 @@ def assess(
     columns : str or list of str, optional
         Columns to measure; all that both tables have and that can be masked by default.
     **options : Any
-        As for `polars_microagg.assess`: metrics, known, known_sample, by, key, seed.
+        As for `polars_microagg.assess`: metrics, known, known_sample, by, key, seed, and which columns
+        are categories. In `taxonomy` a column may also be mapped to a table, as for `mask`.
 
     Returns
     -------
@@ -74,6 +83,7 @@ def assess(
     after = _table(con, masked, "masked")
     require_match(options.get("key"), ordered(con))
     columns = None if columns is None else _found("columns", columns, before.columns)
+    options = tables_read(con, options)
     # What an intruder knows is looked up in the masked table, all else in the original one.
     tables = {name: after if name == "known" else before for name in NAMES}
     named = {name: _named(name, value, tables) for name, value in options.items()}
@@ -100,7 +110,7 @@ def compare(
         What to mask and measure.
     **options : Any
         As for `polars_microagg.compare`: methods, ks, strata, known, known_sample, seconds, seed
-        and the options that all methods share.
+        and the options that all methods share, `taxonomy` as for `mask`.
 
     Returns
     -------
@@ -118,6 +128,7 @@ def compare(
     """
     relation = _table(con, source, "source")
     columns = _found("columns", columns, relation.columns)
+    options = tables_read(con, options)
     tables = dict.fromkeys(NAMES, relation)
     named = {name: _named(name, value, tables) for name, value in options.items()}
     frame = _frame(con, relation, "source", columns, named)
@@ -143,16 +154,19 @@ def _frame(
     HUGEINT has more digits than decimals of Arrow and is read as text; polars has a type of that
     name.
     """
-    wanted = set(_texts(columns))
+    keys = {text for name in KEYS for text in _texts(options.get(name))}
+    wanted = set(_texts(columns)) if columns is not None else keys
     labels = {text for name in NAMES for text in _texts(options.get(name))} - wanted
-    chosen, names, wide = [], [], []
+    chosen, names, wide, enums = [], [], [], dict[str, str]()
     for i, (name, type_) in enumerate(zip(relation.columns, map(str, relation.types), strict=True)):
         if name in wanted and ALIEN.search(type_):
             raise NotNumericError.of(name, outline(type_))
-        if name in wanted or name in labels or (columns is None and lane_of(type_)):
+        if name in wanted or name in labels or (columns is None and _is_number(type_)):
             place, text = f"{OURS}c{i}", name in labels and ALIEN.search(type_)
             if type_ == "HUGEINT" and name not in labels:
                 wide.append(place)
+            if type_.startswith("ENUM("):
+                enums[place] = type_
             column = f"#{i + 1}::VARCHAR" if text or place in wide else f"#{i + 1}"
             chosen.append(duckdb.SQLExpression(column).alias(place))
             names.append(name)
@@ -162,14 +176,23 @@ def _frame(
     if wide:
         casts = [f"CAST({place} AS HUGEINT) AS {place}" for place in wide]
         frame = frame.sql(f"SELECT * REPLACE ({', '.join(casts)}) FROM self")  # noqa: S608
+    for place, type_ in enums.items():
+        texts = frame.get_column(place).cast(pl.String)
+        frame = frame.with_columns(quietly(lambda: counted(type_, texts), what))  # noqa: B023
     return frame.rename(dict(zip(frame.columns, names, strict=True)))
+
+
+def _is_number(type_: str) -> bool:
+    """Return whether a column is measured where none is named."""
+    carried = list_type(type_)
+    return carried is not None and is_number(carried.dtype)
 
 
 def _texts(value: Any) -> Iterator[str]:
     """Yield all texts, however deeply nested in lists."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Sequence):
+    elif isinstance(value, Sequence | Mapping):
         for item in value:
             yield from _texts(item)
 
@@ -187,4 +210,6 @@ def _found(what: str, value: Any, table: Sequence[str]) -> Any:
         return find(what, [value], table)[0]
     if isinstance(value, Sequence):
         return [_found(what, item, table) for item in value]
+    if isinstance(value, Mapping):
+        return dict(zip(find(what, [*value], table), value.values(), strict=True))
     return value

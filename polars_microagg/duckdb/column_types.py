@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from polars_microagg.errors import MissingValuesError
-from polars_microagg.frames.columns import can_mask
+from polars_microagg.core.kind import kind_of
+from polars_microagg.core.registry import Method
+from polars_microagg.errors import MissingValuesError, NotNumericError
+from polars_microagg.errors.categories import not_of_kind
+from polars_microagg.frames.columns import can_mask, is_number, refuse
 
 __all__ = [
     "NANOSECONDS",
     "ListType",
+    "as_steps",
+    "categories",
     "counted",
     "lane_of",
     "list_type",
     "outline",
     "refuse_infinite",
+    "refuse_kind",
     "texts_of_kinds",
+    "typed",
 ]
 
 
@@ -52,7 +61,7 @@ TYPES = {
 }
 
 NOT_NUMBERS = {"BOOLEAN": pl.Boolean(), "VARCHAR": pl.String()}
-"""Types that travel as text where a registered kind of column takes their Polars type."""
+"""Types that travel as text where a registered kind of column takes their Polars type, as ENUM does."""
 
 ENDLESS = {"DATE": 2**31 - 1} | dict.fromkeys(STAMPS, 2**63 - 1)
 """The integer that stands for 'infinity'; '-infinity' is its negative."""
@@ -61,6 +70,21 @@ NANOSECONDS = {"DATE": 86_400 * 10**9, "TIME": 1_000, "TIME_NS": 1}
 NANOSECONDS |= zip(STAMPS, (1_000, 1_000, 10**9, 10**6, 1), strict=True)
 """Size of one step of dates and times."""
 
+NAMED = {
+    "DATE": pl.Date(),
+    "TIME": pl.Time(),
+    "TIME_NS": pl.Time(),
+    "TIMESTAMP": pl.Datetime("us"),
+    "TIMESTAMP WITH TIME ZONE": pl.Datetime("us", "UTC"),
+    "TIMESTAMP_S": pl.Datetime("ms"),
+    "TIMESTAMP_MS": pl.Datetime("ms"),
+    "TIMESTAMP_NS": pl.Datetime("ns"),
+}
+"""Types of dates and times in Polars, which the kinds know that a call names."""
+
+DAY = 86_400 * 10**9
+"""Nanoseconds of a day."""
+
 DOUBLED = 15
 """Most digits of a decimal that a double holds."""
 
@@ -68,9 +92,11 @@ DOUBLED = 15
 def list_type(type_: str) -> ListType | None:
     """Return how values of a type travel, or None for a type that cannot be masked.
 
-    >>> list_type("DECIMAL(18,3)"), list_type("VARCHAR")
+    >>> list_type("DECIMAL(18,3)"), list_type("UUID")
     (ListType(lane='t', dtype=Decimal(precision=18, scale=3)), None)
     """
+    if type_.startswith("ENUM(") and type_.endswith(")"):
+        return ListType("t", _enum(type_))
     if decimal := re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", type_):
         width, scale = int(decimal[1]), int(decimal[2])
         return ListType("d" if width <= DOUBLED else "t", pl.Decimal(width, scale))
@@ -83,15 +109,31 @@ def texts_of_kinds() -> list[str]:
     """Return the types other than numbers, dates and times that a registered kind takes.
 
     >>> texts_of_kinds()
-    []
+    ['BOOLEAN', 'VARCHAR']
     """
     return [type_ for type_, dtype in NOT_NUMBERS.items() if can_mask(dtype)]
+
+
+def categories() -> list[str]:
+    """Return the types whose values are categories, which ``dtype="float"`` leaves as they are.
+
+    >>> categories()
+    ['BOOLEAN', 'VARCHAR']
+    """
+    return [type_ for type_ in texts_of_kinds() if not is_number(NOT_NUMBERS[type_])]
+
+
+@lru_cache(maxsize=64)
+def _enum(type_: str) -> pl.Enum:
+    """Return an ENUM with its values in their order."""
+    named = re.findall(r"'((?:[^']|'')*)'", type_)
+    return pl.Enum([name.replace("''", "'") for name in named])
 
 
 def lane_of(type_: str) -> str:
     """Return the list that carries a type: d(oubles), i(ntegers), t(ext), or "" for none.
 
-    >>> [lane_of(t) for t in ("FLOAT", "DATE", "DECIMAL(18,3)", "BOOLEAN")]
+    >>> [lane_of(t) for t in ("FLOAT", "DATE", "DECIMAL(18,3)", "UUID")]
     ['d', 'i', 't', '']
     """
     carried = list_type(type_)
@@ -104,12 +146,54 @@ def counted(type_: str, texts: pl.Series) -> pl.Series:
     >>> counted("ENUM('low', 'it''s high')", pl.Series(["low", None])).dtype
     Enum(categories=['low', "it's high"])
     """
-    if carried := list_type(type_):
-        return texts.cast(carried.dtype)
-    if type_.startswith("ENUM("):
-        named = re.findall(r"'((?:[^']|'')*)'", type_)
-        return texts.cast(pl.Enum([name.replace("''", "'") for name in named]))
-    return texts
+    carried = list_type(type_)
+    return texts.cast(carried.dtype) if carried else texts
+
+
+def typed(type_: str, steps: pl.Series) -> pl.Series:
+    """Turn steps of dates and times into the type that Polars has; 24:00 is 00:00 on a clock.
+
+    >>> typed("TIME", pl.Series([86_399_000_000])).item()
+    datetime.time(23, 59, 59)
+    """
+    dtype = NAMED.get(type_)
+    if dtype is None:
+        return steps
+    if dtype == pl.Time:
+        return (steps * NANOSECONDS[type_] % DAY).cast(dtype)
+    return (steps * 1000 if type_ == "TIMESTAMP_S" else steps).cast(pl.Int64).cast(dtype)
+
+
+def as_steps(type_: str, values: pl.Series) -> pl.Series:
+    """Turn dates and times of Polars into steps of their type, rounded half to even.
+
+    >>> as_steps("TIME", pl.Series([1_500, 2_500]).cast(pl.Time)).to_list()
+    [2, 2]
+    """
+    dtype = NAMED.get(type_)
+    if dtype is None:
+        return values
+    size, steps = NANOSECONDS[type_], values.to_physical()
+    if dtype != pl.Time:
+        return steps // 1000 if type_ == "TIMESTAMP_S" else steps
+    if size == 1 or steps.dtype.is_float():
+        return steps / size if size > 1 else steps
+    # Below 2^53 and halves among them: the quotient is rounded once.
+    return (steps / size).round().cast(pl.Int64) % (DAY // size)
+
+
+def refuse_kind(
+    name: str, type_: str, asked: Mapping[str, Any], method: Method | None = None
+) -> None:
+    """Refuse a column of a type that cannot be what a call names, or that a method cannot group."""
+    option = next((option for option, columns in asked.items() if name in columns), None)
+    carried = list_type(type_)
+    if carried is None:
+        raise NotNumericError.of(name, outline(type_))
+    dtype = NAMED.get(type_, carried.dtype) if option else carried.dtype
+    if option and kind_of(dtype, name, asked) is None:
+        raise not_of_kind(name, outline(type_), option)
+    refuse(name, dtype, asked, method)
 
 
 def outline(type_: str) -> str:

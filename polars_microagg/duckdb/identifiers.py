@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from polars_microagg.core.options import repeated
+from polars_microagg.core.options import keys_asked, repeated
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError, tables
 from polars_microagg.errors.release import in_two_roles
@@ -21,6 +21,9 @@ __all__ = [
     "copies_of",
     "counted_by",
     "find",
+    "is_named",
+    "keyed_by",
+    "keys_in",
     "listed_blocks",
     "listed_names",
     "refuse_both",
@@ -101,6 +104,43 @@ def counted_by(plan: Plan, table: Sequence[str]) -> Plan:
         find(what, names, table) for what, names in (("entity", entity), ("confidential", hidden))
     ]
     return replace(plan, entity=tuple(found[0]), confidential=tuple(found[1]))
+
+
+def keys_in(kinds: Mapping[str, Any], table: Sequence[str]) -> dict[str, Any]:
+    """Return what a call says of the kinds of columns, their names written as in the table.
+
+    >>> keys_in({"nominal": ("ZIP",)}, ["age", "zip"])
+    {'nominal': ('zip',)}
+    """
+    found: dict[str, Any] = {}
+    for option, columns in kinds.items():
+        names = find(option, [*columns], table)
+        mapped = isinstance(columns, Mapping)
+        found[option] = dict(zip(names, columns.values(), strict=True)) if mapped else names
+    # Two ways to write a name are one column, which has one kind.
+    return keys_asked(found)
+
+
+def is_named(name: str, kinds: Mapping[str, Any]) -> bool:
+    """Return whether a call says of which kind a column is.
+
+    >>> is_named("zip", {"nominal": ("zip",)}), is_named("age", {})
+    (True, False)
+    """
+    return any(name in columns for columns in kinds.values())
+
+
+def keyed_by(plan: Plan, table: Sequence[str]) -> Plan:
+    """Return the plan with the columns of which it has kinds and weights written as in the table.
+
+    >>> keyed_by(Plan.make("mdav", 5, weigh={"AGE": 2}), ["age"]).weigh
+    {'age': 2.0}
+    """
+    if not (plan.kinds or plan.weigh):
+        return plan
+    names = find("weigh", [*plan.weigh], table)
+    weigh = dict(zip(names, plan.weigh.values(), strict=True))
+    return replace(plan, kinds=keys_in(plan.kinds, table), weigh=weigh)
 
 
 def refuse_both(masked: Sequence[str], strata: Sequence[str], plan: Plan) -> None:

@@ -10,7 +10,8 @@ import pyarrow as pa
 from polars_microagg.core.partition import Labels
 from polars_microagg.core.plan import Plan
 from polars_microagg.duckdb.arrow_lists import ListColumn, in_order
-from polars_microagg.duckdb.identifiers import copies_of, refuse_copy
+from polars_microagg.duckdb.column_types import refuse_kind, typed
+from polars_microagg.duckdb.identifiers import copies_of, is_named, refuse_copy
 from polars_microagg.duckdb.macro_call import MaskCall
 from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.frames.batch import BatchMasker
@@ -29,7 +30,13 @@ def batch_of(
     of the batch.
     """
     plan, chosen, beside = _bound(call, columns)
-    batch = [c.require(plan.nulls).alias(str(j)) for j, c in enumerate(chosen)]
+    batch = []
+    for j, column in enumerate(chosen):
+        refuse_kind(column.name, column.type_, plan.kinds, plan.method)
+        values = column.require(plan.nulls)
+        if is_named(column.name, plan.kinds):
+            values = typed(column.type_, values)
+        batch.append(values.alias(str(j)))
     # Without strata all records have the number 0.
     strata = int(first_rows.any())
     if strata:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.analysis.anonymity import classes as equal_records
 from polars_microagg.analysis.assess import matched
-from polars_microagg.analysis.coordinates import matrices
+from polars_microagg.analysis.coordinates import coordinates
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate, inputs
+from polars_microagg.core.options import keys_asked
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.duckdb.arrow_lists import ListColumn
-from polars_microagg.duckdb.column_types import NANOSECONDS, outline
-from polars_microagg.duckdb.identifiers import OURS, same
+from polars_microagg.duckdb.column_types import NANOSECONDS, outline, refuse_kind, typed
+from polars_microagg.duckdb.identifiers import OURS, is_named, same
 from polars_microagg.duckdb.macro_call import AssessCall
 from polars_microagg.errors import InvalidParameterError, NotNumericError
+from polars_microagg.frames.columns import is_number
+from polars_microagg.frames.safe_collect import quietly
 
 __all__ = ["Table", "assess_lists"]
 
@@ -43,11 +48,11 @@ class _Release:
 
     original: Matrix
     masked: Matrix
-    known: tuple[Matrix, Matrix, None] | None
+    joint: Labels | None
+    numeric: npt.NDArray[np.bool_] | None
+    known: tuple[Matrix, Matrix, Labels | None] | None
     subsets: Sequence[tuple[int, ...]]
     classes: Sequence[Labels]
-    joint: None = None
-    numeric: None = None
 
 
 def assess_lists(
@@ -60,22 +65,26 @@ def assess_lists(
     not the measured columns.
     """
     pairs = _paired(call.key, original, masked)
-    measured = _chosen(call.columns, pairs) if call.columns else _measurable(pairs)
+    asked = _named_as_written(call.kinds, pairs)
+    # By default numbers, dates and times, and what the call says to be categories.
+    measured = _chosen(call.columns, pairs) if call.columns else _counted(pairs, asked)
     if not measured:
         raise InvalidParameterError.no_columns()
     known = _chosen(call.known, pairs) if call.known else measured
     _require_known(call, known)
     distances = len(_measurable(known)) == len(call.known or known)
-    _require(measured)
-    _require(known if distances else [])
-    tables = _tables(pairs)
+    _require(measured, asked)
+    _require(known if distances else [], asked)
+    tables = _tables(pairs, asked)
     names, known_names = ([before.name for before, _ in part] for part in (measured, known))
-    both = matrices(*tables, names)
+    found = coordinates(*tables, names, asked)
+    seen = found if known == measured or not distances else coordinates(*tables, known_names, asked)
     release = _Release(
-        *both,
-        known=(*(both if known == measured else matrices(*tables, known_names)), None)
-        if distances
-        else None,
+        found.before,
+        found.after,
+        found.several,
+        None if found.numeric.all() else found.numeric,
+        known=(seen.before, seen.after, seen.several) if distances else None,
         subsets=[tuple(range(len(known)))],
         # What is known may be of types that are not in the lists: DuckDB has counted then.
         classes=[classes if call.known else _class_sizes(measured)],
@@ -124,18 +133,47 @@ def _measurable(pairs: Pairs) -> Pairs:
     return [pair for pair in pairs if all(column.values is not None for column in pair)]
 
 
-def _require(pairs: Pairs) -> None:
+def _counted(pairs: Pairs, asked: Mapping[str, Any]) -> Pairs:
+    """Return the pairs that are measured where no columns are named."""
+    return [
+        (before, after)
+        for before, after in _measurable(pairs)
+        if is_named(before.name, asked)
+        or all(is_number(column.values.dtype) for column in (before, after))  # type: ignore[union-attr]
+    ]
+
+
+def _named_as_written(kinds: Mapping[str, Any], pairs: Pairs) -> dict[str, Any]:
+    """Return the kinds of the columns that there are, by their names in the table before."""
+    found: dict[str, Any] = {}
+    for option, columns in kinds.items():
+        written = {
+            name: before.name for name in columns for before, _ in pairs if same(name, before.name)
+        }
+        found[option] = (
+            {written[name]: columns[name] for name in written}
+            if isinstance(columns, Mapping)
+            else tuple(written.values())
+        )
+    return keys_asked(found)
+
+
+def _require(pairs: Pairs, asked: Mapping[str, Any]) -> None:
     """Refuse columns that cannot be measured; null is a value like any other."""
-    for pair in pairs:
-        for column in pair:
+    for before, after in pairs:
+        for column in (before, replace(after, name=before.name)):
+            refuse_kind(column.name, column.type_, asked)
             column.require("keep")
 
 
-def _tables(pairs: Pairs) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _tables(pairs: Pairs, asked: Mapping[str, Any]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return both tables, with columns of one name in comparable units."""
-    both = {before.name: _comparable(before, after) for before, after in _measurable(pairs)}
-    before, after = (pl.DataFrame({n: pair[i] for n, pair in both.items()}) for i in (0, 1))
-    return before, after
+    both = {}
+    for before, after in _measurable(pairs):
+        as_named = is_named(before.name, asked) or not is_number(before.values.dtype)  # type: ignore[union-attr]
+        both[before.name] = (_as_named if as_named else _comparable)(before, after)
+    one, other = (pl.DataFrame({n: pair[i] for n, pair in both.items()}) for i in (0, 1))
+    return one, other
 
 
 def _class_sizes(pairs: Pairs) -> Labels:
@@ -143,6 +181,16 @@ def _class_sizes(pairs: Pairs) -> Labels:
     table = pl.DataFrame({after.name: after.values for _, after in pairs})
     sizes: Labels = equal_records(table, table.columns)["size"].to_numpy()
     return sizes
+
+
+def _as_named(before: ListColumn, after: ListColumn) -> tuple[pl.Series, pl.Series]:
+    """Return categories, or what a call names, before and after in the type before."""
+    x, y = (
+        pl.Series() if column.values is None else typed(column.type_, column.values)
+        for column in (before, after)
+    )
+    # A category that the type before does not have would be shown by the error of the cast.
+    return x, y if x.dtype == y.dtype else quietly(lambda: y.cast(x.dtype), "masked")
 
 
 def _comparable(before: ListColumn, after: ListColumn) -> tuple[pl.Series, pl.Series]:

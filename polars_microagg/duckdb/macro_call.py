@@ -14,7 +14,7 @@ from polars_microagg.analysis.counted_classes import (
     options_of_models,
 )
 from polars_microagg.core import registry
-from polars_microagg.core.options import COMMON
+from polars_microagg.core.options import COMMON, KEY_OPTIONS, keys_asked
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.duckdb.identifiers import (
@@ -25,6 +25,7 @@ from polars_microagg.duckdb.identifiers import (
     copies_of,
     counted_by,
     find,
+    keyed_by,
     listed_blocks,
     listed_names,
     refuse_both,
@@ -32,6 +33,7 @@ from polars_microagg.duckdb.identifiers import (
     require_match,
     same,
 )
+from polars_microagg.duckdb.trees import Rows, stand_ins, with_trees
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.progress import current
 from polars_microagg.wording import Sentence, Setting
@@ -71,7 +73,7 @@ class MaskCall:
     @classmethod
     def read(cls, spec: Mapping[str, Any]) -> Self:
         """Check everything that can be checked without the table."""
-        plan = Plan.make(spec["method"], spec["k"], **_options(spec))
+        plan = Plan.make(spec["method"], spec["k"], **stand_ins(_options(spec)))
         if not spec["groups"]:
             refuse_unnamed_mode(plan)
         blocks, strata = listed_blocks(spec["columns"]), listed_names("strata", spec["strata"])
@@ -90,8 +92,13 @@ class MaskCall:
         """Find the columns to mask and to count in a table, in the order of the call."""
         find("columns", [name for block in self.blocks for name in block], table)
         blocks = [find("columns", block, table) for block in self.blocks]
-        plan = replace(counted_by(self.plan, table), progress_callback=current())
+        plan = keyed_by(counted_by(self.plan, table), table)
+        plan = replace(plan, progress_callback=current())
         return axes(plan, blocks).bind(blocks)
+
+    def planted(self, rows: Rows) -> Self:
+        """Return the call with the trees that were read from tables."""
+        return replace(self, plan=replace(self.plan, kinds=with_trees(self.plan.kinds, rows)))
 
     def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
         """Sort the columns of a table by what happens to them."""
@@ -102,6 +109,8 @@ class MaskCall:
         if self.groups and any(same(name, GROUP) for name in table):
             raise InvalidParameterError.taken(GROUP)
         keep = self.plan.dtype == "keep"
+        # A column that is named as categories keeps its type; SQL sees whose type says so.
+        own = [name for name in masked if keep or _as_categories(name, plan.kinds)]
         others = [name for name in table if name not in masked]
         counted = [*plan.entity, *plan.confidential]
         copies = [] if self.groups else [copy for copy, _ in copies_of(masked, others)]
@@ -110,8 +119,8 @@ class MaskCall:
             "masked": masked,
             "strata": strata,
             "others": [name for name in others if name not in strata],
-            "typed": masked if keep else [],
-            "float": [] if keep else masked,
+            "typed": own,
+            "float": [name for name in masked if name not in own],
         }
 
 
@@ -176,6 +185,7 @@ class AssessCall:
     key: tuple[str, ...]
     metrics: tuple[str, ...]
     offered: tuple[str, ...]
+    kinds: Mapping[str, Any]
 
     @classmethod
     def read(cls, spec: Mapping[str, Any]) -> Self:
@@ -192,7 +202,12 @@ class AssessCall:
             if name not in spec["offered"]:
                 raise InvalidParameterError.choice("metrics", name, spec["offered"])
         require_match(key, spec["ordered"])
-        return cls(columns, known, key, metrics, tuple(spec["offered"]))
+        kinds = keys_asked(stand_ins({name: spec.get(name) for name in KEY_OPTIONS}))
+        return cls(columns, known, key, metrics, tuple(spec["offered"]), kinds)
+
+    def planted(self, rows: Rows) -> Self:
+        """Return the call with the trees that were read from tables."""
+        return replace(self, kinds=with_trees(self.kinds, rows))
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -213,6 +228,12 @@ class AssessCall:
         also = [n for n in table if n not in columns and any(same(n, k) for k in self.known)]
         # Without a key, rows are matched by their number.
         return {"columns": columns + also, "key": key or [ROW]}
+
+
+def _as_categories(name: str, kinds: Mapping[str, Any]) -> bool:
+    """Return whether a call names a column as categories."""
+    made = [KEY_OPTIONS[option].make for option, columns in kinds.items() if name in columns]
+    return any(not getattr(make, "numeric", True) for make in made)
 
 
 def _options(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from typing import Any
 
 from polars_microagg.analysis.counted_classes import confidential_models
 from polars_microagg.core import registry
-from polars_microagg.core.options import COMMON, MODEL_OPTIONS
-from polars_microagg.duckdb.column_types import texts_of_kinds
+from polars_microagg.core.options import COMMON, KEY_OPTIONS, MODEL_OPTIONS
+from polars_microagg.duckdb.column_types import categories, texts_of_kinds
 from polars_microagg.duckdb.macro_call import counts
+from polars_microagg.duckdb.trees import BY_TABLE
 
 __all__ = ["identifier", "literal", "macros", "sql_text"]
 
@@ -76,11 +77,16 @@ def macros(catalog: str) -> Iterator[str]:
     forms = {name: Template(_named(name, catalog, "$$")) for name in TEMPLATES}
     yield _named("metrics", catalog)
     yield _named("models", catalog)
-    yield forms["mask"].substitute(kinds=", ".join(map(literal, texts_of_kinds())))
+    yield forms["mask"].substitute(
+        kinds=", ".join(map(literal, texts_of_kinds())),
+        categories=", ".join(map(literal, categories())),
+        trees=", ".join(map(literal, BY_TABLE)),
+    )
     # Those by default come first, in their order.
     measured = {**registry.assessed(), **registry.on_demand()}
     options = [name for entry in confidential_models().values() for name in entry.options]
     asked, asked_call = _beside("strata", "entity", "confidential", *options)
+    keys, keys_call = _beside(*KEY_OPTIONS)
     held, held_call = _beside("strata", "entity", "entity_mode", "confidential", *MODEL_OPTIONS)
     yield forms["measures"].substitute(
         metrics=_columns({name: metric.whole for name, metric in measured.items()}),
@@ -88,6 +94,8 @@ def macros(catalog: str) -> Iterator[str]:
         counts=_columns(counts()),
         asked=asked,
         asked_call=asked_call,
+        keys=keys,
+        keys_call=keys_call,
         held=held,
         held_call=held_call,
     )

@@ -13,6 +13,7 @@ from polars_microagg.duckdb.identifiers import (
     axes,
     counted_by,
     find,
+    keyed_by,
     listed_blocks,
     listed_names,
     refuse_both,
@@ -21,6 +22,7 @@ from polars_microagg.duckdb.identifiers import (
 )
 from polars_microagg.duckdb.safe_read import connection, read_safely, relation_of
 from polars_microagg.duckdb.source_table import SourceTable
+from polars_microagg.duckdb.trees import tables_read
 from polars_microagg.frames.mask import MaskRequest
 
 __all__ = ["mask"]
@@ -57,7 +59,8 @@ def mask(
     order_by : str or list of str, optional
         Columns that fix the order of the records for equal distances.
     **options : Any
-        As for the function of the method in `polars_microagg`.
+        As for the function of the method in `polars_microagg`; in `taxonomy` a column may also be mapped
+        to a table, named or given like the source, with one row a value as `Taxonomy.from_table` takes.
 
     Returns
     -------
@@ -89,6 +92,7 @@ def mask(
     ...     mask(con, people, "age", k=2).fetchall()
     [(24,), (24,), (49,), (49,)]
     """
+    options = tables_read(connection(con), options)
     plan = Plan.make(method, k, **options)
     refuse_unnamed_mode(plan)
     blocks = listed_blocks(columns)
@@ -98,14 +102,15 @@ def mask(
     refuse_twins(table)
     blocks = [tuple(find("columns", block, table)) for block in blocks]
     masked = find("columns", [name for block in blocks for name in block], table)
-    plan = counted_by(plan, table)
+    plan = keyed_by(counted_by(plan, table), table)
     options |= axes(plan, blocks).options
     options |= {"entity": plan.entity, "confidential": plan.confidential}
+    options |= {**plan.kinds, "weigh": plan.weigh}
     keys = find("strata", listed_names("strata", strata), table)
     order = find("order_by", listed_names("order_by", order_by), table)
     refuse_both(masked, keys, plan)
     counted = [*plan.entity, *plan.confidential]
-    table_ = SourceTable(con, relation, masked, keys, order, counted)
+    table_ = SourceTable(con, relation, masked, keys, order, counted, plan.kinds)
     named = {"strata": table_.keys, "order_by": table_.order}
     request = MaskRequest.of(method, [list(block) for block in blocks], k, {**options, **named})
     frame = table_.frame()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -13,11 +13,18 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from polars_microagg.core.plan import Plan
-from polars_microagg.duckdb.column_types import counted, lane_of, outline, refuse_infinite
-from polars_microagg.duckdb.identifiers import OURS, ROW, copies_of, refuse_copy
+from polars_microagg.duckdb.column_types import (
+    as_steps,
+    counted,
+    lane_of,
+    refuse_infinite,
+    refuse_kind,
+    typed,
+)
+from polars_microagg.duckdb.identifiers import OURS, ROW, copies_of, is_named, refuse_copy
 from polars_microagg.duckdb.macros import identifier
 from polars_microagg.duckdb.safe_read import WHOLE, by_number, ordered, read_safely
-from polars_microagg.errors import InvalidParameterError, NotNumericError
+from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.safe_collect import quietly
 from polars_microagg.frames.selection import as_frame
 
@@ -40,6 +47,9 @@ SURVIVE = re.compile(
 
 PLAIN = re.compile(r"VARCHAR|BOOLEAN|U?(TINY|SMALL|BIG)?INT(EGER)?|FLOAT|DOUBLE|DATE|TIMESTAMP")
 """Types whose values are equal in Polars where they are equal in DuckDB."""
+
+ENUM = re.compile(r"ENUM\(")
+"""Types that come from Arrow without their order; when masked they travel as text."""
 
 SIGNED = re.compile(r"FLOAT|DOUBLE|VARIANT")
 """Types that hold, however deep, values that are equal and read differently: -0.0 and 0.0."""
@@ -107,16 +117,17 @@ class SourceTable:
         keys: list[str],
         order: list[str],
         counted: list[str],
+        kinds: Mapping[str, Any],
     ) -> None:
         self.con = con
         self.ordered = ordered(con)
         self.masked = masked
         self.strata = keys
         self.counted = counted
+        self.kinds = kinds
         self.types = dict(zip(relation.columns, relation.types, strict=True))
         for name in masked:
-            if not lane_of(str(self.types[name])):
-                raise NotNumericError.of(name, outline(str(self.types[name])))
+            refuse_kind(name, str(self.types[name]), kinds)
         self.place = {name: f"{OURS}c{i}" for i, name in enumerate(self.types)}
         self.kept = [n for n, t in self.types.items() if n not in masked and not _survives(t)]
         # Equal values get equal numbers where those of polars might not be equal alike.
@@ -132,7 +143,8 @@ class SourceTable:
 
     def _read(self, relation: DuckDBPyRelation, ranked: dict[str, str]) -> None:
         """Read the table at once if nothing needs row numbers, else from a materialised copy."""
-        texts = [name for name, type_ in self.types.items() if str(type_) in WIDE]
+        texts = [n for n, t in self.types.items() if str(t) in WIDE or ENUM.match(str(t))]
+        texts = [name for name in texts if name not in self.kept]
         signed = any(SIGNED.search(str(self.types[name])) for name in self.strata)
         self.held = None
         if self.ordered and not (self.kept or ranked or texts or signed or self.texts):
@@ -199,7 +211,13 @@ class SourceTable:
                     refuse_infinite(name, str(self.types[name]), pl.Series(column))
             columns[self.place[name]] = column
         columns |= {name: self.arrow.column(name) for name in [*self.keys, *self.order]}
-        frame = self._cast(as_frame(pa.table(columns)), lambda type_: type_)
+        frame = self._cast(as_frame(pa.table(columns)))
+        for name in self.masked:
+            type_, column = str(self.types[name]), frame.get_column(self.place[name])
+            if ENUM.match(type_):
+                frame = frame.with_columns(counted(type_, column))
+            elif is_named(name, self.kinds):
+                frame = frame.with_columns(typed(type_, column))
         for name in self.texts:
             frame = frame.with_columns(self._counted(name, frame.get_column(self.place[name])))
         return frame.rename({self.place[name]: name for name in [*self.masked, *self.counted]})
@@ -208,8 +226,8 @@ class SourceTable:
         """Return a column that was read as text as privacy models count it."""
         return quietly(lambda: counted(str(self.types[name]), texts), "source", lambda: [name])
 
-    def _cast(self, frame: Any, to: Callable[[str], str]) -> Any:
-        """Cast the columns that are read as text into numbers or back.
+    def _cast(self, frame: Any) -> Any:
+        """Cast the columns that are read as text into numbers.
 
         Polars has DuckDB's type names.
         """
@@ -217,7 +235,7 @@ class SourceTable:
         if not wide:
             return frame
         casts = [
-            f'CAST("{self.place[name]}" AS {to(str(self.types[name]))}) AS "{self.place[name]}"'
+            f'CAST("{self.place[name]}" AS {self.types[name]}) AS "{self.place[name]}"'
             for name in wide
         ]
         # Names and types are our own: places are numbers, and types are those of WIDE.
@@ -229,7 +247,7 @@ class SourceTable:
         `result` has the masked columns of all rows, `hidden` which rows are suppressed; None if no
         row is.
         """
-        rows = self._beside(self._put(result, plan.dtype), hidden)
+        rows = self._beside(self._put(result), hidden)
         if hidden is not None and plan.drops:
             rows = rows.filter(f"NOT {HIDDEN}")
         columns = []
@@ -237,22 +255,28 @@ class SourceTable:
             empty = hidden is not None and name in self.strata
             text = f"CASE WHEN NOT {HIDDEN} THEN {place} END" if empty else place
             if name in self.masked:
-                type_ = "DOUBLE" if plan.dtype == "float" else self.types[name]
-                text = f"CAST({text} AS {type_})"
+                float_ = plan.dtype == "float" and result.schema[name] == pl.Float64
+                text = f"CAST({text} AS {'DOUBLE' if float_ else self.types[name]})"
             columns.append((text, name))
         return _select(rows, columns)
 
-    def _put(self, result: Any, dtype: str) -> Any:
+    def _put(self, result: Any) -> Any:
         """Return the Arrow table with its masked columns."""
         # By get_column: select would read names such as "*" as patterns.
-        result = type(result)({self.place[n]: result.get_column(n) for n in self.masked})
-        result = result if dtype == "float" else self._cast(result, lambda _: "VARCHAR")
+        columns = {n: result.get_column(n) for n in self.masked}
+        for name, column in columns.items():
+            type_ = str(self.types[name])
+            if ENUM.match(type_) or (type_ in WIDE and not column.dtype.is_float()):
+                columns[name] = column.cast(pl.String)
+            elif is_named(name, self.kinds):
+                columns[name] = as_steps(type_, column)
+        result = {self.place[name]: column for name, column in columns.items()}
         arrow = self.arrow
         for name in self.masked:
             place = self.place[name]
             type_ = arrow.schema.field(place).type
             column = result[place].to_arrow()
-            if dtype == "keep" and pa.types.is_temporal(type_):
+            if pa.types.is_temporal(type_) and not pa.types.is_floating(column.type):
                 column = column.cast(_steps(type_)).cast(type_)
             arrow = arrow.set_column(arrow.column_names.index(place), place, column)
         return arrow

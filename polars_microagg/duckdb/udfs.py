@@ -19,6 +19,8 @@ from polars_microagg.duckdb.arrow_lists import (
     masked_lists,
     one_array,
 )
+from polars_microagg.duckdb.column_types import as_steps
+from polars_microagg.duckdb.identifiers import is_named
 from polars_microagg.duckdb.list_batch import batch_of
 from polars_microagg.duckdb.list_classes import count_classes
 from polars_microagg.duckdb.list_metrics import Table, assess_lists
@@ -29,6 +31,7 @@ from polars_microagg.duckdb.macro_call import (
     call_of,
     columns_in_role,
 )
+from polars_microagg.duckdb.trees import rows_of
 from polars_microagg.errors import MicroaggError
 from polars_microagg.wording import SQL
 
@@ -37,6 +40,7 @@ __all__ = ["FUNCTIONS"]
 LISTS = "STRUCT(type VARCHAR, d DOUBLE[], i BIGINT[], t VARCHAR[])"
 COLUMNS = f"STRUCT(name VARCHAR, lists {LISTS})[]"
 MASKED = "STRUCT(name VARCHAR, d DOUBLE[], i BIGINT[], t VARCHAR[])[]"
+TREES = "STRUCT(option VARCHAR, name VARCHAR, source VARCHAR, rows VARCHAR[])[]"
 SIDE = f"STRUCT(rows BIGINT[], keys BIGINT[], columns {COLUMNS})"
 
 
@@ -71,32 +75,37 @@ def _columns(names: Any, role: Any, spec: Any) -> Any:
 
 
 @_in_sql
-def _mask(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
+def _mask(spec: Any, rows: Any, strata: Any, columns: Any, trees: Any) -> Any:
     """Mask the columns of a table."""
     results = []
-    for text, row, stratum, column in _calls(spec, rows, strata, columns):
-        types, released, hidden = _released(text.as_py(), row, stratum, column)
+    for text, row, stratum, column, tree in _calls(spec, rows, strata, columns, trees):
+        types, released, hidden = _released(text.as_py(), row, stratum, column, tree)
         lists = masked_lists(types, released)
         results.append(_numbered(hidden=list_of(hidden.to_arrow()), columns=lists))
     return results[0] if len(results) == 1 else pa.concat_arrays(results)
 
 
 def _released(
-    text: str, row: Any, stratum: Any, column: Any
+    text: str, row: Any, stratum: Any, column: Any, tree: Any
 ) -> tuple[dict[str, str], list[pl.Series], pl.Series]:
     """Return the types of the masked columns, their values, and which records are suppressed."""
-    call, lists = call_of(MaskCall, text), columns_of(column)
+    call, lists = call_of(MaskCall, text).planted(rows_of(tree)), columns_of(column)
     masker, batch, types = batch_of(call, lists, integers(row), integers(stratum))
     released = masker.mask(batch)
-    return types, released.columns, released.flags(batch.height)
+    emitted = zip(types.items(), released.columns, strict=True)
+    steps = [
+        as_steps(type_, values) if is_named(name, masker.plan.kinds) else values
+        for (name, type_), values in emitted
+    ]
+    return types, steps, released.flags(batch.height)
 
 
 @_in_sql
-def _groups(spec: Any, rows: Any, strata: Any, columns: Any) -> Any:
+def _groups(spec: Any, rows: Any, strata: Any, columns: Any, trees: Any) -> Any:
     """Number the groups of a table."""
     results = []
-    for text, row, stratum, column in _calls(spec, rows, strata, columns):
-        call, lists = call_of(MaskCall, text.as_py()), columns_of(column)
+    for text, row, stratum, column, tree in _calls(spec, rows, strata, columns, trees):
+        call, lists = call_of(MaskCall, text.as_py()).planted(rows_of(tree)), columns_of(column)
         masker, batch, _ = batch_of(call, lists, integers(row), integers(stratum))
         results.append(_numbered(groups=list_of(masker.groups(batch).to_arrow())))
     return pa.concat_arrays(results)
@@ -121,11 +130,11 @@ def _classes(spec: Any, sizes: Any, numbers: Any, columns: Any) -> Any:
 
 
 @_in_sql
-def _assess(spec: Any, original: Any, masked: Any, sizes: Any) -> Any:
+def _assess(spec: Any, original: Any, masked: Any, sizes: Any, trees: Any) -> Any:
     """Measure a masked table against the original."""
     measured = []
-    for text, before, after, size in _calls(spec, original, masked, sizes):
-        call = call_of(AssessCall, text.as_py())
+    for text, before, after, size, tree in _calls(spec, original, masked, sizes, trees):
+        call = call_of(AssessCall, text.as_py()).planted(rows_of(tree))
         measured.append(assess_lists(call, _table(before), _table(after), integers(size)))
     return pa.array(measured, pa.list_(pa.float64()))
 
@@ -139,12 +148,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Sequence[str], str]] = {
     "_microagg_columns": (_columns, ["VARCHAR[]", "VARCHAR", "VARCHAR"], "VARCHAR[]"),
     "_microagg_mask": (
         _mask,
-        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS],
+        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS, TREES],
         f"STRUCT(rows BIGINT[], hidden BOOLEAN[], columns {MASKED})",
     ),
     "_microagg_groups": (
         _groups,
-        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS],
+        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS, TREES],
         "STRUCT(rows BIGINT[], groups UINTEGER[])",
     ),
     "_microagg_classes": (
@@ -152,6 +161,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Sequence[str], str]] = {
         ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS],
         "DOUBLE[]",
     ),
-    "_microagg_assess": (_assess, ["VARCHAR", SIDE, SIDE, "BIGINT[]"], "DOUBLE[]"),
+    "_microagg_assess": (_assess, ["VARCHAR", SIDE, SIDE, "BIGINT[]", TREES], "DOUBLE[]"),
 }
 """Name in DuckDB: the function, the types of its arguments, and that of its result."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from polars_microagg.errors.base import MicroaggError
 from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
 from polars_microagg.wording import Setting, listed
@@ -15,6 +16,7 @@ __all__ = [
     "circular",
     "no_value",
     "not_text",
+    "of_column",
     "several_roots",
     "two_parents",
 ]
@@ -74,6 +76,13 @@ def not_text(where: str, kind: str) -> InvalidParameterError:
         value=kind,
         need="names must be text",
         way="Write it as text, as the values of the column are once they are cast to text.",
+    )
+
+
+def of_column(option: str, column: str, named: str, error: MicroaggError) -> MicroaggError:
+    """Say of which column the taxonomy is that was refused, and what it was given as."""
+    return type(error).of_fields(
+        "{setting}: {problem}", setting=Setting(option, named, column), problem=error.sentence
     )
 
 

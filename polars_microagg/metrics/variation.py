@@ -219,17 +219,24 @@ def il5(
 
 
 @metric(cite=CITE, assessed=90, reported=True, unit="%")
-def il(il1: float, il2: float, il3: float, il4: float, il5: float, /) -> float:
+def il(
+    il1: float | None,
+    il2: float | None,
+    il3: float | None,
+    il4: float | None,
+    il5: float | None,
+    /,
+) -> float | None:
     """Information loss IL: 100 times the mean of IL1 to IL5.
 
     Parameters
     ----------
-    il1, il2, il3, il4, il5 : float
-        The five parts.
+    il1, il2, il3, il4, il5 : float or None
+        The five parts, None where no column has numbers.
 
     Returns
     -------
-    float
+    float or None
         Percentage, at least 0. There is no upper bound.
 
     Notes
@@ -241,4 +248,7 @@ def il(il1: float, il2: float, il3: float, il4: float, il5: float, /) -> float:
     >>> il(0.5, 0.0, 0.25, 0.25, 0.5)
     30.0
     """
+    # One by one, as type checkers do not see what a tuple holds.
+    if il1 is None or il2 is None or il3 is None or il4 is None or il5 is None:
+        return None
     return 100.0 * (il1 + il2 + il3 + il4 + il5) / 5.0

@@ -13,7 +13,8 @@ PEOPLE = """
 SELECT i AS id, if(i % 2 = 0, 'north', 'south') AS region, 731 + i % 3 AS age, 8642.25 + i AS income,
     8642.25::DOUBLE + i AS wealth, 'Ms Secret' AS name, DATE '1931-07-19' AS born, true AS alive,
     'hush'::ENUM ('hush', 'hash') AS word, {'x': 97531} AS nested, [97531] AS several,
-    INTERVAL 97531 SECOND AS span, 97531::HUGEINT AS huge
+    INTERVAL 97531 SECOND AS span, 97531::HUGEINT AS huge, 'Ms Secret'::BLOB AS face,
+    '00000000-0000-0000-0000-000000097531'::UUID AS code
 FROM range(10) r(i)
 """
 
@@ -120,15 +121,24 @@ DATA = {
         "TooFewRecordsError",
         "2 of 2 strata have fewer than k=6 records (the smallest has 5).",
     ),
-    "mdav('people', 'name', 5)": (
+    "mdav('people', 'face', 5)": ("NotNumericError", "Column 'face' is of type BLOB, which has no"),
+    "mdav('people', 'code', 5)": ("NotNumericError", "Column 'code' is of type UUID, which has no"),
+    "univariate('people', 'name', 5)": (
         "NotNumericError",
-        "Column 'name' is of type VARCHAR, which has no",
+        "Column 'name' has categories, and univariate groups values by their size.",
     ),
-    "mdav('people', 'alive', 5)": (
+    "mdav('people', 'wealth', 5, nominal := 'wealth')": (
         "NotNumericError",
-        "Column 'alive' is of type BOOLEAN, which has no",
+        "Column 'wealth' is of type DOUBLE and cannot be nominal.",
     ),
-    "mdav('people', 'word', 5)": ("NotNumericError", "Column 'word' is of type ENUM, which has no"),
+    "mdav('people', 'born', 5, circular := 'BORN')": (
+        "NotNumericError",
+        "Column 'born' is of type DATE and cannot be circular.",
+    ),
+    "mdav('people', 'word', 5, taxonomy := {'word': 'none_of_them'})": (
+        "NotNumericError",
+        "Column 'word' is of type ENUM and cannot be taxonomy.",
+    ),
     "mdav('people', 'nested', 5)": (
         "NotNumericError",
         "Column 'nested' is of type STRUCT, which has no",
@@ -141,7 +151,7 @@ DATA = {
         "NotNumericError",
         "Column 'span' is of type INTERVAL, which has no",
     ),
-    "groups('people', ['age', 'name'], 5)": ("NotNumericError", "Column 'name' is of type VARCHAR"),
+    "groups('people', ['age', 'face'], 5)": ("NotNumericError", "Column 'face' is of type BLOB"),
     "verify('people', ['age', 'income'], 2)": (
         "NotAnonymousError",
         "The table is not 2-anonymous on 'age', 'income': 10 class(es) with 10 record(s) in all are "
@@ -163,13 +173,19 @@ DATA = {
         "InvalidDataError",
         "3 of 10 and 3 rows match",
     ),
-    "assess('people', 'people', ['name'])": ("NotNumericError", "Column 'name' is of type VARCHAR"),
+    "assess('people', 'people', ['face'])": ("NotNumericError", "Column 'face' is of type BLOB"),
+    "assess('people', 'other', ['word'])": (
+        "InvalidDataError",
+        "'masked' cannot be read: it failed with",
+    ),
 }
 
 
 @pytest.mark.parametrize("call", DATA)
 def test_data_that_cannot_do_it(people, call):
     people.execute("CREATE TABLE few AS FROM people LIMIT 3")
+    people.execute("CREATE TABLE other AS SELECT * REPLACE (name AS word) FROM people")
+    people.execute("CREATE TABLE none_of_them AS FROM (VALUES ('hush', '*')) t(value, parent)")
     kind, sentence = DATA[call]
     refused(people, call, sentence, kind)
 
@@ -293,7 +309,7 @@ def test_options_and_names_of_the_arrow_path(people):
         call = {"columns": "age", "k": 5} | options
         with pytest.raises(mg.InvalidParameterError, match=re.escape(sentence)):
             mgd.mask(people, "people", **call)
-    for name in ("name", "alive", "word", "nested", "several", "span"):
+    for name in ("face", "code", "nested", "several", "span"):
         with pytest.raises(mg.NotNumericError, match=f"Column '{name}' is of type") as caught:
             mgd.mask(people, "people", name, 5)
         assert not [secret for secret in SECRETS if secret in str(caught.value)]

@@ -107,8 +107,8 @@ def test_blocks_are_masked_each_on_its_own():
 def test_a_broken_promise_releases_nothing(monkeypatch):
     emit = batch.emit
 
-    def other(column, masked, j, dtype):
-        found = emit(column, masked, j, dtype)
+    def other(column, masked, j, dtype, kind):
+        found = emit(column, masked, j, dtype, kind)
         return found.set(pl.int_range(len(found), eager=True) == 0, found[0] + 1)
 
     monkeypatch.setattr(batch, "emit", other)
@@ -139,7 +139,7 @@ def nothing():
 
 
 def unmaskable(name="age"):
-    return ListColumn(name, "VARCHAR", None)
+    return ListColumn(name, "BLOB", None)
 
 
 def test_no_records_are_masked_to_none_but_their_types_are_checked():

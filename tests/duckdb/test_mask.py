@@ -248,13 +248,13 @@ def test_it_holds_its_input_once_beside_what_the_polars_door_needs():
 def test_a_source_that_is_replaced_while_it_is_read_is_refused(con, kept, changed, monkeypatch):
     con.execute("CREATE TABLE base AS SELECT i AS age, 1000 + i AS pay FROM range(9) r(i)")
     con.execute(f"CREATE VIEW v AS SELECT age, pay, {kept} AS other FROM base")
-    lane_of = source_table.lane_of
+    refuse_kind = source_table.refuse_kind
 
-    def replaced_meanwhile(type_):
+    def replaced_meanwhile(*column):
         con.execute(f"CREATE OR REPLACE VIEW v AS SELECT {changed}, {kept} AS other FROM base")
-        return lane_of(type_)
+        refuse_kind(*column)
 
-    monkeypatch.setattr(source_table, "lane_of", replaced_meanwhile)
+    monkeypatch.setattr(source_table, "refuse_kind", replaced_meanwhile)
     if changed == "pay AS age, age AS pay":
         # The same names and types: what is masked is what the source calls so by now.
         assert min(row[1] for row in mgd.mask(con, "v", "pay", 3).fetchall()) < 1000
