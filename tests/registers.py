@@ -139,11 +139,12 @@ def metrics():
 
 
 SIZES = pl.DataFrame({"x": ["S", "M", "M", "L", "XL", "XL"]})
+NUMBERS = pl.DataFrame({"z": [36, 38, 38, 40, 44, 44]})
 ANSWERS = pl.DataFrame({"y": [False, False, True, False, False, True]})
 
 
 def kinds():
-    """The doors of a kind of column: here, text and yes or no."""
+    """The doors of a kind of column: here, text, yes or no, and numbers that a parameter names."""
     con = mgd.register(duckdb.connect())
     con.register("few", SIZES)
     con.register("masked", mg.mdav(SIZES, "x", 3))
@@ -173,11 +174,32 @@ def kinds():
         "SQL": con.sql("FROM microagg.mdav('answers', 'y', 3)").pl(),
         "Arrow": mgd.mask(con, "answers", "y", 3).pl(),
     }
+    con.register("numbers", NUMBERS)
+    named = {
+        "function": mg.mdav(NUMBERS, "z", 3, sizes="z"),
+        "LazyFrame": NUMBERS.lazy().microagg.mdav("z", 3, sizes="z").collect(),
+        "SQL": con.sql("FROM microagg.mdav('numbers', 'z', 3, sizes := 'Z')").pl(),
+        "SQL mask": con.sql("FROM microagg.mask('numbers', 'z', 3, sizes := ['z'])").pl(),
+        "Arrow": mgd.mask(con, "numbers", "z", 3, sizes="Z").pl(),
+    }
+    con.register("named", named["function"])
+    of_numbers = "FROM microagg.assess('numbers', 'named', metrics := ['loss'], sizes := 'z')"
     sql = "FROM microagg.assess('few', 'masked', ['x'], metrics := ['loss'])"
     risk = microagg("risk", "out.parquet", "--original", "few.parquet", "--json")
     return {
         "masked": {door: frame["x"].to_list() for door, frame in masked.items()},
         "answers": {door: frame["y"].to_list() for door, frame in answers.items()},
+        "named": {door: frame["z"].to_list() for door, frame in named.items()},
+        "loss of named": {
+            "function": mg.loss(NUMBERS, named["function"], sizes="z"),
+            "SQL": con.sql(of_numbers).pl()["loss"].item(),
+            "Arrow": mgd.assess(con, "numbers", "named", metrics="loss", sizes="Z")
+            .pl()["loss"]
+            .item(),
+            "compare": mgd.compare(con, "numbers", "z", methods="mdav", ks=3, sizes="z")
+            .pl()["loss"]
+            .item(),
+        },
         "groups": {
             "function": mg.groups(SIZES, "x", 3)["microagg_group"].to_list(),
             "SQL": con.sql("FROM " + call.format("groups", "")).pl()["microagg_group"].to_list(),
@@ -255,6 +277,20 @@ def refusals(value="tall"):
     said = {door: said_by(call) for door, call in calls.items()}
     call = ("protect", "unknown.parquet", "-o", "n.parquet", "--columns", "x", "--k", 3)
     return said | {"protect": microagg(*call)[1]}
+
+
+def without_the_kind():
+    """What each door says of the parameter of a kind that is not there."""
+    con = mgd.register(duckdb.connect())
+    con.register("few", SIZES.with_columns(x=pl.lit("tall")))
+    calls = {
+        "function": lambda: mg.mdav(SIZES, "x", 3, sizes="x"),
+        "LazyFrame": lambda: SIZES.lazy().microagg.mdav("x", 3, sizes="x"),
+        "SQL": lambda: con.sql("FROM microagg.mdav('few', 'x', 3, sizes := 'x')").fetchall(),
+        "Arrow": lambda: mgd.mask(con, "few", "x", 3, sizes="x"),
+        "assess": lambda: mgd.assess(con, "few", "few", "x", sizes="x"),
+    }
+    return {door: said_by(call) for door, call in calls.items()}
 
 
 if __name__ == "__main__":

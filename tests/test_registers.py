@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.added_kind import KIND
+
 ROOT = Path(__file__).resolve().parents[1]
 
 METHOD = '''
@@ -52,48 +54,6 @@ def moved(original: Matrix, masked: Matrix, /) -> int:
 def furthest(original: Matrix, masked: Matrix, /) -> float | None:
     """Largest change of a cell."""
     return float(np.abs(original - masked).max()) if original.size else None
-'''
-
-KIND = '''
-"""Sizes of clothes, from S to XL, and yes or no."""
-
-import numpy as np
-import polars as pl
-
-from polars_microagg.core.kind import kind
-from polars_microagg.core.partition import Cells, Centres, Strata, Vector
-from polars_microagg.kernels.centre import real_centres
-from polars_microagg.kinds._steps import Steps
-
-SCALES = {pl.String: pl.Series(["S", "M", "L", "XL"]), pl.Boolean: pl.Series([False, True])}
-
-
-@kind()
-class Size(Steps):
-    """Few values in an order: a group gets the one whose place is next to the mean of places."""
-
-    def takes(self, dtype: pl.DataType) -> bool:
-        """Return whether a type has a scale."""
-        return dtype in SCALES
-
-    def refused(self, column: pl.Series) -> int:
-        """Count what is not on the scale."""
-        return int((~column.drop_nulls().is_in(SCALES[column.dtype])).sum())
-
-    def coordinates(self, column: pl.Series, strata: Strata | None) -> Vector:
-        """Turn values into their places."""
-        scale = SCALES[column.dtype]
-        places = column.replace_strict(scale, range(len(scale)), default=None)
-        return places.cast(pl.Float64).to_numpy()
-
-    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, None]:
-        """Turn values before and after into their places."""
-        return self.coordinates(original, None), self.coordinates(masked, None), None
-
-    def values(self, column: pl.Series, chosen: Centres | Cells, dtype: pl.DataType) -> pl.Series:
-        """Return the value of each group."""
-        places = real_centres(self.coordinates(column, None), chosen, dtype=np.float64)
-        return SCALES[column.dtype].gather(np.rint(places).astype(int))
 '''
 
 MODEL = '''
@@ -282,6 +242,14 @@ def test_a_kind_is_masked_at_every_door(kind):
     assert kind["groups"] == dict.fromkeys(kind["groups"], GROUPS)
 
 
+def test_a_kind_has_a_parameter_of_its_own(kind):
+    # The sizes 36, 38, 38 and 40, 44, 44: as numbers their means would be 37 and 43.
+    for door, sizes in kind["named"].items():
+        assert sizes == [38, 38, 38, 44, 44, 44], door
+    loss = kind["loss of named"]
+    assert loss == dict.fromkeys(loss, pytest.approx(100 * 2 / (22 / 3)))
+
+
 def test_a_kind_is_measured_at_every_door(kind):
     # Two records move by one place; the sum of squares around the mean of 10 / 6 is 22 / 3.
     assert kind["loss"] == dict.fromkeys(kind["loss"], pytest.approx(100 * 2 / (22 / 3)))
@@ -302,12 +270,12 @@ def test_what_a_kind_refuses_is_refused_at_every_door_and_not_shown(kind):
 
 
 @pytest.mark.deep
-def test_without_the_kind_its_type_cannot_be_masked(tmp_path):
-    found = doors(ROOT, "without", tmp_path)
-    assert len(found) == 6
+def test_without_the_kind_its_parameter_is_unknown(tmp_path):
+    found = doors(ROOT, "without_the_kind", tmp_path)
+    # DuckDB names the parameters that there are, not the one that is not.
+    assert "does not support the supplied arguments" in found.pop("SQL")
     for door, said in found.items():
-        assert "'x'" in said, door
-        assert "tall" not in said, door
+        assert "sizes" in said, door
 
 
 # --- Models -------------------------------------------------------------------------------------
