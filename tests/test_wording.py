@@ -131,6 +131,7 @@ SUBJECTS = {
     originals: [
         originals.measures_differ(["loss"]),
         originals.not_as_the_manifest_says("no"),
+        originals.other_kinds(["sex"]),
         originals.other_original("a.csv", "no"),
         originals.rows_differ(["age"]),
         originals.uncentred(["age"]),

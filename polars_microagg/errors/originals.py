@@ -10,6 +10,7 @@ from polars_microagg.wording import listed
 __all__ = [
     "measures_differ",
     "not_as_the_manifest_says",
+    "other_kinds",
     "other_original",
     "rows_differ",
     "uncentred",
@@ -59,4 +60,14 @@ def rows_differ(names: Sequence[str]) -> InvalidDataError:
         "{names} of the original differ from the release, row by row. {way}",
         names=listed(names),
         way=SAME_TABLE,
+    )
+
+
+def other_kinds(columns: Sequence[str]) -> InvalidDataError:
+    """Refuse an original whose columns are of other kinds than those of the release were."""
+    return InvalidDataError.of_fields(
+        "Column(s) {columns} of the original are of other types than those that were masked; {need}. {way}",
+        columns=listed(columns[:10]),
+        need="categories are measured in the order that they had",
+        way="Name the table that was protected, in a format that keeps its types.",
     )

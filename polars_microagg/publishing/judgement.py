@@ -71,6 +71,7 @@ def measured_on_demand(
     original: pl.DataFrame,
     masked: pl.DataFrame,
     names: Sequence[str],
+    kinds: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Compute the required metrics that `assess` does not give by default.
 
@@ -79,7 +80,8 @@ def measured_on_demand(
     metrics = list(dict.fromkeys(r.name for r in required if r.name in registry.on_demand()))
     if not metrics:
         return {}
-    return assess(original, masked, list(names), metrics=metrics).row(0, named=True)
+    measured = assess(original, masked, list(names), metrics=metrics, **(kinds or {}))
+    return measured.row(0, named=True)
 
 
 def possible(required: Iterable[Requirement], k: int | None) -> None:

@@ -20,15 +20,16 @@ from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.column_types import refuse_types
 from polars_microagg.publishing.formats.files import STREAM, Location
 from polars_microagg.publishing.judgement import judged, measured_on_demand, refuse_uncounted
+from polars_microagg.publishing.manifest.categories import recorded_categories
 from polars_microagg.publishing.manifest.model import (
     SCHEMA,
     VERSION,
+    Category,
     Cells,
     Judgement,
     Manifest,
     Models,
     Output,
-    Roles,
     Rows,
     Sizes,
     Source,
@@ -46,6 +47,7 @@ from polars_microagg.publishing.manifest.record import (
 )
 from polars_microagg.publishing.manifest.rounding import rounded
 from polars_microagg.publishing.privacy_models import Recount
+from polars_microagg.publishing.released_columns import ReleasedColumns
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import stage
 from polars_microagg.publishing.warnings.advice import advice, of_release
@@ -90,7 +92,7 @@ def release(
     """
     started = _now()
     table = original if masked is None else masked
-    columns = _Columns.of(request, roles, table)
+    columns = ReleasedColumns.of(request, roles, table)
     refuse_uncounted(request.require, request.options)
     with stage(place, record, overwrite) as staged:
         refuse_types(table.select(map(by_name, columns.released)), place.format, place)
@@ -129,86 +131,13 @@ def release(
 
 
 @dataclass(frozen=True)
-class _Columns:
-    """The columns of a table by their roles."""
-
-    blocks: list[list[str]]
-    """Masked columns whose equal values are counted together."""
-    strata: list[str]
-    keep: list[str]
-    drop: list[str]
-    released: list[str]
-    entity: list[str]
-    followed: list[str]
-    """Columns of the entity that are released."""
-    confidential: list[str]
-
-    @property
-    def names(self) -> list[str]:
-        """Return the masked columns."""
-        return [name for block in self.blocks for name in block]
-
-    @property
-    def as_they_are(self) -> list[str]:
-        """Return the columns that are released and neither masked nor a stratum."""
-        others = {*self.names, *self.strata}
-        return [name for name in self.released if name not in others]
-
-    @classmethod
-    def of(cls, request: ReleaseRequest, roles: ColumnRoles, table: pl.DataFrame) -> Self:
-        """Return the columns of a request in a table."""
-        blocks, strata = request.blocks(table.schema), request.strata(table.schema)
-        entity, hidden = list(roles.entity), list(roles.confidential)
-        released = roles.released(table.columns)
-        others = {*(name for block in blocks for name in block), *strata, *entity, *hidden}
-        keep = [name for name in released if name not in others]
-        followed = list(roles.followed)
-        return cls(blocks, strata, keep, list(roles.drop), released, entity, followed, hidden)
-
-    def roles(self) -> Roles:
-        """Write the roles into a manifest."""
-        roles: Roles = {
-            "mask": self.names,
-            "stratum": self.strata,
-            "keep": self.keep,
-            "drop": self.drop,
-        }
-        if self.entity:
-            roles["entity"] = self.entity
-        if self.confidential:
-            roles["confidential"] = self.confidential
-        return roles
-
-    def recount(
-        self,
-        request: ReleaseRequest,
-        reread: pl.DataFrame,
-        whose: pl.DataFrame,
-        restored: pl.DataFrame,
-        written: pl.DataFrame,
-    ) -> Recount | None:
-        """Count entities and confidential values in the classes that were read again, if there are any.
-
-        A release that breaks what was promised of them is refused.
-        """
-        if not (self.entity or self.confidential):
-            return None
-        hidden = restored.select(map(by_name, self.confidential))
-        types = written.select(map(by_name, self.confidential))
-        # What became text has no order. Its values are those that were written, as was seen before.
-        hidden = hidden if hidden.schema == types.schema else types
-        recount = Recount.of(request.promise, reread, self.blocks, self.strata, whose, hidden)
-        recount.hold()
-        return recount
-
-
-@dataclass(frozen=True)
 class _Findings:
     """Measures and warnings of a release as it was read again, and the part of them that is published."""
 
     rows: Rows
     classes: list[Sizes]
     cells: Cells
+    categories: list[Category]
     measures: dict[str, Any]
     digits: int
     verdicts: list[Judgement]
@@ -220,7 +149,7 @@ class _Findings:
     def of(
         cls,
         request: ReleaseRequest,
-        columns: _Columns,
+        columns: ReleasedColumns,
         before: pl.DataFrame | None,
         reread: pl.DataFrame,
         restored: pl.DataFrame,
@@ -234,12 +163,12 @@ class _Findings:
         names, strata = columns.names, columns.strata
         exact, digits = dict[str, Any](), 0
         if before is not None:
-            exact = taken(before, restored, names)
+            exact = taken(before, restored, names, request.kinds)
             digits = digits_of(fewest_records(names, before, restored))
         compared = exact.pop("cells", None)
         measures = published(exact, digits)
         if before is not None:
-            exact |= measured_on_demand(request.require, before, restored, names)
+            exact |= measured_on_demand(request.require, before, restored, names, request.kinds)
         warnings = _warnings(request, columns, before, restored)
         # A requirement on k means whole records, even if k is to hold in each block or column alone.
         (whole,) = recorded_classes(reread, [names], strata)
@@ -261,6 +190,7 @@ class _Findings:
             rows,
             recorded_classes(reread, columns.blocks, strata),
             {"all": rows_in * len(names), "compared": compared if digits else None},
+            recorded_categories(request.kinds, before, restored, columns, request.k, digits),
             measures,
             digits,
             judged(request.require, {**exact, **counts}, published={**measures, **shown}),
@@ -273,7 +203,7 @@ class _Findings:
 
 def _manifest(
     request: ReleaseRequest,
-    columns: _Columns,
+    columns: ReleasedColumns,
     findings: _Findings,
     times: tuple[datetime, datetime],
     source: Source,
@@ -308,6 +238,8 @@ def _manifest(
         "output": output,
         "seal": None,
     }
+    if findings.categories:
+        manifest["categories"] = findings.categories
     if findings.models is not None:
         manifest["models"] = findings.models
     if request.hash_key is not None:
@@ -323,7 +255,7 @@ def _now() -> datetime:
 
 def _warnings(
     request: ReleaseRequest,
-    columns: _Columns,
+    columns: ReleasedColumns,
     original: pl.DataFrame | None,
     released: pl.DataFrame,
 ) -> list[str]:
@@ -335,7 +267,8 @@ def _warnings(
     known = set(original.columns)
     strata, kept = ([n for n in names if n in known] for names in (strata, kept))
     center = str(request.options.get("center", "mean"))
-    return advice(original, released, blocks, request.k, center=center, strata=strata, kept=kept)
+    asked: dict[str, Any] = {"center": center, "kinds": request.kinds}
+    return advice(original, released, blocks, request.k, strata=strata, kept=kept, **asked)
 
 
 def _source(request: ReleaseRequest, source: Location | None, original: pl.DataFrame) -> Source:

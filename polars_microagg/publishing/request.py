@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
-from polars_microagg.core.options import COMMON, group_size, names_of
+from polars_microagg.core.options import COMMON, KEY_OPTIONS, group_size, names_of
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.core.requirements import Requirement
@@ -20,6 +20,7 @@ from polars_microagg.frames.selection import (
     refuse_repeated,
     resolve,
 )
+from polars_microagg.publishing.column_kinds import written
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.judgement import possible, release_requirements
 from polars_microagg.publishing.privacy_models import PROMISES, masking_options
@@ -68,10 +69,11 @@ class ReleaseRequest:
         asked = masking_options(options)
         if method is None:
             size = group_size(k)
-            known = ["strata", *(name for name in PROMISES if name != "cap_rows")]
+            known = ["strata", *(name for name in PROMISES if name != "cap_rows"), *KEY_OPTIONS]
             if own := [name for name in options if name not in known]:
                 raise InvalidParameterError.option("publish without a method", own[0], known)
-            promise = Plan.make("mdav", k, **{n: v for n, v in asked.items() if n in PROMISES})
+            counted = (*PROMISES, *KEY_OPTIONS)
+            promise = Plan.make("mdav", k, **{n: v for n, v in asked.items() if n in counted})
         elif columns is None:
             promise = Plan.make(method, k, **asked)
             masking, size = MaskRequest(promise, [], (), ()), promise.k
@@ -88,15 +90,30 @@ class ReleaseRequest:
         possible(required, None if masking is None else size)
         return cls(columns, size, masking, promise, options, required, hash_key)
 
-    def on(self, roles: ColumnRoles, order_by: Sequence[str] = ()) -> Self:
+    def on(
+        self,
+        roles: ColumnRoles,
+        order_by: Sequence[str] = (),
+        kinds: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Name the columns of a table in a request that was checked without them."""
         blocks = [list(block) for block in roles.blocks]
         columns = blocks if len(blocks) > 1 else roles.mask
-        named = {"strata": list(roles.strata), "order_by": list(order_by)}
+        named: dict[str, Any] = {"strata": list(roles.strata), "order_by": list(order_by)}
         named |= {"entity": list(roles.entity), "confidential": list(roles.confidential)}
+        kinds = self.promise.kinds if kinds is None else kinds
+        named |= {
+            name: names if isinstance(names, Mapping) else list(names)
+            for name, names in kinds.items()
+        }
         options = {**self.options, **{name: names for name, names in named.items() if names}}
         counted = roles.confidential if self.promise.confidential else ()
-        promise = replace(self.promise, entity=tuple(roles.entity), confidential=tuple(counted))
+        promise = replace(
+            self.promise,
+            entity=tuple(roles.entity),
+            confidential=tuple(counted),
+            kinds={name: names for name, names in kinds.items() if names},
+        )
         masking = self.masking and replace(
             self.masking,
             plan=promise,
@@ -116,6 +133,11 @@ class ReleaseRequest:
         """Return the name of the method; None if the table is masked already."""
         return None if self.masking is None else self.masking.plan.method.name
 
+    @property
+    def kinds(self) -> Mapping[str, Any]:
+        """Return the options that say of which kind columns are."""
+        return self.promise.kinds
+
     def blocks(self, schema: Schema) -> list[list[str]]:
         """Return the columns whose equal values are counted together."""
         if self.masking is None:
@@ -125,6 +147,7 @@ class ReleaseRequest:
             if not all(blocks):
                 raise InvalidParameterError.no_columns()
             refuse_repeated([name for block in blocks for name in block])
+            self.promise.bind(blocks)
             return blocks
         plan = self.masking.masker(schema).plan
         if plan.groups_cells:
@@ -174,6 +197,7 @@ class ReleaseRequest:
 
 def _plain(value: Any) -> Any:
     """Convert an option into a value that JSON can hold."""
+    value = written(value)
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -16,7 +16,7 @@ from typing import Self
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, OutputError, TargetExistsError
-from polars_microagg.frames.columns import type_name
+from polars_microagg.frames.columns import is_number, type_name
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.atomic import (
     Swap,
@@ -31,7 +31,7 @@ from polars_microagg.publishing.formats.column_types import alike, refuse_lost, 
 from polars_microagg.publishing.formats.files import Location, parsed, write
 from polars_microagg.publishing.formats.register import Target, formats
 from polars_microagg.publishing.formats.standard_output import deliver
-from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.formats.text_types import retyped
 from polars_microagg.publishing.manifest.model import Output
 
 __all__ = ["Staged", "foresee", "stage", "types"]
@@ -154,13 +154,11 @@ class Staged:
                 lost = [n for n in frame.columns if not _equal(frame, reread, n)]
             fits = whole
         elif fits:
-            read = typed(reread, names)
             # Text has no types: masked columns are cast to those that were written, so that classes
             # and measures are of the same kind of values as for any other format.
-            reread = read.with_columns(
-                by_name(name).cast(frame.schema[name], strict=False) for name in names
-            )
-            lost = [n for n in frame.columns if not _kept(frame, reread, n, n in names)]
+            reread = retyped(reread, {name: frame.schema[name] for name in names})
+            near = {n for n in names if is_number(frame.schema[n])}
+            lost = [n for n in frame.columns if not _kept(frame, reread, n, n in near)]
         if lost or not fits:
             if not exact:
                 self._blame(frame)
@@ -190,10 +188,10 @@ class Staged:
         self.target.commit(record)
 
 
-def _kept(before: pl.DataFrame, after: pl.DataFrame, name: str, masked: bool) -> bool:
-    """Return whether a column survived the round trip; masked ones are verified separately."""
+def _kept(before: pl.DataFrame, after: pl.DataFrame, name: str, near: bool) -> bool:
+    """Return whether a column survived the round trip; masked numbers are verified separately."""
     one, other = before.get_column(name), after.get_column(name)
-    return one.null_count() == other.null_count() if masked else alike(one, other)
+    return one.null_count() == other.null_count() if near else alike(one, other)
 
 
 def _equal(before: pl.DataFrame, after: pl.DataFrame, name: str) -> bool:

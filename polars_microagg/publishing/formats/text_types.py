@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import polars as pl
 
+from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_batches import batches
 
-__all__ = ["READ", "typed"]
+__all__ = ["READ", "retyped", "typed"]
 
 
 def _dates(texts: pl.DataFrame) -> pl.DataFrame:
@@ -60,6 +61,26 @@ def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     for batch in batches([c for c in columns if c.dtype == pl.String], frame.height):
         read |= _read(pl.DataFrame(batch))
     return frame.with_columns(column.alias(names[int(i)]) for i, column in read.items())
+
+
+TEXTS = (pl.String, pl.Categorical, pl.Enum)
+"""Types of categories, which are text and never read as numbers."""
+
+
+def retyped(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Read columns of a format without types as what they were written from.
+
+    >>> text = pl.DataFrame({"zip": ["01067"], "age": ["31"], "sick": ["true"]})
+    >>> retyped(text, {"zip": pl.String(), "age": pl.Int64(), "sick": pl.Boolean()}).row(0)
+    ('01067', 31, True)
+    """
+    read = typed(frame, [name for name, dtype in types.items() if dtype not in TEXTS])
+    return read.with_columns(
+        by_name(name) == "true"
+        if dtype == pl.Boolean and read.schema[name] == pl.String
+        else by_name(name).cast(dtype, strict=False)
+        for name, dtype in types.items()
+    )
 
 
 def _read(texts: pl.DataFrame) -> dict[str, pl.Series]:

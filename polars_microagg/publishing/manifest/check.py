@@ -12,6 +12,7 @@ import polars as pl
 from polars_microagg.errors import MicroaggError, files
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest import consistency
+from polars_microagg.publishing.manifest.categories import categories_again, has_categories
 from polars_microagg.publishing.manifest.consistency import Outcome
 from polars_microagg.publishing.manifest.recheck import Recheck
 from polars_microagg.publishing.manifest.recheck_models import named
@@ -73,6 +74,7 @@ def check(
         "types": recheck.types,
         "roles": recheck.roles,
         "k": recheck.k,
+        "categories": lambda: categories_again(manifest, recheck.tables),
         "models": recheck.models,
         "requirements": recheck.requirements,
         "measures": recheck.measures,
@@ -84,6 +86,8 @@ def check(
     }
     if not named(manifest):
         del steps["models"]
+    if not has_categories(manifest):
+        del steps["categories"]
     return [_found(what, step) for what, step in steps.items()]
 
 

@@ -2,44 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+import numpy as np
 import polars as pl
 
+from polars_microagg.core.partition import Holders, Strata
 from polars_microagg.core.registry import methods
-from polars_microagg.frames.columns import can_mask, floats, type_name, unit
+from polars_microagg.errors.originals import other_kinds
+from polars_microagg.frames.attributes import entity_of
+from polars_microagg.frames.columns import floats, is_number, kind_for, type_name, unit
 from polars_microagg.frames.mask import MaskRequest, suppressed_rows
 from polars_microagg.frames.selection import by_name
+from polars_microagg.publishing.column_kinds import categories, kinds_of, options_of
 from polars_microagg.publishing.formats.column_types import alike
 from polars_microagg.publishing.formats.register import formats
-from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.formats.text_types import retyped, typed
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.privacy_models import masking_options, quantities
 
-__all__ = ["aligned", "differing", "exchanged", "mistyped", "off_centre", "restored"]
+__all__ = [
+    "aligned",
+    "differing",
+    "exchanged",
+    "in_types",
+    "mistyped",
+    "not_text",
+    "off_centre",
+    "restored",
+]
+
+TEXTS = ("String", "Categorical", "Enum", "Boolean")
+"""Types of categories, in which no number is read."""
 
 BESIDE = ("method", "k", "columns", "require")
 """Keys of a configuration that are not options of the method."""
+
+
+def not_text(manifest: Manifest) -> list[str]:
+    """Return the masked columns that were numbers or dates when they were released."""
+    types = manifest["output"]["columns"]
+    return [name for name in manifest["roles"]["mask"] if types[name] not in TEXTS]
 
 
 def aligned(manifest: Manifest, before: pl.DataFrame) -> pl.DataFrame:
     """Remove the rows that a release dropped from its original, by the manifest's configuration.
 
     >>> options = {"nulls": "pattern", "small_strata": "drop", "strata": []}
-    >>> manifest = {"config": {"method": "mdav", "k": 2, "columns": [["age"]], "require": [], **options}}
+    >>> manifest = {"config": {"method": "mdav", "k": 2, "columns": [["age"]], "require": [], **options},
+    ...     "roles": {"mask": ["age"]}, "output": {"columns": {"age": "Int64"}}}
     >>> aligned(manifest, pl.DataFrame({"age": [31, None, 47]}))["age"].to_list()
     [31, 47]
     """
     config = manifest["config"]
     if config.get("small_strata") != "drop" and config.get("cap_rows") is None:
         return before
-    options = {name: value for name, value in config.items() if name not in BESIDE}
+    options = {name: value for name, value in options_of(config).items() if name not in BESIDE}
     options = masking_options(options)
     request = MaskRequest.of(config["method"], config["columns"], config["k"], options)
-    names = [name for block in config["columns"] for name in block]
     # What was text when it was released was counted as text.
     numbers = [n for n in request.plan.confidential if manifest["output"]["columns"][n] != "String"]
-    read = quantities(typed(before, names), numbers)
+    read = quantities(typed(before, not_text(manifest)), numbers)
     return before.filter(~suppressed_rows(read, request))
 
 
@@ -112,16 +135,47 @@ def off_centre(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) ->
     # The mean of persons is not that of their rows.
     by_row = config.get("entity_mode") in (None, "rows")
     mean = config.get("center", "mean") == "mean" and by_row
-    return [
+    chosen = {row["column"] for row in manifest.get("categories", [])}
+    off = [
         name
         for name in manifest["roles"]["mask"]
-        if not _central(before.get_column(name), after.get_column(name), mean)
+        if name not in chosen
+        and not _central(before.get_column(name), after.get_column(name), mean)
     ]
+    return off + (_rare(manifest, before, after, sorted(chosen)) if chosen else [])
+
+
+def _rare(
+    manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame, names: Sequence[str]
+) -> list[str]:
+    """Find columns with a category, or a class, that is true of fewer than k of a stratum."""
+    if before.height != after.height:
+        return list(names)
+    roles, kinds = manifest["roles"], kinds_of(manifest["config"])
+    # Methods of a Series look it up by its name, where "^a$" would be a pattern.
+    keys = [before.get_column(n).alias(str(i)) for i, n in enumerate(roles["stratum"])]
+    strata = Strata.whole(before.height)
+    if keys:
+        rows = pl.DataFrame([*keys, pl.int_range(before.height, eager=True).alias("row")])
+        listed = rows.group_by([key.name for key in keys], maintain_order=True).agg("row")["row"]
+        order, sizes = listed.explode().to_numpy(), listed.list.len().to_numpy()
+        strata = Strata(order.astype(np.intp), sizes.astype(np.intp))
+    whose = roles.get("entity", [])
+    entity = entity_of([before.get_column(n) for n in whose], whose).codes if whose else None
+    holders = Holders(strata, entity, manifest["config"]["k"])
+    found = []
+    for name in names:
+        column = before.get_column(name).alias("0")
+        kind = kind_for(name, column.dtype, kinds)
+        emitted = after.get_column(name).alias("0").cast(column.dtype, strict=False)
+        if kind.refused(column) or kind.fewest(column, emitted, holders) < holders.k:
+            found.append(name)
+    return found
 
 
 def _central(before: pl.Series, after: pl.Series, mean: bool) -> bool:
     """Return whether each value is a centre of the originals it replaced, up to rounding."""
-    if len(before) != len(after) or not (can_mask(before.dtype) and can_mask(after.dtype)):
+    if len(before) != len(after) or not (is_number(before.dtype) and is_number(after.dtype)):
         return len(before) == len(after)
     slack = 1e-6 if pl.Float32 in (before.dtype, after.dtype) else 1e-9
     half = 0.0 if after.dtype.is_float() else 0.51 * unit(after.dtype)
@@ -141,6 +195,27 @@ def _central(before: pl.Series, after: pl.Series, mean: bool) -> bool:
     return not pair.drop_nulls().group_by(y.alias("value")).agg(off.alias("off"))["off"].any()
 
 
+def in_types(
+    manifest: Manifest, form: str, before: pl.DataFrame, after: pl.DataFrame
+) -> list[pl.DataFrame]:
+    """Return an original and its release with the masked columns in their types.
+
+    An original in which ordered categories are plain text is refused: what they lost cannot be measured.
+    """
+    ordered = {n: t for n, t in after.schema.items() if isinstance(t, pl.Enum)}
+    mask = manifest["roles"]["mask"]
+    before = typed(before, not_text(manifest)).with_columns(
+        by_name(name).cast(dtype, strict=False)
+        for name, dtype in ordered.items()
+        if name in mask and before.schema[name] == pl.String
+    )
+    said = {row["column"]: row["kind"] for row in manifest.get("categories", [])}
+    found = categories(before.schema, mask, kinds_of(manifest["config"]))
+    if said and (other := [name for name in mask if said.get(name) != found.get(name)]):
+        raise other_kinds(other)
+    return [before, restored(manifest, form, after, before)]
+
+
 def mistyped(manifest: Manifest, before: pl.DataFrame | None) -> list[str]:
     """Find the masked columns whose types in the manifest are not those of its option dtype.
 
@@ -149,7 +224,8 @@ def mistyped(manifest: Manifest, before: pl.DataFrame | None) -> list[str]:
     dtype, types = manifest["config"].get("dtype"), manifest["output"]["columns"]
     real, names = type_name(pl.Float64()), manifest["roles"]["mask"]
     if dtype == "float":
-        return [name for name in names if types[name] != real]
+        chosen = {row["column"] for row in manifest.get("categories", [])}
+        return [name for name in names if name not in chosen and types[name] != real]
     if dtype != "keep" or before is None:
         return []
     return [
@@ -167,7 +243,7 @@ def restored(
         return after
     whole = manifest["config"].get("dtype", "keep") == "keep"
     names = manifest["roles"]["mask"]
-    kinds = {n: before.schema[n] if whole else pl.Float64() for n in names}
-    return typed(after, names).with_columns(
-        by_name(name).cast(kind, strict=False) for name, kind in kinds.items()
+    chosen = {row["column"] for row in manifest.get("categories", [])}
+    return retyped(
+        after, {n: before.schema[n] if whole or n in chosen else pl.Float64() for n in names}
     )

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from polars_microagg._version import __version__
-from polars_microagg.core.options import COMMON, group_size
+from polars_microagg.core.options import COMMON, KEY_OPTIONS, group_size
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.registry import Metric, assessed, methods, metrics
 from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.selection import blocks_of
+from polars_microagg.publishing.column_kinds import options_of
+from polars_microagg.publishing.formats.files import STREAM, Location
 from polars_microagg.publishing.judgement import release_requirements
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import step
@@ -20,7 +22,17 @@ from polars_microagg.publishing.manifest.rounding import agree
 from polars_microagg.publishing.manifest.schema import misfits
 from polars_microagg.publishing.privacy_models import PROMISES, masking_options
 
-__all__ = ["Outcome", "attacks", "composed", "configuration", "form", "same_version", "times"]
+__all__ = [
+    "UNPROVEN",
+    "Outcome",
+    "attacks",
+    "composed",
+    "configuration",
+    "form",
+    "name",
+    "same_version",
+    "times",
+]
 
 Outcome: TypeAlias = "tuple[bool | None, str]"
 """Whether something holds, None if that was not checked, and a sentence."""
@@ -30,6 +42,13 @@ ALWAYS = ("method", "k", "columns", "strata", "require")
 
 STEP = 0.0005
 """Seconds by which the times may disagree."""
+
+
+UNPROVEN = (
+    "Without it nothing proves what was asked (method, options, k, requirements, seed), the versions, "
+    "the times, the dropped columns and the hash of the original."
+)
+"""Parts that anybody who can write the manifest can change, together with its plain hash."""
 
 
 def same_version(manifest: Manifest) -> bool:
@@ -44,6 +63,22 @@ def form(manifest: Manifest) -> Outcome:
         more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         return False, f"In the manifest {', '.join(wrong[:3])}{more}."
     return True, "The manifest has the keys of its schema, and no other."
+
+
+def name(manifest: Manifest, place: Location) -> Outcome:
+    """Check the name and the format of the file."""
+    output, table = manifest["output"], place.table
+    own, form = table or place.path.name, place.format
+    # DuckDB compares names without case.
+    named = own.lower() == output["name"].lower() if table else own == output["name"]
+    # What went to standard output has no name yet.
+    streamed = output["name"] == "-" and output["format"] == STREAM
+    if (named or streamed) and output["format"] == form:
+        return True, "The name and the format are those of the manifest."
+    return False, (
+        f"The manifest is that of {output['name']!r} ({output['format']}), and this is {own!r} "
+        f"({form})."
+    )
 
 
 def configuration(manifest: Manifest) -> Outcome:
@@ -74,13 +109,14 @@ def configuration(manifest: Manifest) -> Outcome:
 
 def _known(config: Mapping[str, Any]) -> list[str] | None:
     """Return the keys of a configuration of this method, after its values are checked."""
-    method = config["method"]
+    method, config = config["method"], options_of(config)
     group_size(config["k"])
     blocks_of(config["columns"])
     if method is None:
-        if others := sorted(set(config) - {*ALWAYS, *PROMISES}):
+        counted = (*PROMISES, *KEY_OPTIONS)
+        if others := sorted(set(config) - {*ALWAYS, *counted}):
             raise LookupError(others)
-        asked = {name: config[name] for name in PROMISES if name in config}
+        asked = {name: config[name] for name in counted if name in config}
         Plan.make("mdav", config["k"], **masking_options(asked))
         return list(ALWAYS)
     if isinstance(method, str) and method not in methods():

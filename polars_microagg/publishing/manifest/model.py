@@ -10,6 +10,7 @@ __all__ = [
     "SCHEMA",
     "VERSION",
     "Attack",
+    "Category",
     "Cells",
     "Entities",
     "Found",
@@ -99,6 +100,18 @@ class Cells(TypedDict):
 
     all: int
     compared: Count
+
+
+class Category(TypedDict):
+    """A masked column of categories, and the option that names such columns.
+
+    `rare` is the per cent of its cells whose category fewer than k records, or entities, of the stratum
+    have, and which got another category, a wider class or none; null if it is not published.
+    """
+
+    column: str
+    kind: str
+    rare: Measure
 
 
 class Sizes(TypedDict):
@@ -200,6 +213,7 @@ class Manifest(TypedDict):
     rows: Rows
     cells: Cells
     k: K
+    categories: NotRequired[list[Category]]
     models: NotRequired[Models]
     measures: dict[str, Measure]
     digits: int

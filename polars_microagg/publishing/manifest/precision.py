@@ -14,6 +14,7 @@ __all__ = [
     "FIRST",
     "LADDER",
     "OF_RELEASE",
+    "RARE",
     "coarse",
     "digits_of",
     "drawable",
@@ -40,6 +41,9 @@ TWICE = ("sse", "sst")
 
 SPREAD = "spread"
 """Column of a report's charts, in per cent; it is not a metric."""
+
+RARE = "rare"
+"""Share of the cells that lost a rare category, in per cent; it is not a metric."""
 
 MOST = 1_000
 """Wholes above which a measure is published as that many."""
@@ -100,7 +104,7 @@ def step(name: str, value: float | None, digits: int) -> float:
 def whole_of(name: str) -> int:
     """Return the value from which digits are counted: 100 for per cent and points, else 1."""
     entry = metrics().get(name)
-    return 100 if name == SPREAD or (entry is not None and entry.unit) else 1
+    return 100 if name in (SPREAD, RARE) or (entry is not None and entry.unit) else 1
 
 
 def _power(whole: int) -> int:

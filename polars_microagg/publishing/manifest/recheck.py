@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.analysis.anonymity import fewest_records
-from polars_microagg.analysis.assess import assess
 from polars_microagg.core.registry import assessed
 from polars_microagg.publishing.atomic import sha256_of
+from polars_microagg.publishing.column_kinds import kinds_of
 from polars_microagg.publishing.formats.files import STREAM, Location, rows_digest
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.text_types import typed
@@ -21,21 +21,33 @@ from polars_microagg.publishing.judgement import measured_on_demand, release_req
 from polars_microagg.publishing.manifest.compare_original import (
     aligned,
     exchanged,
+    in_types,
     mistyped,
+    not_text,
     off_centre,
-    restored,
 )
-from polars_microagg.publishing.manifest.consistency import Outcome, composed, same_version
+from polars_microagg.publishing.manifest.consistency import (
+    UNPROVEN,
+    Outcome,
+    composed,
+    name,
+    same_version,
+)
 from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
 from polars_microagg.publishing.manifest.precision import (
-    OF_RELEASE,
     digits_of,
     names_told,
     published,
     step,
 )
 from polars_microagg.publishing.manifest.recheck_models import ModelsAgain
-from polars_microagg.publishing.manifest.record import counted_rows, recorded_classes, seal, taken
+from polars_microagg.publishing.manifest.record import (
+    counted_rows,
+    recorded_classes,
+    seal,
+    taken,
+    taken_of_release,
+)
 from polars_microagg.publishing.manifest.rounding import agree, may_meet, rounded
 from polars_microagg.publishing.staging import types
 from polars_microagg.publishing.warnings.advice import advice, of_release
@@ -69,18 +81,7 @@ class Recheck:
 
     def name(self) -> Outcome:
         """Check the name and the format of the file."""
-        output, table = self.manifest["output"], self.place.table
-        name, form = table or self.place.path.name, self.place.format
-        # DuckDB compares names without case.
-        named = name.lower() == output["name"].lower() if table else name == output["name"]
-        # What went to standard output has no name yet.
-        streamed = output["name"] == "-" and output["format"] == STREAM
-        if (named or streamed) and output["format"] == form:
-            return True, "The name and the format are those of the manifest."
-        return False, (
-            f"The manifest is that of {output['name']!r} ({output['format']}), and this is {name!r} "
-            f"({form})."
-        )
+        return name(self.manifest, self.place)
 
     def shape(self) -> Outcome:
         """Check the numbers of rows and columns."""
@@ -204,8 +205,8 @@ class Recheck:
         required, measures = release_requirements(config["require"]), self.manifest["measures"]
         exact = counts
         if self.before is not None and measures:
-            before, after = self._tables
-            on_demand = measured_on_demand(required, before, after, self.manifest["roles"]["mask"])
+            names, (before, after) = self.manifest["roles"]["mask"], self.tables
+            on_demand = measured_on_demand(required, before, after, names, self.kinds)
             exact = {**self._measured, **on_demand, **counts}
         said, digits = {**measures, **rounded(counts)}, self.manifest["digits"]
         said = self.models_again.told(said)
@@ -237,7 +238,7 @@ class Recheck:
             if manifest["config"]["method"] is None and not digits:
                 return None, "There was no original to take measures with."
             return False, "The manifest holds no measures."
-        most = digits_of(fewest_records(names, *self._tables))
+        most = digits_of(fewest_records(names, *self.tables))
         if digits > most or (self.before is not None and digits < most):
             why = f"Of so few records {most} digits of a measure are published, not {digits}."
             return False, why
@@ -264,30 +265,32 @@ class Recheck:
             return None, f"{said}, the other {len(measures) - len(again)} need the original."
         if self.before is None:
             return True, f"{said} and agree with the manifest."
-        if moved := off_centre(manifest, *self._tables):
+        if moved := off_centre(manifest, *self.tables):
             return False, f"{said}; {listed(moved)} are not centres of values of this original."
         if others:
             return None, f"{said} and agree, {len(others)} are not in the manifest."
         return True, f"{said} and agree with the manifest."
 
     @cached_property
-    def _tables(self) -> list[pl.DataFrame]:
+    def kinds(self) -> dict[str, Any]:
+        """The options that say of which kind columns are."""
+        return kinds_of(self.manifest["config"])
+
+    @cached_property
+    def tables(self) -> list[pl.DataFrame]:
         """Return the original, if it is there, and the release, with the types of the original."""
-        names = self.manifest["roles"]["mask"]
         if self._aligned is None:
-            return [typed(self.frame, names)]
-        before = typed(self._aligned, names)
-        return [before, restored(self.manifest, self.place.format, self.frame, before)]
+            return [typed(self.frame, not_text(self.manifest))]
+        return in_types(self.manifest, self.place.format, self._aligned, self.frame)
 
     @cached_property
     def _measured(self) -> dict[str, Any]:
         """Compute the measures again: all, or those of the release alone."""
         names = self.manifest["roles"]["mask"]
         if self._aligned is not None:
-            before, after = self._tables
-            return taken(before, after, names)
-        (after,) = self._tables
-        return assess(after, after, names, metrics=OF_RELEASE).row(0, named=True)
+            before, after = self.tables
+            return taken(before, after, names, self.kinds)
+        return taken_of_release(self.tables[0], names, self.kinds)
 
     def warnings(self) -> Outcome:
         """Compare the warnings; without the original those that do not need it."""
@@ -299,9 +302,9 @@ class Recheck:
         strata, mask = roles["stratum"], roles["mask"]
         kept = [name for name in self.frame.columns if name not in (*mask, *strata)]
         if self._aligned is not None and self.manifest["digits"]:
-            center = config.get("center", "mean")
-            before, after = self._tables
-            again = advice(before, after, blocks, k, center=center, strata=strata, kept=kept)
+            asked: dict[str, Any] = {"center": config.get("center", "mean"), "kinds": self.kinds}
+            before, after = self.tables
+            again = advice(before, after, blocks, k, strata=strata, kept=kept, **asked)
             holds = warned == again
         else:
             again = of_release(self.frame, blocks, k, strata=strata, kept=kept)
@@ -341,10 +344,3 @@ class Recheck:
             return False, "The manifest has no seal: it was made without a key, or lost it."
         holds = hmac.compare_digest(seal(self.manifest, self.key), written)
         return holds, "The seal is " + ("" if holds else "not ") + "that of the key."
-
-
-UNPROVEN = (
-    "Without it nothing proves what was asked (method, options, k, requirements, seed), the versions, "
-    "the times, the dropped columns and the hash of the original."
-)
-"""Parts that anybody who can write the manifest can change, together with its plain hash."""

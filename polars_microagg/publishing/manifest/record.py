@@ -28,6 +28,7 @@ from polars_microagg.publishing.manifest.model import (
     Sizes,
     Tool,
 )
+from polars_microagg.publishing.manifest.precision import OF_RELEASE
 from polars_microagg.publishing.manifest.schema import first_misfit
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "recorded_classes",
     "seal",
     "taken",
+    "taken_of_release",
     "tools",
 ]
 
@@ -118,10 +120,25 @@ def counted_rows(before: int, release: pl.DataFrame, columns: Sequence[str]) -> 
     }
 
 
-def taken(original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]) -> dict[str, Any]:
+def taken(
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    names: Sequence[str],
+    kinds: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Compute the measures of a release, and count the cells that they compare."""
     metrics = [*registry.assessed(), "cells"]
-    return assess(original, masked, list(names), metrics=metrics).row(0, named=True)
+    return assess(original, masked, list(names), metrics=metrics, **(kinds or {})).row(
+        0, named=True
+    )
+
+
+def taken_of_release(
+    masked: pl.DataFrame, names: Sequence[str], kinds: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Compute the measures of the release alone."""
+    measured = assess(masked, masked, list(names), metrics=OF_RELEASE, **kinds)
+    return measured.row(0, named=True)
 
 
 def attack_scenario(known: Sequence[str], strata: Sequence[str]) -> Attack:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
+from polars_microagg.publishing.column_kinds import of_numbers
 from polars_microagg.publishing.warnings.emptied_strata import emptied_strata, with_values
 from polars_microagg.publishing.warnings.functional_dependency import revealing
 from polars_microagg.publishing.warnings.nearly_unique import nearly_unique
@@ -26,11 +28,13 @@ def advice(
     strata: Sequence[str] = (),
     kept: Sequence[str] = (),
     center: str = "mean",
+    kinds: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Warn of what k does not protect in this release, in sentences without values of records.
 
     Records whose masked cells are empty are not counted where masked values are meant; their kept
-    cells are released, and count. Rows that were dropped are in neither table.
+    cells are released, and count. Rows that were dropped are in neither table. `kinds` are the options that
+    say of which kind masked columns are.
 
     >>> people = pl.DataFrame({"gross": [30, 40, 50, 60], "net": [21, 28, 35, 42]})
     >>> masked = people.with_columns(gross=pl.Series([35, 35, 55, 55]))
@@ -41,10 +45,10 @@ def advice(
         return []
     names = [name for block in blocks for name in block]
     return [
-        *revealing(original, names, masked, kept),
+        *revealing(original, names, masked, kept, kinds),
         *emptied_strata(original, masked, names, strata, kept),
         *of_release(masked, blocks, k, strata=strata, kept=kept),
-        *exposed(original, masked, blocks, strata, center),
+        *exposed(original, masked, blocks, strata, center, kinds),
     ]
 
 
@@ -76,6 +80,7 @@ def of_table(
     center: str = "mean",
     nulls: str = "raise",
     small_strata: str = "raise",
+    kinds: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Return the warnings that can be given before masking; parameters as for `advice`.
 
@@ -86,10 +91,11 @@ def of_table(
     released = original
     if nulls == "pattern":
         released = original.filter(with_values(original, names))
-    warnings = [*revealing(original, names, original, kept), *nearly_unique(original, kept)]
+    warnings = revealing(original, names, original, kept, kinds)
+    warnings += nearly_unique(original, kept)
     warnings += rare_strata(released, strata, k, refused=small_strata == "raise")
     warnings += masked_apart(blocks, k)
-    if center != "mean":
+    if center != "mean" and of_numbers(original.schema, names, kinds):
         warnings.append(
             Sentence(
                 "The {center} of a group of an odd number of records is the value of one of them, and "

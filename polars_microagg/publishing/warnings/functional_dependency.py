@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from polars_microagg.core.kind import kind_of
 from polars_microagg.core.partition import Matrix, Vector
-from polars_microagg.frames.columns import can_mask, floats
+from polars_microagg.frames.columns import floats, is_number
 from polars_microagg.frames.selection import by_name
+from polars_microagg.publishing.column_kinds import of_numbers
 from polars_microagg.publishing.formats.column_batches import batches
 from polars_microagg.publishing.formats.text_types import typed
 
@@ -22,23 +25,64 @@ REVEALS = 0.99
 FEWEST = 3
 """Records with both values, and distinct values, below which a correlation says nothing."""
 
+SEVERAL = 2
+"""Records that a value must have on average before it is said to go with a category."""
+
 ITEMS = 4
 """Items of a list that are looked at."""
 
 
 def revealing(
-    original: pl.DataFrame, names: Sequence[str], released: pl.DataFrame, kept: Sequence[str]
+    original: pl.DataFrame,
+    names: Sequence[str],
+    released: pl.DataFrame,
+    kept: Sequence[str],
+    kinds: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Warn of kept columns that follow a masked one, by value or by rank, on the records with both.
 
-    Text and categories are read as numbers or dates, structs and lists in parts.
+    Text and categories are read as numbers or dates, structs and lists in parts. A masked category is
+    revealed where each value of a kept column goes with one.
 
     >>> people = pl.DataFrame({"gross": [30, 45, 50, 60], "net": [21, None, 35, 42]})
     >>> revealing(people, ["gross"], people, ["net"])[0].partition(":")[0]
     "The kept column 'net' reveals the masked column 'gross'"
     """
-    masked = [n for n in names if can_mask(original.get_column(n).dtype)]
-    if not masked or not kept:
+    if not kept:
+        return []
+    masked = of_numbers(original.schema, names, kinds)
+    others = [n for n in names if n not in masked and kind_of(original.schema[n], n, kinds)]
+    return [
+        *_by_number(original, masked, released, kept),
+        *_by_value(original, others, released, kept),
+    ]
+
+
+def _by_value(
+    original: pl.DataFrame, masked: Sequence[str], released: pl.DataFrame, kept: Sequence[str]
+) -> Iterator[str]:
+    """Yield a warning for each kept column whose values go with one category each."""
+    plain = [name for name in kept if not released.schema[name].is_nested()] if masked else []
+    for name in plain:
+        value = released.get_column(name).alias("value")
+        for other in masked:
+            category = original.get_column(other).alias("category")
+            pairs = pl.DataFrame([value, category]).drop_nulls()
+            values, categories = pairs.select(pl.all().n_unique()).row(0)
+            both = pairs.n_unique()
+            # A value that one record has goes with its category whatever they mean.
+            if categories > 1 and both == values and SEVERAL * values <= pairs.height:
+                yield (
+                    f"The kept column {name!r} reveals the masked column {other!r}: each of its "
+                    "values goes with one category, so the original ones can be worked out. Mask or drop it."
+                )
+
+
+def _by_number(
+    original: pl.DataFrame, masked: Sequence[str], released: pl.DataFrame, kept: Sequence[str]
+) -> list[str]:
+    """Warn of kept columns that follow a masked column of numbers."""
+    if not masked:
         return []
     x = _numbers(original.select(by_name(n).alias(str(i)) for i, n in enumerate(masked)))
     read, pieces = list[str](), list[Matrix]()
@@ -61,7 +105,7 @@ def _readable(released: pl.DataFrame, kept: Sequence[str]) -> tuple[list[str], M
     parts = [part for name in kept for part in _parts(name, released.get_column(name).alias("0"))]
     table = pl.DataFrame([column.alias(str(i)) for i, (_, column) in enumerate(parts)])
     table = typed(table, table.columns)
-    table = table.select(column for column in table if can_mask(column.dtype))
+    table = table.select(column for column in table if is_number(column.dtype))
     if not table.width:
         return [], np.empty((released.height, 0))
     distinct = table.select(pl.all().n_unique()).row(0)

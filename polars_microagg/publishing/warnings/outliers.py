@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
-from polars_microagg.frames.columns import can_mask, floats
+from polars_microagg.frames.columns import floats
+from polars_microagg.publishing.column_kinds import of_numbers
 from polars_microagg.wording import Sentence, Setting
 
 __all__ = ["DOMINATES", "exposed"]
@@ -21,11 +23,12 @@ def exposed(
     blocks: Sequence[Sequence[str]],
     strata: Sequence[str],
     center: str = "mean",
+    kinds: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Count the groups whose centre is, or nearly is, the value of one record.
 
     Both tables are in the same order; cells that are empty afterwards are not released and count
-    nowhere.
+    nowhere. Categories are passed over: one that is released has k holders.
 
     >>> before = pl.DataFrame({"age": [30, 31, 39]})
     >>> exposed(before, before.with_columns(age=31), [["age"]], [], "median")[0].partition(":")[0]
@@ -33,9 +36,10 @@ def exposed(
     """
     warnings = []
     for block in blocks:
-        groups = _groups(original, masked, block, strata)
+        numbers = set(of_numbers(original.schema, block, kinds))
+        groups = _groups(original, masked, block, strata, numbers)
         for i, name in enumerate(block):
-            if can_mask(original.schema[name]):
+            if name in numbers:
                 released = groups.filter(pl.col(f"k{i}").is_not_null())
                 numeric = original.schema[name].is_numeric()
                 warnings += _sentences(released, i, name, center, numeric)
@@ -43,7 +47,11 @@ def exposed(
 
 
 def _groups(
-    original: pl.DataFrame, masked: pl.DataFrame, block: Sequence[str], strata: Sequence[str]
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    block: Sequence[str],
+    strata: Sequence[str],
+    numbers: Collection[str],
 ) -> pl.DataFrame:
     """Return the centres k0, k1, ...
 
@@ -54,7 +62,7 @@ def _groups(
     keys, counted = [key.name for key in columns], list[pl.Expr]()
     for i, name in enumerate(block):
         value = original.get_column(name).alias("0")
-        if not can_mask(value.dtype):
+        if name not in numbers:
             continue
         size = floats(value).abs()
         same = value == masked.get_column(name).alias("0")

@@ -172,7 +172,7 @@ def test_what_a_format_cannot_hold_is_one_sentence(form, name, tmp_path):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_whatever_can_be_masked_and_held_is_k_anonymous_in_the_file(form, tmp_path):
-    unheld = REFUSED[form] | {"NaN"} | (SPANS if form == "ndjson" else set())
+    unheld = REFUSED[form] | {"NaN", "String"} | (SPANS if form == "ndjson" else set())
     names = [n for n in COLUMNS if can_mask(COLUMNS[n].dtype) and n not in unheld]
     mg.publish(frame(names), f"{tmp_path}/o.{form}", [[name] for name in names], 3, keep=cs.all())
     read = Location.of(f"{tmp_path}/o.{form}").read()
@@ -197,10 +197,18 @@ def test_the_categories_of_an_enum_are_in_no_manifest_and_no_message(tmp_path):
     told = (tmp_path / "o.parquet.manifest.json").read_text()
     assert '"x": "Struct({' in told
     assert "category-" not in told
-    for name in ("x", "y"):
-        with pytest.raises(mg.NotNumericError, match=f"'{name}' is of type .*Enum") as caught:
-            mg.mdav(table, name, 3)
+    for name, masked, words in (
+        ("x", mg.mdav, "is of type .*Enum"),
+        ("y", mg.mic1d, "has categories"),
+    ):
+        with pytest.raises(mg.NotNumericError, match=f"'{name}' {words}") as caught:
+            masked(table, name, 3)
         assert "category-" not in str(caught.value)
+    # Masked by its own categories, it tells how many cells lost a rare one, and of none which.
+    mg.publish(table, tmp_path / "o.parquet", ["age", "y"], 3, keep="x")
+    told = (tmp_path / "o.parquet.manifest.json").read_text()
+    assert '"categories"' in told
+    assert "category-" not in told
 
 
 def test_a_file_of_duckdb_that_was_there_stays_when_a_table_is_refused(tmp_path):

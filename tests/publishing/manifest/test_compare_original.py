@@ -32,7 +32,8 @@ def told_of(emptied=0, mask=("a",), stratum=("s",), keep=("n",), types=None, **c
 
 def test_rows_that_were_dropped_are_left_out():
     before = pl.DataFrame({"a": [1, 2, 3, 4, 5], "s": ["x", "y", "x", "y", "z"]})
-    drop = {"config": {**OPTIONS, "small_strata": "drop"}}
+    drop = told_of(mask=["a"], types={"a": "Int64", "s": "String"})
+    drop["config"] = {**OPTIONS, "small_strata": "drop"}
     assert aligned(drop, before)["a"].to_list() == [1, 2, 3, 4]
     text = before.with_columns(pl.col("a").cast(pl.String))
     assert aligned(drop, text)["a"].to_list() == ["1", "2", "3", "4"]
