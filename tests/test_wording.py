@@ -123,7 +123,6 @@ SUBJECTS = {
         files.other_format("a PDF document", "Export the table as CSV."),
         files.packed("gzip", "Unpack it first."),
         files.ragged("line 3", "5", 4),
-        files.text_column("name"),
         files.two_readings_of_dates("born"),
         files.unknown_ending("a.xlsx", ".xlsx", [".csv"]),
         files.wrong_cells("age", 2, "number", 3, "a.csv"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import polars as pl
 from polars_microagg.analysis.anonymity import classes
 from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.coordinates import matrices
+from polars_microagg.core.kind import kind_of
 from polars_microagg.kernels.risk.moments import moments, present
 
 __all__ = ["class_table", "correlation_table", "linkage_table", "loss_table"]
@@ -63,11 +64,17 @@ def class_table(
     )
 
 
-def loss_table(original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+def loss_table(
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    names: Sequence[str],
+    kinds: Mapping[str, Any] | None = None,
+) -> pl.DataFrame:
     """Return what each column loses, a row a column: column, loss and spread.
 
     The loss is in per cent of its variation, the spread the standard deviation after in per cent of
-    that before; null where a column does not vary.
+    that before; null where a column does not vary, and the spread of categories. `kinds` are options
+    that say of which kind columns are.
 
     >>> before = pl.DataFrame({"age": [30, 32, 41, 43]})
     >>> loss_table(before, pl.DataFrame({"age": [31, 31, 42, 42]}), ["age"])["loss"].round(3).item()
@@ -75,9 +82,12 @@ def loss_table(original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str
     """
     rows = []
     for name in names:
-        measures = assess(original, masked, [name], metrics=["loss", "mean_sd"]).row(0, named=True)
-        spread = measures["mean_sd"]
-        loss = measures["loss"] if spread is not None else None
+        kind = kind_of(original.schema[name], name, kinds)
+        metrics = ["loss", "mean_sd"] if kind is None or kind.numeric else ["loss", "sst"]
+        measures = assess(original, masked, [name], metrics=metrics, **(kinds or {}))
+        loss, varies = measures.select(metrics).row(0)
+        spread = varies if "mean_sd" in metrics else None
+        loss = loss if varies else None
         rows.append((name, loss, None if spread is None else 100.0 * spread))
     types = {"column": pl.String, "loss": pl.Float64, "spread": pl.Float64}
     return pl.DataFrame(rows, schema=types, orient="row")
@@ -115,12 +125,16 @@ def correlation_table(
 
 
 def linkage_table(
-    original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    names: Sequence[str],
+    kinds: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
     """Return how often an intruder finds the right record, by how many columns they know.
 
     A row for at most 10 numbers of columns has known, sets (how many choices of them were tried:
-    all, or up to 30 at random) and dld (per cent of the records linked, the mean over the sets).
+    all, or up to 30 at random) and dld (per cent of the records linked, the mean over the sets). `kinds`
+    are options that say of which kind columns are.
 
     >>> before = pl.DataFrame({"a": [1, 2, 8, 9], "b": [1, 2, 8, 9]})
     >>> after = pl.DataFrame({"a": [1, 1, 9, 9], "b": [1, 1, 9, 9]})
@@ -133,7 +147,7 @@ def linkage_table(
     most = max(3, min(SETS, RECORDS // max(len(original), 1)))
     for known in numbers.tolist():
         sets = min(most, math.comb(len(names), known))
-        shared: dict[str, Any] = {"known": known, "known_sample": sets}
+        shared: dict[str, Any] = {"known": known, "known_sample": sets, **(kinds or {})}
         linked = assess(original, masked, list(names), metrics=["dld"], **shared)
         rows.append((known, sets, linked["dld"].item()))
     types = {"known": pl.Int64, "sets": pl.Int64, "dld": pl.Float64}

@@ -18,8 +18,8 @@ from polars_microagg.charts.aggregates import (
 from polars_microagg.charts.histograms import histogram
 from polars_microagg.charts.style import altair, printable
 from polars_microagg.core.options import group_size
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
-from polars_microagg.frames.columns import can_mask, refuse
+from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
+from polars_microagg.frames.columns import is_number, refuse, type_name
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame
 
@@ -43,20 +43,24 @@ class MicroaggPlot:
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
         self._frame = collected(frame)
 
-    def _pair(self, masked: Any, columns: Any) -> tuple[pl.DataFrame, list[str]]:
-        """Return the masked table, and the names of columns that both tables have."""
+    def _pair(
+        self, masked: Any, columns: Any, *, numbers: bool = False
+    ) -> tuple[pl.DataFrame, list[str]]:
+        """Return the masked table, and the names of columns, all of `numbers`, that both tables have."""
         after = collected(as_frame(masked), "masked")
         if after.height != self._frame.height:
             raise InvalidDataError.rows(self._frame.height, after.height)
         if columns is None:
-            both = [n for n, d in self._frame.schema.items() if can_mask(d) and n in after.schema]
-            columns = [name for name in both if can_mask(after.schema[name])]
+            both = [n for n, d in self._frame.schema.items() if is_number(d) and n in after.schema]
+            columns = [name for name in both if is_number(after.schema[name])]
         names = [name for block in selected(self._frame, columns) for name in block]
         for name in names:
             if name not in after.schema:
                 raise InvalidParameterError.unknown_column("columns", name, after.schema)
-            refuse(name, self._frame.schema[name])
-            refuse(name, after.schema[name])
+            for table in (self._frame, after):
+                refuse(name, table.schema[name])
+                if numbers and not is_number(table.schema[name]):
+                    raise NotNumericError.of(name, type_name(table.schema[name]))
         return after, names
 
     def distributions(self, masked: Any, columns: Columns | None = None, *, k: int = 5) -> Any:
@@ -76,7 +80,7 @@ class MicroaggPlot:
         altair.VConcatChart
             One chart a column.
         """
-        after, names = self._pair(masked, columns)
+        after, names = self._pair(masked, columns, numbers=True)
         parts, config = [], None
         for name in names:
             table = histogram(self._frame[name].alias("0"), after[name].alias("0"), group_size(k))
@@ -139,7 +143,7 @@ class MicroaggPlot:
             The chart, of at most 12 columns.
         """
         return altair_charts.correlations(
-            correlation_table(self._frame, *self._pair(masked, columns))
+            correlation_table(self._frame, *self._pair(masked, columns, numbers=True))
         )
 
     def linkage(self, masked: Any, columns: Columns | None = None, *, k: int = 5) -> Any:

@@ -12,12 +12,13 @@ from polars_microagg.analysis.compare import TYPES, Comparison, comparison
 from polars_microagg.analysis.recommend import recommend
 from polars_microagg.analysis.time_budget import NotBegun
 from polars_microagg.cli.input_table import add_separator, raw, source_of, typed_columns
+from polars_microagg.cli.kinds import add_kinds, named_kinds
 from polars_microagg.cli.models import add_models, typed_values
 from polars_microagg.cli.options import add_choices, add_roles, names_in, number, split
 from polars_microagg.cli.output import show, show_json, table, tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import roles, settings
-from polars_microagg.core.options import COMMON, group_size
+from polars_microagg.core.options import COMMON, KEY_OPTIONS, group_size
 from polars_microagg.core.registry import methods, metrics
 from polars_microagg.core.requirements import measure_of, read_requirements
 from polars_microagg.errors import (
@@ -60,6 +61,7 @@ def add(parser: Parser) -> None:
     )
     add_choices(part)
     add_models(parser.add_argument_group("what every group must satisfy besides k"), caps=True)
+    add_kinds(parser.add_argument_group("kinds of masked columns", "As of protect."))
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
@@ -79,13 +81,16 @@ def run(arguments: Namespace) -> int:
     options = {name: configured[name] for name in COMMON if name in configured}
     named = {"entity": role.entity, "confidential": role.confidential}
     options |= {name: list(names) for name, names in named.items() if names}
+    asked = named_kinds(configured, frame.columns)
+    options |= asked
     options = masking_options(options)
     if configured.get("order_by"):
         options["order_by"] = names_in("order-by", configured["order_by"], frame.columns)
     required = _required(arguments.require or [], configured.get("require", []))
     bounded = {bound.name for bound in read_requirements(required, [*TYPES, *metrics()])}
+    read = typed_columns(place, frame, role.mask, {n: asked[n] for n in KEY_OPTIONS if n in asked})
     compared = comparison(
-        typed_values(place, typed_columns(place, frame, role.mask), role.confidential),
+        typed_values(place, read, role.confidential),
         role.blocks if len(role.blocks) > 1 else role.mask,
         methods=listed,
         ks=ks,

@@ -12,11 +12,10 @@ __all__ = ["preview_text"]
 
 def preview_text(preview: dict[str, Any]) -> str:
     """Write a preview as text."""
+    rows = [(c["name"], c["type"], c["role"], c.get("kind", "")) for c in preview["columns"]]
+    width = 4 if any(kind for *_, kind in rows) else 3
     lines = [
-        table(
-            [(c["name"], c["type"], c["role"]) for c in preview["columns"]],
-            head=("column", "type", "role"),
-        ),
+        table([row[:width] for row in rows], head=("column", "type", "role", "kind")[:width]),
         "",
         f"{preview['rows']:,} rows, {preview['strata']['count']} strata, "
         f"{preview['strata']['below_k']} of them below k.",

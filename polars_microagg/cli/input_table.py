@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from polars_microagg.cli.parser import Parser
 from polars_microagg.errors import InvalidParameterError, usage
+from polars_microagg.publishing.column_kinds import read_as_text
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
 
@@ -47,7 +49,17 @@ def raw(place: Location) -> pl.DataFrame:
     return frame
 
 
-def typed_columns(place: Location, frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Read numbers, dates and times from the text of a CSV file, or name a cell that is not one."""
+def typed_columns(
+    place: Location,
+    frame: pl.DataFrame,
+    names: Sequence[str],
+    kinds: Mapping[str, Any] | None = None,
+) -> pl.DataFrame:
+    """Read numbers, dates and times from the text of a CSV file, or name a cell that is not one.
+
+    Columns that `kinds` names as categories without an order stay text, with all leading zeros.
+    """
+    codes = read_as_text(names, kinds or {})
+    names = [name for name in names if name not in codes]
     read_types = formats()[place.format].typed
     return read_types(place.path, frame, names, place.separator) if read_types else frame

@@ -15,6 +15,7 @@ from polars_microagg.analysis.anonymity import classes
 from polars_microagg.cli import dry_run
 from polars_microagg.cli.exit_codes import PUBLISHED, code_of
 from polars_microagg.cli.input_table import add_separator, raw, source_of, typed_columns
+from polars_microagg.cli.kinds import add_kinds, named_kinds
 from polars_microagg.cli.models import add_models, typed_values
 from polars_microagg.cli.options import add_choices, add_roles, names_in, own_options, typed_as
 from polars_microagg.cli.output import sent, show, show_json, tell
@@ -46,6 +47,10 @@ EXAMPLES = example(
 )
 
 
+KINDS = "Text is nominal, and has categories; numbers and ordered text need to be named."
+"""What is said above the options of kinds."""
+
+
 def add(parser: Parser) -> None:
     """Describe the options; those of the methods come from the register."""
     parser.usage = "microagg protect IN -o OUT --columns A,B --k K [options]"
@@ -61,6 +66,7 @@ def add(parser: Parser) -> None:
     add_choices(part)
     part.add_argument("--seed", metavar="N", help=f"default {COMMON['seed']}")
     part.add_argument("--order-by", action="append", metavar="F", help="fixes the order of records")
+    add_kinds(parser.add_argument_group("kinds of masked columns", KINDS))
     part = parser.add_argument_group("options of single methods")
     for name, flag in own_options().items():
         if flag.switch:
@@ -122,8 +128,12 @@ def protect(arguments: Namespace) -> Mapping[str, Any]:
         free(bool(options.get("overwrite")), Path(options["report"]))
     frame = raw(source)
     role = roles(options, frame.columns)
-    frame = typed_values(source, typed_columns(source, frame, role.mask), role.confidential)
-    request = request.on(role, names_in("order-by", options.get("order_by"), frame.columns))
+    kinds = named_kinds(options, frame.columns)
+    kinds.pop("weigh", None)
+    frame = typed_columns(source, frame, role.mask, kinds)
+    frame = typed_values(source, frame, role.confidential)
+    order_by = names_in("order-by", options.get("order_by"), frame.columns)
+    request = request.on(role, order_by, kinds)
     if arguments.dry_run:
         record, overwrite = _path(options, "manifest"), bool(options.get("overwrite"))
         result = preview(request, frame, role, target, record, overwrite)
@@ -261,6 +271,9 @@ def _last_line(manifest: Manifest, target: Location, record: Path | None) -> str
     persons = manifest.get("models", {}).get("entity", {}).get("k_entities")
     parts += [f"{persons} entities or more in each class"] if persons else []
     parts += _suppressed(rows)
+    lost = [row for row in manifest.get("categories", []) if row["rare"]]
+    parts += [f"{row['rare']:g} % of {row['column']!r} lost a rare category" for row in lost[:3]]
+    parts += [f"as did {len(lost) - 3} columns more"] if len(lost) > 3 else []
     part = cells["compared"] is not None and cells["compared"] < cells["all"]
     over = f" over {cells['compared']:,} of {cells['all']:,} cells" if part else ""
     parts += [

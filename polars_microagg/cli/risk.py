@@ -11,6 +11,7 @@ import polars as pl
 from polars_microagg.analysis.anonymity import anonymity, emptied
 from polars_microagg.analysis.assess import assess, matched
 from polars_microagg.cli.input_table import add_separator, source_of
+from polars_microagg.cli.kinds import add_kinds, named_kinds, read_kinds
 from polars_microagg.cli.models import (
     add_columns,
     add_models,
@@ -23,11 +24,18 @@ from polars_microagg.cli.output import show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import table_of
 from polars_microagg.core.model import models
-from polars_microagg.core.options import MODEL_OPTIONS
+from polars_microagg.core.options import MODEL_OPTIONS, keys_asked
 from polars_microagg.core.registry import assessed, metrics
 from polars_microagg.errors import originals, usage
+from polars_microagg.publishing.column_kinds import kinds_of, read_as_text
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.manifest.compare_original import aligned, exchanged, off_centre
+from polars_microagg.publishing.formats.text_types import retyped
+from polars_microagg.publishing.manifest.compare_original import (
+    aligned,
+    exchanged,
+    not_text,
+    off_centre,
+)
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import names_told, published, step
 from polars_microagg.publishing.manifest.record import read_manifest
@@ -59,6 +67,8 @@ def add(parser: Parser) -> None:
     parser.add_argument("--metrics", metavar="M,N", help="those by default, or any by name")
     add_separator(parser, "the original, or of TABLE without one")
     parser.add_argument("--key", action="append", metavar="ID", help="matches the rows of both")
+    about = "With --original; those of the manifest by default."
+    add_kinds(parser.add_argument_group("kinds of masked columns", about), weigh=False)
     part = parser.add_argument_group(
         "persons and confidential columns", "Those of the manifest by default."
     )
@@ -92,8 +102,17 @@ def run(arguments: Namespace) -> int:
             names_in("columns", list(name), original.columns)
         if manifest and not key:
             original = aligned(manifest, original)
-        before = table_of(original, [*names, *(known or ())], source.format)
-        after = table_of(frame, [*names, *(known or ())], place.format)
+        typed_ = read_kinds({}, vars(arguments))
+        kinds = kinds_of(manifest["config"]) if manifest else {}
+        kinds = kinds | keys_asked(named_kinds(typed_, frame.columns))
+        codes = {*names}.difference(not_text(manifest) if manifest else names)
+        codes |= {*read_as_text([*names, *(known or ())], kinds)}
+        numbers = [name for name in (*names, *(known or ())) if name not in codes]
+        before = table_of(original, numbers, source.format)
+        after = table_of(frame, numbers, place.format)
+        # Text has no types: categories are compared in those of the original.
+        of = {n: t for n, t in before.schema.items() if n in names and t in OF_CATEGORIES}
+        after = retyped(after, of)
         rows = not key and original.height == frame.height
         whose = original if rows else None
         if manifest and rows and manifest["config"]["method"] is not None:
@@ -102,7 +121,7 @@ def run(arguments: Namespace) -> int:
         # Published measures are compared with the manifest also where others are asked for.
         compared = _comparable(manifest, bool(known)) if manifest else []
         wanted = list(dict.fromkeys([*listed, *compared]))
-        measured = assess(before, after, names, metrics=wanted, known=known, key=key)
+        measured = assess(before, after, names, metrics=wanted, known=known, key=key, **kinds)
         computed = measured.row(0, named=True)
         if manifest:
             _refuse_others(manifest, {name: computed[name] for name in compared})
@@ -110,7 +129,7 @@ def run(arguments: Namespace) -> int:
             if (rows or key) and (moved := off_centre(manifest, before, whole)):
                 raise originals.uncentred(moved)
         result = {name: computed[name] for name in listed} | result
-    elif arguments.known or arguments.key or arguments.metrics:
+    elif arguments.known or arguments.key or arguments.metrics or read_kinds({}, vars(arguments)):
         raise usage.only_with_an_original()
     result |= _models(arguments, place, frame, (names, strata), manifest, whose)
     result["emptied"] = emptied(frame, names, strata)
@@ -153,6 +172,9 @@ def _models(
         return {}
     return counted(place, frame, columns, 2, options, whose, bounds=False).figures()
 
+
+OF_CATEGORIES = (pl.Boolean, pl.Categorical, pl.Enum)
+"""Types of categories that text does not keep."""
 
 PLAIN = ("loss", "il")
 """Measures that do not depend on what an intruder knows."""

@@ -11,8 +11,9 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.cli.kinds import MAPPINGS, read_kinds
 from polars_microagg.cli.options import names_in, number, own_options, value_of
-from polars_microagg.core.options import COMMON
+from polars_microagg.core.options import COMMON, KEY_OPTIONS
 from polars_microagg.errors import InvalidDataError, usage
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
@@ -27,6 +28,8 @@ KEYS: dict[str, tuple[type, ...]] = {
     ),
     **dict.fromkeys(("columns", "strata", "keep", "drop", "order_by", "require"), (str, list)),
     **dict.fromkeys(("entity", "confidential"), (str, list)),
+    **dict.fromkeys(KEY_OPTIONS, (str, list)),
+    **dict.fromkeys(MAPPINGS, (dict,)),
     "k": (int,),
     "method": (str,),
     "overwrite": (bool,),
@@ -45,6 +48,8 @@ def settings(arguments: Namespace) -> dict[str, Any]:
     """
     merged = {} if arguments.config is None else _read(Path(arguments.config))
     typed_ = {name: value for name, value in vars(arguments).items() if value is not None}
+    folder = None if arguments.config is None else Path(arguments.config).parent
+    kinds = read_kinds(merged, typed_, folder)
     method = str(typed_.get("method", merged.get("method", "mdav")))
     wanted = merged.get("require", [])
     wanted = [wanted] if isinstance(wanted, str) else list(wanted)
@@ -56,7 +61,7 @@ def settings(arguments: Namespace) -> dict[str, Any]:
             merged[name] = value_of(name, value, method) if raw else value
     if isinstance(merged.get("k"), str):
         merged["k"] = number(merged["k"])
-    return merged
+    return merged | kinds
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -82,7 +87,13 @@ def _read(path: Path) -> dict[str, Any]:
             not isinstance(value, kinds) or (isinstance(value, bool) and kinds == (int,))
         ):
             need = " or ".join(
-                {str: "text", list: "a list", int: "a whole number", bool: "true or false"}[kind]
+                {
+                    str: "text",
+                    list: "a list",
+                    int: "a whole number",
+                    bool: "true or false",
+                    dict: "a table",
+                }[kind]
                 for kind in kinds
             )
             raise usage.wrong_key(name, value, need)

@@ -17,7 +17,6 @@ __all__ = [
     "other_format",
     "packed",
     "ragged",
-    "text_column",
     "two_readings_of_dates",
     "unknown_ending",
     "wrong_cells",
@@ -77,16 +76,6 @@ def two_readings_of_dates(name: str) -> InvalidDataError:
         "month. {way}",
         column=repr(name),
         way="Write them as YYYY-MM-DD, or leave the column out of --columns.",
-    )
-
-
-def text_column(name: str) -> InvalidDataError:
-    """Refuse to mask text."""
-    return InvalidDataError.of_fields(
-        "Column {column} is text; {need} can be masked. {way}",
-        column=repr(name),
-        need="numbers, dates (YYYY-MM-DD) and times (HH:MM:SS)",
-        way="Leave it out of --columns, or use it as a stratum.",
     )
 
 

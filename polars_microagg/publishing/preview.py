@@ -14,12 +14,14 @@ import polars as pl
 
 from polars_microagg.analysis.anonymity import classes
 from polars_microagg.analysis.assess import assess
+from polars_microagg.core.kind import kind_of
 from polars_microagg.core.options import COMMON
-from polars_microagg.errors import MicroaggError
-from polars_microagg.frames.columns import refuse, require, type_name
+from polars_microagg.errors import InvalidDataError, MicroaggError
+from polars_microagg.frames.columns import kind_for, refuse, refuse_unique, require, type_name
 from polars_microagg.frames.dry_run import rehearse
 from polars_microagg.frames.mask import MaskRequest, mask_table, suppressed_rows
 from polars_microagg.frames.selection import by_name
+from polars_microagg.publishing.column_kinds import categories
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.judgement import judged, refuse_uncounted
@@ -67,10 +69,13 @@ def preview(
     blocks = roles.blocks if problems else request.blocks(frame.schema)
     options = {name: request.options.get(name, COMMON[name]) for name in FORESEEN}
     roles_of = roles.by_column
+    known = [n for n in roles.mask if kind_of(frame.schema[n], n, request.kinds)]
+    chosen = categories(frame.schema, known, request.kinds)
     result: dict[str, Any] = {
         "rows": frame.height,
         "columns": [
             {"name": name, "type": type_name(dtype), "role": roles_of.get(name, "none")}
+            | ({"kind": chosen[name]} if name in chosen else {})
             for name, dtype in frame.schema.items()
         ],
         "strata": {"count": len(sizes), "below_k": int((sizes < request.k).sum())},
@@ -81,6 +86,7 @@ def preview(
             request.k,
             strata=roles.strata,
             kept=roles.as_they_are(frame.columns),
+            kinds=request.kinds,
             **options,
         ),
     }
@@ -135,8 +141,11 @@ def _first_rows(frame: pl.DataFrame, filled: Collection[str]) -> pl.DataFrame:
 
 def _refuse_column(masking: MaskRequest, frame: pl.DataFrame, name: str) -> None:
     """Refuse a column that cannot be masked, also if another was refused before it."""
-    refuse(name, frame.schema[name])
-    require(frame.get_column(name).alias("0"), name, masking.plan.nulls)
+    plan, column = masking.plan, frame.get_column(name).alias("0")
+    refuse(name, column.dtype, plan.kinds, plan.method)
+    kind = kind_for(name, column.dtype, plan.kinds)
+    require(column, name, plan.nulls, kind)
+    refuse_unique(column, name, kind)
 
 
 def estimate(
@@ -152,10 +161,17 @@ def estimate(
     while True:
         sample = columns.sample(rows, seed=0)
         started = time.process_time()
-        masked, gone = mask_table(sample, trial)
+        try:
+            masked, gone = mask_table(sample, trial)
+        except InvalidDataError:
+            # Few records of many categories look nearly unique, which all of them need not be.
+            if rows == len(columns):
+                raise
+            rows = min(4 * rows, len(columns))
+            continue
         middle = time.process_time()
         if masked.height:
-            assess(sample.filter(~gone), masked, roles.mask)
+            assess(sample.filter(~gone), masked, roles.mask, **plan.kinds)
         ended = time.process_time()
         if middle - started > ENOUGH or rows == len(columns):
             break

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from polars_microagg.core.options import COMMON, KEY_OPTIONS, group_size, names_of
+from polars_microagg.core.options import COMMON, KEY_OPTIONS, group_size, keys_asked, names_of
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.core.requirements import Requirement
@@ -101,7 +101,7 @@ class ReleaseRequest:
         columns = blocks if len(blocks) > 1 else roles.mask
         named: dict[str, Any] = {"strata": list(roles.strata), "order_by": list(order_by)}
         named |= {"entity": list(roles.entity), "confidential": list(roles.confidential)}
-        kinds = self.promise.kinds if kinds is None else kinds
+        kinds = self.promise.kinds if kinds is None else keys_asked(kinds)
         named |= {
             name: names if isinstance(names, Mapping) else list(names)
             for name, names in kinds.items()

@@ -68,16 +68,22 @@ def _refuse_separator(path: Path, name: str) -> None:
 
 
 def refuse_text(path: Path, frame: pl.DataFrame, names: Iterable[str], separator: str) -> None:
-    """Refuse columns of a CSV file that are to be masked, and that could not be read as a type."""
+    """Refuse masked columns of a CSV file of which most cells, and not all, are of a type.
+
+    Other text has categories.
+    """
     for name in names:
         column = frame.get_column(name).alias("text")
-        if column.dtype == pl.String and column.null_count() < len(column):
-            raise _no_type(path, frame.width, name, column, separator)
+        if column.dtype != pl.String or column.null_count() == len(column):
+            continue
+        if error := _no_type(path, frame.width, name, column, separator):
+            raise error
 
 
 def _no_type(
     path: Path, width: int, name: str, column: pl.Series, separator: str
-) -> InvalidDataError:
+) -> InvalidDataError | None:
+    """Return what is wrong with a column that is nearly of a type; None for plain text."""
     text = column.str.strip_chars()
     filled = len(text) - text.null_count()
     if text.str.contains(SLASHED).sum() > MOST * filled:
@@ -87,7 +93,7 @@ def _no_type(
     counts = {kind: filled - read[kind].count() for kind in kinds}
     kind = min(counts, key=lambda kind: counts[kind])
     if counts[kind] > MOST * filled:
-        return files.text_column(name)
+        return None
     wrong = (read[kind].is_null() & text.is_not_null()).arg_max()
     with opened(path, "csv") as file:
         line = line_of(file, int(wrong or 0) + 1, separator, blank=width == 1)

@@ -1,0 +1,115 @@
+"""Kinds of columns on the command line: their options, from the register, and the trees in files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from polars_microagg.cli.options import names_in, number, split, typed_as
+from polars_microagg.core.kind import KeyOption
+from polars_microagg.core.options import KEY_OPTIONS
+from polars_microagg.errors import InvalidDataError, InvalidParameterError
+
+__all__ = ["MAPPINGS", "add_kinds", "named_kinds", "read_kinds"]
+
+MAPPINGS = (*(name for name, entry in KEY_OPTIONS.items() if entry.each), "weigh")
+"""Options that map columns to something."""
+
+FORMS = {
+    "prefix": lambda make, numbers: make.prefix(numbers[0], numbers[1:]),
+    "intervals": lambda make, numbers: make.intervals(numbers),
+}
+"""Trees that are written as numbers and not as a file."""
+
+
+def add_kinds(part: Any, *, weigh: bool = True) -> None:
+    """Describe the options that say of which kind columns are; with `weigh` that of their weights."""
+    for name, entry in KEY_OPTIONS.items():
+        short = " ".join(entry.doc.split()).partition(": ")[0]
+        short = short.replace(f", a `mg.{entry.each.__name__}` each" if entry.each else "\n", "")
+        metavar = "C=FILE" if entry.each else "A,B"
+        way = "; a file, prefix:5,3,2 or intervals:5,10" if entry.each else ""
+        part.add_argument(
+            typed_as(name), action="append", metavar=metavar, help=f"{short.rstrip('.')}{way}"
+        )
+    if weigh:
+        part.add_argument(
+            typed_as("weigh"),
+            action="append",
+            metavar="C=2",
+            help="weight of a column in distances",
+        )
+
+
+def read_kinds(
+    configured: Mapping[str, Any], typed: Mapping[str, Any], folder: Path | None = None
+) -> dict[str, Any]:
+    """Read these options from a configuration and from what was typed, which wins column by column.
+
+    Paths in a configuration are relative to its `folder`.
+
+    >>> read_kinds({"weigh": {"age": 2}, "nominal": "sex"}, {"taxonomy": ["zip=prefix:5,3"]})
+    {'nominal': 'sex', 'taxonomy': {'zip': Taxonomy(prefixes, 2 levels)}, 'weigh': {'age': 2}}
+    """
+    read: dict[str, Any] = {}
+    for name in (*KEY_OPTIONS, "weigh"):
+        value, words = configured.get(name), typed.get(name)
+        if name not in MAPPINGS:
+            value = words if words is not None else value
+        else:
+            value = _mapped(name, value, folder) | _mapped(name, dict(_pairs(name, words)))
+        if value:
+            read[name] = value
+    return read
+
+
+def _pairs(name: str, words: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Split what was typed at its first equals sign, or at the last where a number is behind it."""
+    pairs = []
+    for text in words or ():
+        column, sign, value = text.rpartition("=") if name == "weigh" else text.partition("=")
+        if not (sign and column and value):
+            need = "a column, an equals sign and a number" if name == "weigh" else "COLUMN=FILE"
+            raise InvalidParameterError.kind(name, text, need)
+        pairs.append((column, value))
+    return pairs
+
+
+def _mapped(
+    name: str, given: Mapping[str, Any] | None, folder: Path | None = None
+) -> dict[str, Any]:
+    """Read what columns are mapped to."""
+    entry = KEY_OPTIONS.get(name)
+    if entry is None:
+        return {c: number(v) if isinstance(v, str) else v for c, v in (given or {}).items()}
+    return {column: _made(entry, value, folder) for column, value in (given or {}).items()}
+
+
+def _made(entry: KeyOption, text: object, folder: Path | None) -> Any:
+    """Read a file, or numbers behind the name of a form."""
+    if not isinstance(text, str):
+        need = "the name of a file, or numbers as in prefix:5,3,2 and intervals:5,10"
+        raise InvalidParameterError.kind(entry.name, text, need)
+    form, colon, rest = text.partition(":")
+    make: Any = entry.each
+    if colon and form in FORMS:
+        return FORMS[form](make, [number(part) for part in split(rest) or [""]])
+    return make.read(Path(text) if folder is None else folder / text)
+
+
+def named_kinds(options: Mapping[str, Any], table: Sequence[str]) -> dict[str, Any]:
+    """Look the columns of these options up in a table."""
+    found: dict[str, Any] = {}
+    for name in (*KEY_OPTIONS, "weigh"):
+        value = options.get(name)
+        if value is None:
+            continue
+        if name not in MAPPINGS:
+            found[name] = names_in(name, value, table)
+            continue
+        for column in value:
+            if column not in table:
+                raise InvalidDataError.unknown_column(name, column, table)
+        found[name] = dict(value)
+    return found
