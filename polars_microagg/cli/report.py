@@ -14,11 +14,14 @@ from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.output import tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.report_page import page, require_templates, tell_without_charts
-from polars_microagg.cli.settings import apart, table_of
+from polars_microagg.cli.settings import apart
+from polars_microagg.core.options import KEY_OPTIONS
 from polars_microagg.errors import InvalidParameterError, originals, usage
 from polars_microagg.publishing.atomic import free, put
+from polars_microagg.publishing.column_kinds import options_of
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
+from polars_microagg.publishing.manifest.compare_original import in_types
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.record import read_manifest
 from polars_microagg.wording import COMMAND_LINE
@@ -44,7 +47,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace HTML")
 
 
-SHARED = ("scale", "nulls", "small_strata")
+SHARED = ("scale", "nulls", "small_strata", *KEY_OPTIONS, "weigh")
 """Options of the release that the methods on the map take as well."""
 
 
@@ -63,7 +66,7 @@ def _map(before: pl.DataFrame, manifest: Manifest, seconds: Any) -> pl.DataFrame
             ks=sorted({3, 5, 10, manifest["k"]["asked"]}),
             strata=config["strata"] or None,
             seconds=seconds,
-            **{name: config[name] for name in SHARED if name in config},
+            **{name: value for name, value in options_of(config).items() if name in SHARED},
         )
     except InvalidParameterError as error:
         tell(f"The report has no map: {error.told(COMMAND_LINE)}")
@@ -93,10 +96,10 @@ def run(arguments: Namespace) -> int:
     blocks, strata = manifest["config"]["columns"], manifest["roles"]["stratum"]
     names = [name for block in blocks for name in block]
     names_in("original", [*names, *strata], original.columns)
-    before = table_of(original, names, source.format)
+    before, after = in_types(manifest, place.format, original, masked)
     html = page(
         before,
-        table_of(masked, names, place.format),
+        after,
         blocks,
         manifest["k"]["asked"],
         strata,

@@ -9,6 +9,7 @@ import polars as pl
 from polars_microagg.charts.style import INSTALL
 from polars_microagg.cli.output import tell
 from polars_microagg.errors import usage
+from polars_microagg.publishing.column_kinds import kinds_of
 from polars_microagg.publishing.manifest.compare_original import aligned
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.report import report_html
@@ -53,5 +54,6 @@ def page(
         manifest=manifest,
         compared=compared,
         warnings=tuple(manifest["warnings"]),
+        **kinds_of(manifest["config"]),
     )
     return html.encode()

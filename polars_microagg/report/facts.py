@@ -19,14 +19,16 @@ from polars_microagg.charts.aggregates import (
     linkage_table,
     loss_table,
 )
+from polars_microagg.charts.category_shares import category_shares
 from polars_microagg.charts.histograms import histogram
 from polars_microagg.core import registry
-from polars_microagg.core.options import group_size
+from polars_microagg.core.options import group_size, keys_asked
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.frames.columns import refuse
 from polars_microagg.frames.safe_collect import collected
-from polars_microagg.frames.selection import as_frame
+from polars_microagg.frames.selection import as_frame, by_name
 from polars_microagg.kernels.risk.moments import moments, present
+from polars_microagg.publishing.column_kinds import of_numbers
 from polars_microagg.publishing.manifest.precision import (
     CHARTS,
     coarse,
@@ -86,12 +88,27 @@ class Facts:
     correlations: pl.DataFrame
     linkage: pl.DataFrame
     histograms: dict[str, pl.DataFrame]
+    categories: dict[str, pl.DataFrame]
+    changed: dict[str, float]
 
     @classmethod
     def of(
-        cls, original: Any, masked: Any, columns: Any, k: int, strata: Any, dropped: int = 0
+        cls,
+        original: Any,
+        masked: Any,
+        columns: Any,
+        k: int,
+        strata: Any,
+        dropped: int = 0,
+        kinds: Mapping[str, Any] | None = None,
+        entity: Sequence[str] = (),
     ) -> Facts:
-        """Measure a release, of which so many rows were left out of both tables."""
+        """Measure a release, of which so many rows were left out of both tables.
+
+        `kinds` are the options that say of which kind columns are, and `entity` columns of the original
+        that say whose a record is.
+        """
+        asked = keys_asked(kinds or {})
         k = group_size(k)
         before = collected(as_frame(original), "original")
         after = collected(as_frame(masked), "masked")
@@ -102,17 +119,21 @@ class Facts:
         for name in names:
             if name not in after.schema:
                 raise InvalidParameterError.unknown_column("columns", name, after.schema)
-            refuse(name, before.schema[name])
-            refuse(name, after.schema[name])
+            refuse(name, before.schema[name], asked)
+            refuse(name, after.schema[name], asked)
         shown = unlike(dict.fromkeys([*names, *after.columns]))
         metrics = {**registry.assessed(), **registry.on_demand()}
         reported = [name for name, metric in metrics.items() if metric.reported]
-        measures = assess(before, after, names, metrics=[*reported, "cells"]).row(0, named=True)
+        measured = assess(before, after, names, metrics=[*reported, "cells"], **asked)
+        measures = measured.row(0, named=True)
         cells, records = measures.pop("cells"), fewest_records(names, before, after)
         digits = digits_of(records)
         pairs = len(names) * (len(names) - 1) // 2
         numbers = 2 * len(names) + pairs + len(reported) + min(len(names), STEPS) + 1
         drawn = names if digits and drawable(records * len(names), len(names), numbers) else []
+        counted = [name for name in drawn if name in of_numbers(before.schema, drawn, asked)]
+        who = before.select(pl.struct(map(by_name, entity))).to_series() if entity else None
+        chosen = [name for name in drawn if name not in counted]
         return cls(
             before.height,
             emptied(after, names, keys),
@@ -126,15 +147,17 @@ class Facts:
             [Block.of(after, block, k, keys) for block in blocks],
             published(measures, digits),
             records,
-            _shift(before, after, names) if drawn else None,
-            _rounded(loss_table(before, after, drawn)).with_columns(
+            _shift(before, after, counted) if counted else None,
+            _rounded(loss_table(before, after, drawn, asked)).with_columns(
                 pl.col("column").replace(shown)
             ),
-            _correlations(before, after, drawn).with_columns(
+            _correlations(before, after, counted).with_columns(
                 pl.col("first", "second").replace(shown)
             ),
-            _rounded(linkage_table(before, after, drawn)),
-            {n: _shares(histogram(before[n].alias("0"), after[n].alias("0"), k)) for n in drawn},
+            _rounded(linkage_table(before, after, drawn, asked)),
+            {n: _shares(histogram(before[n].alias("0"), after[n].alias("0"), k)) for n in counted},
+            {n: _shares(category_shares(before[n], after[n], k, who)) for n in chosen},
+            _changed(before, after, chosen, asked),
         )
 
     def compared(self, table: pl.DataFrame | None) -> pl.DataFrame | None:
@@ -169,6 +192,16 @@ def _shift(before: pl.DataFrame, after: pl.DataFrame, names: list[str]) -> float
     x, y = (moments(table) for table in present(*matrices(before, after, names)))
     moved = np.abs(y.means - x.means) / np.sqrt(np.where(x.variances > 0, x.variances, 1.0))
     return coarse("shift", float(moved.max(initial=0.0)), CHARTS)
+
+
+def _changed(
+    before: pl.DataFrame, after: pl.DataFrame, names: list[str], asked: Mapping[str, Any]
+) -> dict[str, float]:
+    """Measure the share of the records whose category is another one, or gone."""
+    if not names:
+        return {}
+    table = assess(before, after, names, metrics="changed", by_column=True, **asked)
+    return {n: coarse("changed", float(s or 0.0), CHARTS) for n, s in table.rows()}
 
 
 def _rounded(table: pl.DataFrame) -> pl.DataFrame:

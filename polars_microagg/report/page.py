@@ -8,8 +8,10 @@ from typing import Any
 import polars as pl
 
 from polars_microagg._version import __version__
-from polars_microagg.frames.selection import Columns, Names
-from polars_microagg.report import sections
+from polars_microagg.analysis.coordinates import kinds_asked
+from polars_microagg.frames.safe_collect import collected
+from polars_microagg.frames.selection import Columns, Names, as_frame
+from polars_microagg.report import categories, sections
 from polars_microagg.report.environment import environment
 from polars_microagg.report.facts import Facts
 from polars_microagg.report.persons import persons
@@ -30,6 +32,7 @@ def report_html(
     manifest: Mapping[str, Any] | None = None,
     compared: pl.DataFrame | None = None,
     warnings: Sequence[str] = (),
+    **kinds: Any,
 ) -> str:
     """Write the report of a release as one HTML page.
 
@@ -52,6 +55,8 @@ def report_html(
         What `compare` returned, for the risk-utility map.
     warnings : sequence of str, optional
         Sentences to be read before the release.
+    **kinds : Any
+        Which columns are categories, as for `mask`: ``nominal``, ``ordinal``, ``taxonomy`` and so on.
 
     Returns
     -------
@@ -79,7 +84,12 @@ def report_html(
     template = environment().get_template("page.html")
     rows = (manifest or {}).get("rows")
     dropped = rows.get("dropped", 0) if isinstance(rows, Mapping) else 0
-    facts = Facts.of(original, masked, columns, k, strata, dropped)
+    before = collected(as_frame(original), "original")
+    roles = (manifest or {}).get("roles")
+    named = roles.get("entity") if isinstance(roles, Mapping) else None
+    entity = [name for name in named if name in before.columns] if isinstance(named, list) else []
+    asked = kinds_asked(kinds, "report_html")
+    facts = Facts.of(before, masked, columns, k, strata, dropped, asked, entity)
     required = requirements(manifest)
     return template.render(
         facts=facts,
@@ -91,7 +101,9 @@ def report_html(
         persons=persons(manifest, facts.k),
         settings=sections.settings(facts, settings),
         measures=sections.measures(facts),
-        record=list(sections.rows_of(manifest or {})),
+        categories=[categories.of_column(facts, name) for name in facts.categories],
+        lost=categories.lost(manifest),
+        record=list(sections.rows_of({n: sections.short(v) for n, v in (manifest or {}).items()})),
         version=__version__,
         **sections.charts(facts, compared, required),
     )

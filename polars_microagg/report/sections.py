@@ -18,7 +18,7 @@ from polars_microagg.report.svg import svg
 from polars_microagg.report.text import number, percent
 from polars_microagg.report.verdict import Requirement
 
-__all__ = ["charts", "measures", "rows_of", "settings"]
+__all__ = ["charts", "measures", "rows_of", "settings", "short"]
 
 Section = dict[str, Any] | None
 """The contents of a template, or None where there is nothing to show."""
@@ -184,7 +184,17 @@ def settings(facts: Facts, wanted: Mapping[str, Any] | None) -> list[list[str]]:
         "k": facts.k,
         "strata": facts.named(facts.strata),
     }
-    return list(rows_of({**roles, **{n: v for n, v in (wanted or {}).items() if n not in roles}}))
+    others = {n: short(v) for n, v in (wanted or {}).items() if n not in roles}
+    return list(rows_of({**roles, **others}))
+
+
+def short(value: Any) -> Any:
+    """Write trees by the number of their names, which are many."""
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(names := value.get("parents"), Mapping) and "taxonomy" in value:
+        return f"a tree of {len(names) + 1:,} names"
+    return {name: short(item) for name, item in value.items()}
 
 
 def measures(facts: Facts) -> list[list[str]]:
