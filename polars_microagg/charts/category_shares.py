@@ -21,7 +21,7 @@ def category_shares(
 
     >>> before = pl.Series(["f", "f", "m", "m", "x"])
     >>> category_shares(before, pl.Series(["f", "f", "m", "m", "m"]), 2).rows()
-    [('f', 2, 2), ('m', 2, 3)]
+    [('m', 2, 3), ('f', 2, 2)]
     """
     whose = pl.int_range(len(original), eager=True) if who is None else who
     tables = [

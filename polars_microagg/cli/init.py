@@ -11,10 +11,11 @@ from pathlib import Path
 import polars as pl
 
 from polars_microagg.cli.input_table import add_separator, raw, source_of
+from polars_microagg.cli.name_words import is_place
 from polars_microagg.cli.options import number
 from polars_microagg.cli.output import plain, show, tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.role_guess import DELICATE, GROUPS, guess
+from polars_microagg.cli.role_guess import DELICATE, GROUPS, as_prefixes, guess
 from polars_microagg.cli.settings import apart
 from polars_microagg.core.model import Model, models
 from polars_microagg.core.options import group_size
@@ -85,12 +86,12 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
     for role, what in ROLES.items():
         lines += [f"# {what}", f"{role} = ["]
         for name, (guessed, why) in guesses.items():
-            if guessed == role:
+            if guessed == role or (guessed, role) == ("nominal", "columns"):
                 lines.append(f"    {toml_string(name)},  # {plain(types[name])}; {why}")
             elif role == "confidential" and why.startswith(DELICATE):
                 lines.append(f"    # {toml_string(name)},  # {plain(types[name])}; yours to decide")
         lines.append("]")
-    lines += _questions(guesses)
+    lines += _kinds(guesses) + _questions(guesses)
     if separator:
         lines += [
             "",
@@ -111,7 +112,33 @@ def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
     if any(why.startswith(DELICATE) for _, why in guesses.values()):
         lines += ["# Bounds on what a group tells of its members, for each confidential column:"]
         lines += [_bound(entry) for entry in models().values() if entry.of == "confidential"]
+    lines += _trees(frame, guesses)
     return "\n".join(lines) + "\n"
+
+
+def _kinds(guesses: dict[str, tuple[str, str]]) -> list[str]:
+    """Name the masked columns of categories; which of them have an order, nobody can see."""
+    nominal = [toml_string(name) for name, (role, _) in guesses.items() if role == "nominal"]
+    if not nominal:
+        return []
+    return [
+        "# Masked as categories. Those with an order go in ordinal instead, if they are numbers or an Enum.",
+        f"nominal = [{', '.join(nominal)}]",
+        "# ordinal = []",
+    ]
+
+
+def _trees(frame: pl.DataFrame, guesses: dict[str, tuple[str, str]]) -> list[str]:
+    """Suggest a tree for each code of a place, in comments at the end, as it is a table of TOML."""
+    found = [
+        f'# {toml_string(name)} = "prefix:{",".join(map(str, [codes[0], *codes[1]]))}"'
+        for name, (role, _) in guesses.items()
+        if role == "ask" and is_place(name) and (codes := as_prefixes(frame.get_column(name)))
+    ]
+    about = (
+        "# Codes that are masked may give way to their first characters, or to classes of a file:"
+    )
+    return ["", about, "# [taxonomy]", *found] if found else []
 
 
 def _bound(entry: Model) -> str:
@@ -137,7 +164,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]+")
 """Names that TOML takes without quotes."""
 
 ROLES = {
-    "columns": "Masked together: what others could know of a person, as a number or a date.",
+    "columns": "Masked together: what others could know of a person.",
     "strata": "Kept as they are; no group mixes their values.",
     "entity": "Whose a row is: not released, and k counts these instead of rows.",
     "confidential": "Released as they are: what nobody should learn of a person, with a bound below.",

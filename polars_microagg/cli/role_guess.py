@@ -17,9 +17,9 @@ from polars_microagg.cli.name_words import (
     is_place,
     is_stratum,
 )
-from polars_microagg.frames.columns import can_mask
+from polars_microagg.frames.columns import is_number
 
-__all__ = ["DELICATE", "GROUPS", "guess"]
+__all__ = ["DELICATE", "GROUPS", "as_prefixes", "guess"]
 
 MANY = 0.9
 """Share of distinct values from which a column identifies nearly every record."""
@@ -66,8 +66,8 @@ def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
     """Guess the role of a column and say why; or return ``"ask"`` and a question.
 
     `frame` has numbers and dates read from text. A wrong guess must not release anything: a column
-    is masked or dropped, says whose a row is, or is a stratum of few large classes whose name is not of
-    anything confidential. No column is kept by a guess.
+    is masked, as ``"nominal"`` where it has categories, or dropped, says whose a row is, or is a stratum
+    of few large classes whose name is not of anything confidential. No column is kept by a guess.
 
     >>> people = pl.DataFrame({"name": ["Ann", "Ben", "Cem"], "age": [31, 47, 31]})
     >>> guess(people, "name", 2)[0], guess(people, "age", 2)[0]
@@ -81,7 +81,8 @@ def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
     sizes = column.drop_nulls().value_counts()["count"]
     counted = f"{len(sizes):,} distinct in {len(column):,} rows"
     if is_place(name) and len(sizes) > FEWEST:
-        return "ask", f"looks like the code of a place ({counted}). Drop it, or make it a stratum?"
+        ways = "Drop it, make it a stratum, or mask it with a tree of its first characters?"
+        return "ask", f"looks like the code of a place ({counted}). {ways}"
     masked = is_amount(name) or not _whole(column)
     if is_confidential(name) and not (masked and _quantity(column, len(sizes))):
         ways = "Drop it, or take it into confidential, with a bound on what a group tells?"
@@ -112,19 +113,45 @@ def _plain(name: str, column: pl.Series, sizes: pl.Series, counted: str, k: int)
                 f"has few values ({counted}), and may tell a secret. Drop it, or make it a stratum?",
             )
         return "strata", f"{counted}, the rarest in {smallest:,}: few classes, all large enough"
-    if len(sizes) <= FEW and (coded or not can_mask(column.dtype)):
+    common = int(sizes.filter(sizes >= k).sum())
+    if is_stratum(name) and (len(sizes) <= FEW or not is_number(column.dtype)):
+        # Too many or too small for strata. Masked, no category of fewer than k is released.
+        if 2 * common >= len(column):
+            return "nominal", f"{counted}, the rarest in {smallest:,}: masked as categories"
+        return "drop", f"{counted}: most are of fewer than {k} records, so little would be left"
+    if len(sizes) <= FEW and (coded or not is_number(column.dtype)):
         why = f"has few values ({counted}), of which the rarest has {smallest:,} records or some are null"
-        return "ask", f"{why}. Drop it, merge its classes to strata, or keep it?"
-    if can_mask(column.dtype) and not coded:
+        return "ask", f"{why}. Drop it, merge its classes to strata, or mask it as categories?"
+    if is_number(column.dtype) and not coded:
         return "columns", f"{counted}: it can be masked"
-    if can_mask(column.dtype):
-        return "ask", f"looks like a code ({counted}). Drop it, or mask it as a number?"
-    return "drop", f"{counted}: too many to keep, and it has no centre"
+    if is_number(column.dtype):
+        return "ask", f"looks like a code ({counted}). Drop it, or mask it, and name it in nominal?"
+    if 2 * common >= len(column):
+        return (
+            "ask",
+            f"has many categories ({counted}). Drop it, or mask it, perhaps with a tree of them?",
+        )
+    return "drop", f"{counted}: most are of fewer than {k} records, so little would be left"
+
+
+def as_prefixes(column: pl.Series) -> tuple[int, list[int]] | None:
+    """Return the length of codes, and how many first characters their classes keep; None for others.
+
+    >>> as_prefixes(pl.Series(["10115", "01067"])), as_prefixes(pl.Series(["N", "SW"]))
+    ((5, [3, 2]), None)
+    """
+    if column.dtype != pl.String:
+        return None
+    lengths = column.drop_nulls().str.len_chars().unique()
+    if len(lengths) != 1 or column.str.contains("*", literal=True).any():
+        return None
+    whole = int(lengths[0])
+    return (whole, sorted({whole // 2, -(-whole // 2)}, reverse=True)) if whole > 3 else None
 
 
 def _quantity(column: pl.Series, distinct: int) -> bool:
     """Return whether a column looks like a quantity and not like the numbers of some classes."""
-    if not can_mask(column.dtype):
+    if not is_number(column.dtype):
         return False
     return distinct > (FEWEST if _whole(column) else 2)
 
