@@ -125,6 +125,7 @@ SUBJECTS = {
         files.ragged("line 3", "5", 4),
         files.two_readings_of_dates("born"),
         files.unknown_ending("a.xlsx", ".xlsx", [".csv"]),
+        files.like_numbers("name"),
         files.wrong_cells("age", 2, "number", 3, "a.csv"),
     ],
     originals: [

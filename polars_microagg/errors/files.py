@@ -6,10 +6,12 @@ from collections.abc import Iterable
 
 from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
+from polars_microagg.wording import Parameter, Sentence
 
 __all__ = [
     "bad_header",
     "bad_names",
+    "like_numbers",
     "compressed_target",
     "no_manifest",
     "no_table_named",
@@ -76,6 +78,18 @@ def two_readings_of_dates(name: str) -> InvalidDataError:
         "month. {way}",
         column=repr(name),
         way="Write them as YYYY-MM-DD, or leave the column out of --columns.",
+    )
+
+
+def like_numbers(name: str) -> InvalidDataError:
+    """Refuse to take numbers that cannot be read for categories."""
+    return InvalidDataError.of_fields(
+        "Column {column} looks like numbers with other marks than a point; {need}. {way}",
+        column=repr(name),
+        need="they would be masked as categories",
+        way=Sentence(
+            "Write them as 1234.5, or name the column in {nominal}.", nominal=Parameter("nominal")
+        ),
     )
 
 

@@ -291,12 +291,16 @@ def test_methods_are_listed(microagg):
 
 
 def test_what_an_intruder_knows_must_have_distances(source, tmp_path, microagg):
-    target = tmp_path / "out.parquet"
-    assert microagg("protect", source, "-o", target, *ROLES).code == 0
-    done = microagg("risk", target, "--original", source, "--known", "region")
+    frame = pl.read_parquet(source).with_columns(mark=pl.lit(b"x"))
+    frame.write_parquet(tmp_path / "in.parquet")
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    assert microagg("protect", source, "-o", target, *ROLES, "--keep", "mark").code == 0
+    done = microagg("risk", target, "--original", source, "--known", "region", "--metrics", "dld")
+    assert done.code == 0, done.err  # text has distances as categories
+    done = microagg("risk", target, "--original", source, "--known", "mark")
     assert (done.code, done.err) == (
         3,
-        "--known names 'region' of type String, which has no distances, so that no records are "
+        "--known names 'mark' of type Binary, which has no distances, so that no records are "
         "linked by it. Leave it out of --known.\n",
     )
 

@@ -44,7 +44,7 @@ WRONG = {
     "after a line break in a cell": (text(['"P\n\n0",N,20,1000', *LINES[1:6], "P6,N,?,1042", *LINES[7:]]), "Column 'age' has 1 cell(s) that are no numbers, the first of them on line 10 of 'in.csv'."),
     "in a record with a line break": (text([*LINES[:3], '"P\n3",N,?,1021', *LINES[4:]]), "the first of them on line 5 of 'in.csv'."),
     "after an empty line": (text([*LINES[:3], "", *LINES[3:6], "P6,N,?,1042", *LINES[7:]]), "on line 9 of 'in.csv'."),
-    "a decimal comma": (text([line.rpartition(",")[0] + ',"1,5"' for line in LINES]), "Column 'income' is text; numbers, dates (YYYY-MM-DD) and times (HH:MM:SS) can be masked."),
+    "a decimal comma": (text([line.rpartition(",")[0] + ',"1,5"' for line in LINES]), "Column 'income' looks like numbers with other marks than a point; they would be masked as categories. Write them as 1234.5, or name the column in --nominal."),
     "slashes": (text([f"{line},0{i % 9 + 1}/02/2024" for i, line in enumerate(LINES)], HEADER + ",born"), "Column 'born' has dates such as DD/MM/YYYY, of which nobody can tell the day from the month. Write them as YYYY-MM-DD"),
     "dots": (text([f"{line},0{i % 9 + 1}.02.24" for i, line in enumerate(LINES)], HEADER + ",born"), "Column 'born' has dates such as DD/MM/YYYY"),
     "latin-1": (with_line(5, "Jürgen,N,23,1021").encode("latin-1"), "'in.csv' cannot be read: line 5 has bytes that are not UTF-8, perhaps of Latin-1."),

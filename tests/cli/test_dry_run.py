@@ -107,7 +107,10 @@ BAD = {
     "option out of range": (nothing, ["--method", "genetic", "--steps", "9"], 2),
     "too many rows for the method": (rows(60, 170), ["--method", "fuzzy"], 2),
     "corrupt input": (corrupt, [], 3),
-    "masked text": (table(age=pl.lit("x")), [], 3),
+    "masked bytes": (table(age=pl.lit(b"x")), [], 3),
+    "text not in the tree": (table(age=pl.lit("x")), ["--taxonomy", "age=prefix:3,1"], 3),
+    "a kind of another column": (nothing, ["--nominal", "name"], 2),
+    "a kind its type cannot be": (nothing, ["--circular", "age"], 3),
     "nan": (table(income=NAN), [], 3),
     "null": (table(income=HOLES), [], 3),
     "missing column": (table(age=pl.lit(1)), ["--order-by", "agee"], 3),
@@ -151,7 +154,7 @@ BAD = {
     "columns that duckdb does not tell apart": (table(Age=pl.lit(1)), ["-o", "a.duckdb::t", "--keep", "Age"], 5),
     "lists in csv": (table(**LISTS), ["-o", "out.csv"], 5),
     "file there, and nan": (lambda f, p: (there("out.parquet")(f, p), table(income=NAN)(f, p)), [], 2),
-    "file there, and masked text": (lambda f, p: (there("out.parquet")(f, p), table(age=pl.lit("x"))(f, p)), [], 3),
+    "file there, and masked bytes": (lambda f, p: (there("out.parquet")(f, p), table(age=pl.lit(b"x"))(f, p)), [], 3),
     "nan, and a small stratum": (table(income=NAN, region=RARE), [], 3),
 }  # fmt: skip
 

@@ -269,13 +269,19 @@ def test_constant_null_and_extreme_columns_are_reported():
     [
         ({"masked": lambda t: t.head(3)}, mg.InvalidDataError, "3000 rows and masked has 3"),
         ({"masked": lambda t: t.drop("debt")}, mg.InvalidParameterError, "'debt'"),
-        ({"columns": ["ward"]}, mg.MicroaggError, "'ward' is of type String"),
+        ({"columns": ["mark"]}, mg.NotNumericError, "'mark' is of type Binary"),
+        (
+            {"columns": ["ward"], "nominl": "ward"},
+            mg.InvalidParameterError,
+            "Did you mean 'nominal'",
+        ),
         ({"k": 1}, mg.InvalidParameterError, "k=1"),
         ({"strata": "rigion"}, mg.InvalidParameterError, "Did you mean 'region'"),
     ],
 )
 def test_what_does_not_fit_is_named(change, error, message):
     original, masked = tables()
+    original, masked = (t.with_columns(mark=pl.lit(b"x")) for t in (original, masked))
     masked = change.pop("masked", lambda t: t)(masked)
     with pytest.raises(error, match=message):
         report_html(original, masked, change.pop("columns", COLUMNS), **({"k": 5} | change))

@@ -30,6 +30,10 @@ MOST = 0.5
 SLASHED = r"^\s*[0-9]{1,4}[/.][0-9]{1,2}[/.][0-9]{1,4}\b"
 
 
+MARKED = r"^[+-]?[0-9]+([,.' ][0-9]+)+\s*%?$"
+"""A number with a decimal comma or with marks between thousands."""
+
+
 def refuse_doubtful(path: Path, frame: pl.DataFrame, separator: str = "") -> None:
     """Refuse a CSV file in which rows may be hidden in a cell, or a record in the header."""
     if frame.width == 1 and not separator:
@@ -93,7 +97,8 @@ def _no_type(
     counts = {kind: filled - read[kind].count() for kind in kinds}
     kind = min(counts, key=lambda kind: counts[kind])
     if counts[kind] > MOST * filled:
-        return None
+        marked = text.str.contains(MARKED).sum() > MOST * filled
+        return files.like_numbers(name) if marked else None
     wrong = (read[kind].is_null() & text.is_not_null()).arg_max()
     with opened(path, "csv") as file:
         line = line_of(file, int(wrong or 0) + 1, separator, blank=width == 1)
