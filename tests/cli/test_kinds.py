@@ -1,0 +1,148 @@
+"""Kinds of columns on the command line and in configurations."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.cli.kinds import MAPPINGS, read_kinds
+from polars_microagg.core.options import KEY_OPTIONS
+
+N = 1100
+RNG = np.random.default_rng(5)
+TABLE = pl.DataFrame(
+    {
+        "age": RNG.integers(18, 90, N),
+        "zip": [f"{number:05d}" for number in RNG.integers(1000, 1040, N)],
+        "edu": RNG.choice(["basic", "upper", "bachelor", "master"], N),
+        "job": ["herald"] * 3 + ["clerk", "cook"] * (N // 2 - 2) + ["cook"],
+        "level": RNG.integers(1, 5, N),
+    }
+)
+TREE = "basic;low;*\nupper;low;*\nbachelor;high;*\nmaster;high;*\n"
+JOB = """
+columns = ["age", "zip", "edu", "job", "level"]
+k = 5
+ordinal = ["level"]
+[taxonomy]
+edu = "edu.csv"
+zip = "prefix:5,3,2"
+[weigh]
+edu = 2
+"""
+CALL = [
+    *("--columns", "age,zip,edu,job,level", "-k", "5", "--ordinal", "level"),
+    *("--taxonomy", "zip=prefix:5,3,2", "--weigh", "edu=2"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    TABLE.write_csv(tmp_path / "in.csv")
+    TABLE.write_parquet(tmp_path / "in.parquet")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "edu.csv").write_text(TREE)
+    (tmp_path / "conf" / "job.toml").write_text(JOB)
+    return tmp_path
+
+
+def test_a_configuration_options_and_python_release_the_same(folder, microagg):
+    tree = folder / "conf" / "edu.csv"
+    ways = {
+        "a.csv": ["--config", folder / "conf" / "job.toml"],
+        "b.csv": [*CALL, "--taxonomy", f"edu={tree}"],
+    }
+    for name, words in ways.items():
+        done = microagg("protect", folder / "in.csv", "-o", folder / name, *words)
+        assert done.code == 0, done.err
+        assert "0.3 % of 'job' lost a rare category" in done.err
+    trees = {"zip": mg.Taxonomy.prefix(5, [3, 2]), "edu": mg.Taxonomy.read(tree)}
+    own = mg.mdav(TABLE, TABLE.columns, 5, ordinal="level", taxonomy=trees, weigh={"edu": 2})
+    own.write_csv(folder / "c.csv")
+    assert len({(folder / name).read_bytes() for name in ("a.csv", "b.csv", "c.csv")}) == 1
+    told, other = (json.loads((folder / f"{n}.csv.manifest.json").read_text()) for n in "ab")
+    assert told["config"] == other["config"]
+    assert told["config"]["taxonomy"]["edu"] == trees["edu"].to_dict()
+
+
+def test_what_was_typed_wins_column_by_column(folder):
+    found = read_kinds(
+        {"taxonomy": {"edu": "edu.csv", "zip": "prefix:5,3"}, "nominal": ["a"], "weigh": {"a": 1}},
+        {"taxonomy": ["zip=prefix:5,2"], "nominal": ["b"], "weigh": ["c=d=2"]},
+        folder / "conf",
+    )
+    assert found["taxonomy"]["zip"] == mg.Taxonomy.prefix(5, [2])
+    assert found["taxonomy"]["edu"].path("basic") == ("basic", "low", "*")
+    assert (found["nominal"], found["weigh"]) == (["b"], {"a": 1, "c=d": 2})
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_release_is_verified_measured_compared_and_reported(form, folder, microagg):
+    source, job, out = folder / f"in.{form}", folder / "conf" / "job.toml", folder / f"out.{form}"
+    page = folder / "page.html"
+    done = microagg("protect", source, "-o", out, "--config", job, "--report", page)
+    assert done.code == 0, done.err
+    assert microagg("verify", out, "--original", source).code == 0
+    risk = json.loads(microagg("risk", out, "--original", source, "--json").out)
+    told = json.loads((folder / f"out.{form}.manifest.json").read_text())["measures"]
+    assert round(risk["loss"], 1) == told["loss"]
+    done = microagg("compare", source, "--config", job, "--methods", "mdav", "--ks", "5", "--json")
+    assert json.loads(done.out)["compared"][0]["loss"] == pytest.approx(risk["loss"])
+    text = page.read_text()
+    assert "Categories before and after" in text
+    assert "herald" not in text
+    other = folder / "other.html"
+    done = microagg("report", out, "--original", source, "-o", other, "--seconds", "0")
+    assert done.code == 0, done.err
+    assert "Categories before and after" in other.read_text()
+
+
+def test_without_a_manifest_risk_takes_the_kinds(folder, microagg):
+    trees = {"zip": mg.Taxonomy.prefix(5, [3, 2])}
+    masked = mg.mdav(TABLE, ["age", "zip"], 5, taxonomy=trees)
+    masked.write_csv(folder / "out.csv")
+    call = ["risk", folder / "out.csv", "--columns", "age,zip", "--json"]
+    tree = ["--taxonomy", "zip=prefix:5,3,2"]
+    found = json.loads(microagg(*call, "--original", folder / "in.csv", *tree).out)
+    own = mg.assess(TABLE, masked, ["age", "zip"], metrics="loss", taxonomy=trees).item()
+    assert found["loss"] == pytest.approx(own)
+    done = microagg(*call, *tree)
+    assert (done.code, "--original" in done.err) == (2, True)
+
+
+def test_a_dry_run_says_of_which_kind_columns_are(folder, microagg):
+    call = ["protect", folder / "in.csv", "--config", folder / "conf" / "job.toml", "--dry-run"]
+    told = json.loads(microagg(*call, "--json").out)["columns"]
+    kinds = {"zip": "taxonomy", "edu": "taxonomy", "job": "nominal", "level": "ordinal"}
+    assert {row["name"]: row["kind"] for row in told if "kind" in row} == kinds
+    assert "mask  taxonomy" in microagg(*call).out
+
+
+WRONG = {
+    "no equals sign": (["--taxonomy", "zip"], 2, "it must be COLUMN=FILE"),
+    "no number": (["--weigh", "zip"], 2, "an equals sign and a number"),
+    "no such file": (["--taxonomy", "zip=no.csv"], 3, "'no.csv' cannot be read"),
+    "no such column": (["--taxonomy", "zap=prefix:5,3"], 3, "Did you mean 'zip'"),
+    "not masked": (["--nominal", "job"], 2, "--nominal names 'job'"),
+    "two kinds": (["--nominal", "zip", "--taxonomy", "zip=prefix:5,3"], 2, "'zip'"),
+    "no number in a form": (["--taxonomy", "zip=prefix:"], 2, "characters of a value"),
+    "not in the tree": (["--taxonomy", "zip=prefix:4,3"], 3, "'zip'"),
+    "weight of nothing": (["--weigh", "zip=0"], 2, "numbers above 0"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_and_nothing_published(case, folder, microagg):
+    words, code, said = WRONG[case]
+    call = ["protect", folder / "in.csv", "-o", folder / "o.csv", "--columns", "age,zip"]
+    done = microagg(*call, "--drop", "edu,job,level", "-k", "5", *words)
+    assert done.code == code, done.err
+    assert said in done.err
+    assert "01000" not in done.err
+    assert not (folder / "o.csv").exists()
+
+
+def test_the_options_are_those_of_the_register():
+    assert set(MAPPINGS) == {name for name, entry in KEY_OPTIONS.items() if entry.each} | {"weigh"}
