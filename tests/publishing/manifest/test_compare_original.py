@@ -202,3 +202,25 @@ def test_zeros_are_the_centres_of_zeros(center):
     manifest = told_of(center=center)
     assert off_centre(manifest, before, pl.DataFrame({"a": [0.0, 0.0, 6.0, 6.0]})) == []
     assert off_centre(manifest, before, pl.DataFrame({"a": [1.0, 1.0, 6.0, 6.0]})) == ["a"]
+
+
+def test_a_category_must_be_that_of_k_originals_of_its_stratum():
+    before = pl.DataFrame({"j": ["a", "a", "b", "c", "b", "b"], "s": [1, 1, 1, 2, 2, 2]})
+
+    def off(values, strata=(), original=before, **config):
+        told = told_of(mask=["j"], stratum=strata, types={"j": "String"}, k=2, **config)
+        told["categories"] = [{"column": "j", "kind": "nominal", "rare": None}]
+        return off_centre(told, original, original.with_columns(j=pl.Series(values)))
+
+    assert off(["a", "a", "a", "b", "b", None]) == []
+    assert off(["a", "a", "a", "c", "c", "c"]) == ["j"]
+    assert off(["b", "b", "b", "b", "b", "b"]) == []
+    assert off(["b", "b", "b", "b", "b", "b"], ["s"]) == ["j"]
+    assert off(["a"] * 6, original=before.with_columns(j=pl.lit("z"))) == ["j"]
+    # Several rows of one person are one holder.
+    whose = before.with_columns(who=pl.Series([1, 1, 2, 3, 4, 5]))
+    told = told_of(mask=["j"], stratum=[], types={"j": "String"}, k=2)
+    told["categories"] = [{"column": "j", "kind": "nominal", "rare": None}]
+    told["roles"]["entity"] = ["who"]
+    assert off_centre(told, whose, whose.with_columns(j=pl.lit("b"))) == []
+    assert off_centre(told, whose, whose.with_columns(j=pl.lit("a"))) == ["j"]
