@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from polars_microagg.core.options import KEY_OPTIONS, keys_asked
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.columns import kind_for, require, values
+from polars_microagg.frames.safe_collect import quietly
 
 __all__ = ["Coordinates", "coordinates", "kinds_asked", "matrices"]
 
@@ -60,7 +62,8 @@ def coordinates(
         kind = kind_for(name, before.dtype, asked)
         for column in (before, after):
             require(column, name, "keep", kind if column.dtype == before.dtype else None)
-        one, other, places = values(before, after, kind)
+        # A masked value that the type before does not have would be shown by the error of its cast.
+        one, other, places = quietly(partial(values, before, after, kind), "masked")
         both = np.concatenate([one, other])
         wide = both[:, None] if places is None else places.coordinates(both, CELLS)
         parts.append(wide)

@@ -120,6 +120,20 @@ def test_measures_of_categories_alone_are_null_where_they_need_numbers(people):
         assert (found["loss"], found["il1"], found["il"], found["score"]) == (0.0, None, None, None)
 
 
+def test_a_category_that_the_type_before_does_not_have_is_not_shown(people):
+    people.execute("CREATE TABLE other AS SELECT * REPLACE ('hush' AS mood) FROM people")
+    calls = (
+        lambda: people.sql("FROM microagg.assess('people', 'other', 'mood')").fetchall(),
+        lambda: mgd.assess(people, "people", "other", "mood"),
+    )
+    for call in calls:
+        with pytest.raises(
+            ValueError if call is calls[1] else duckdb.Error, match="cannot be read"
+        ) as caught:
+            call()
+        assert "hush" not in str(caught.value)
+
+
 def test_classes_of_categories_are_counted_and_verified(people):
     people.execute("CREATE TABLE masked AS " + SQL.format("mdav", COLUMNS, ""))
     counts = people.sql(f"FROM microagg.anonymity('masked', {COLUMNS})").pl()
