@@ -62,7 +62,6 @@ CLASSES = [
     mg.MissingValuesError.not_finite("age", 2),
     mg.NotNumericError.of("name", "String"),
     mg.NotNumericError.known("name", "String"),
-    categories.not_as_fitted("age", "String"),
     mg.NotAnonymousError.of(["age"], 5, (2, 3, 1), ["region"]),
     mg.NotAnonymousError.entities(["age"], 5, (2, 3, 1), ["region"]),
     mg.NotAnonymousError.alike(["age"], 5, (3, 1), ["region"]),
@@ -138,6 +137,7 @@ SUBJECTS = {
     ],
     categories: [
         categories.nearly_unique("name", 30, 40),
+        categories.not_as_fitted("age", "String"),
         categories.not_of_kind("age", "Int64", "taxonomy"),
         categories.without_order("sex", "univariate", ordinal=True),
     ],
