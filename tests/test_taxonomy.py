@@ -264,10 +264,10 @@ def test_a_table_of_paths_is_a_tree(table):
 @pytest.mark.parametrize(
     ("message", "table"),
     [
-        ("'cat' has two parents in the taxonomy, 'pet' and 'mammal'", [("cat", "pet", "*"), ("cat", "mammal", "*")]),
-        ("'Other' has two parents", [("Other", "Services", "*"), ("Misc", "Other", "*")]),
-        ("2 roots, 'a', 'b'", [("x", "a"), ("y", "b")]),
-        ("2 roots, 'a', 'z'", [("x", "a"), ("z",)]),
+        ("Row 2 of the taxonomy gives a name another parent", [("cat", "pet", "*"), ("cat", "mammal", "*")]),
+        ("Row 2 of the taxonomy gives a name another parent", [("Other", "Services", "*"), ("Misc", "Other", "*")]),
+        ("has 2 roots", [("x", "a"), ("y", "b")]),
+        ("has 2 roots", [("x", "a"), ("z",)]),
         ("cycle", [("a", "b", "a")]),
         ("cycle", [("a", "b"), ("b", "a")]),
         ("Row 2 of the taxonomy has no value in its first cell", [("x", "a"), ("", "a")]),

@@ -67,9 +67,8 @@ def lower_bound(
     of j if and only if j is in that of i. It holds for groups made by any method, within strata
     or not, since strata only leave fewer groupings.
 
-    `loss` passes over cells that come out as null, as categories do that too few records have: with such
-    cells it can be under the floor. With more than 256 coordinates of a column the distances are
-    right on average only, and so is the floor.
+    With more than 256 coordinates of a column of categories the distances are right on average only,
+    and so is the floor.
 
     Examples
     --------

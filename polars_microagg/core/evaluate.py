@@ -92,6 +92,8 @@ def evaluate(
             known, values["subsets"] = release.known, release.subsets
         if "joint" in values:
             values["joint"] = known[2] if known else release.joint
+        if "numeric" in values:
+            values["numeric"] = release.numeric
         numeric = None if known or "joint" in values else _numbers_only(values, release)
         if numeric is not None and not numeric.any():
             return None

@@ -46,7 +46,7 @@ __all__ = [
 
 Unit = Literal["record", "value"]
 
-MetricInput = Literal["original", "masked", "classes", "subsets", "joint"]
+MetricInput = Literal["original", "masked", "classes", "subsets", "joint", "numeric"]
 """Parts of a release that a metric may take, typed in `core/evaluate.py`; other inputs are metrics."""
 
 MetricUnit = Literal["", "%", "points"]
@@ -241,10 +241,10 @@ def metric(
     The positional parameters say by their names what the function takes: ``original`` and
     ``masked``, matrices with NaN for null, of columns of numbers; ``joint``, the column that each
     column of the matrices is a coordinate of, in which case they have those of categories, too;
-    ``classes``, the sizes of the classes of equal masked records, which stands alone; ``subsets``,
-    sets of the attributes that an intruder knows, in which case the matrices have these attributes;
-    or the name of another metric. Keyword parameters become options. The result is a whole number, a
-    real number, or None.
+    ``numeric``, which of them are of numbers; ``classes``, the sizes of the classes of equal masked
+    records, which stands alone; ``subsets``, sets of the attributes that an intruder knows, in which
+    case the matrices have these attributes; or the name of another metric. Keyword parameters become
+    options. The result is a whole number, a real number, or None.
     """
 
     def register(function: Function) -> Function:

@@ -18,19 +18,24 @@ SEPARATORS = ";\t,"
 
 
 def parents_of(rows: Iterable[Sequence[object]]) -> dict[str, str]:
-    """Return the parent of each name; a name that stands twice side by side is one node."""
+    """Return the parent of each name; a name that stands twice side by side is one node.
+
+    Errors name rows and no names: a table of records may have been given by mistake.
+    """
     parents: dict[str, str] = {}
     ends: dict[str, None] = {}
     for number, row in enumerate(rows, 1):
         names = _names(row, number)
         for name, parent in pairwise(names):
             if name != parent and parents.setdefault(name, parent) != parent:
-                raise taxonomies.two_parents(name, parents[name], parent)
+                raise taxonomies.bad_row(number, "gives a name another parent than a row before it")
         ends.update(dict.fromkeys(names[-1:]))
     roots = [name for name in ends if name not in parents]
     # A row that is a root and no more has no edge to be known by.
     if len(roots) > 1:
-        raise taxonomies.several_roots(sorted(roots))
+        raise taxonomies.several_roots(len(roots))
+    if not roots and parents:
+        raise taxonomies.circular()
     return parents
 
 

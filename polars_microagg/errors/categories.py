@@ -32,7 +32,7 @@ def not_of_kind(column: str, dtype: object, option: str) -> NotNumericError:
         column=repr(column),
         dtype=dtype,
         option=Parameter(option),
-        way="Cast it to text, or take it out of that parameter.",
+        way="Take it out of that parameter, or cast it to a type that can be: text, or a time of day.",
     )
 
 

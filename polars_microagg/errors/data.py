@@ -207,7 +207,7 @@ class NotNumericError(InvalidDataError):
             "Column {column} is of type {dtype}, which has no centroid; {need}. {way}",
             column=repr(column),
             dtype=dtype,
-            need="numbers, decimals, dates and times can be masked",
+            need="numbers, dates, times and categories can be masked",
             way=way,
         )
 

@@ -11,8 +11,8 @@ from polars_microagg.wording import Parameter, Sentence
 __all__ = [
     "bad_header",
     "bad_names",
-    "like_numbers",
     "compressed_target",
+    "like_numbers",
     "no_manifest",
     "no_table_named",
     "not_utf8",

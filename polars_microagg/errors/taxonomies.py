@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from polars_microagg.errors.base import MicroaggError
 from polars_microagg.errors.data import InvalidDataError
@@ -49,11 +49,11 @@ def bad_shape(name: str, got: object, need: str, way: str) -> InvalidParameterEr
     )
 
 
-def circular(names: Iterable[str]) -> InvalidParameterError:
-    """Refuse names that are above themselves."""
+def circular(names: Iterable[str] = ()) -> InvalidParameterError:
+    """Refuse names that are above themselves; of a table they are not shown."""
     return InvalidParameterError.of_fields(
         "The taxonomy has a cycle: {names} lead(s) back to itself by its parents; {need}. {way}",
-        names=listed(names),
+        names=listed(names) or "a name",
         need="every path must end at one root",
         way="Give one of them another parent, or none if it is the root.",
     )
@@ -86,13 +86,12 @@ def of_column(option: str, column: str, named: str, error: MicroaggError) -> Mic
     )
 
 
-def several_roots(roots: Iterable[str]) -> InvalidParameterError:
-    """Refuse names that have no class in common."""
-    roots = list(roots)
+def several_roots(roots: Sequence[str] | int) -> InvalidParameterError:
+    """Refuse names that have no class in common; of a table they are only counted."""
     return InvalidParameterError.of_fields(
-        "The taxonomy has {count} roots, {names}; {need}. {way}",
-        count=len(roots),
-        names=listed(roots),
+        "The taxonomy has {count} roots{names}; {need}. {way}",
+        count=roots if isinstance(roots, int) else len(roots),
+        names="" if isinstance(roots, int) else f", {listed(roots)}",
         need="it must have one",
         way="Give them a parent in common, such as '*'.",
     )

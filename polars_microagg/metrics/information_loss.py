@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.core.registry import metric
@@ -69,7 +70,12 @@ def changed(original: Matrix, masked: Matrix, joint: Labels | None = None) -> fl
 
 
 @metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)", assessed=10)
-def sse(original: Matrix, masked: Matrix, joint: Labels | None = None) -> float:
+def sse(
+    original: Matrix,
+    masked: Matrix,
+    joint: Labels | None = None,
+    numeric: npt.NDArray[np.bool_] | None = None,
+) -> float:
     """Sum of squared differences on standardised columns.
 
     Parameters
@@ -78,6 +84,8 @@ def sse(original: Matrix, masked: Matrix, joint: Labels | None = None) -> float:
         The data before and after; cells that are NaN in either are passed over.
     joint : array of shape (p,), optional
         The column that each is a coordinate of: categories have several.
+    numeric : array of shape (p,), optional
+        Which columns are of numbers; by default all.
 
     Returns
     -------
@@ -90,8 +98,20 @@ def sse(original: Matrix, masked: Matrix, joint: Labels | None = None) -> float:
     >>> sse(np.array([[1.0], [3.0]]), np.array([[2.0], [2.0]]))
     2.0
     """
+    if numeric is not None and not numeric.all():
+        masked = _with_means(original, masked, ~numeric)
     before, after = standardised(original, masked, joint)
     return float(np.nansum((before - after) ** 2))
+
+
+def _with_means(original: Matrix, masked: Matrix, chosen: npt.NDArray[np.bool_]) -> Matrix:
+    """Put the means of the original where some columns have lost a value."""
+    filled = masked.copy(order="F")
+    for j in np.flatnonzero(chosen):
+        lost = np.isnan(masked[:, j]) & ~np.isnan(original[:, j])
+        if lost.any():
+            filled[lost, j] = np.nanmean(original[:, j])
+    return filled
 
 
 @metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)", assessed=20)
@@ -119,7 +139,12 @@ def sst(original: Matrix, joint: Labels | None = None) -> float:
 
 
 @metric(cite="Domingo-Ferrer and Mateo-Sanz (2002)", assessed=30, reported=True, unit="%")
-def loss(original: Matrix, masked: Matrix, joint: Labels | None = None) -> float:
+def loss(
+    original: Matrix,
+    masked: Matrix,
+    joint: Labels | None = None,
+    numeric: npt.NDArray[np.bool_] | None = None,
+) -> float:
     """Information loss 100 SSE/SST: 0 keeps everything, 100 leaves only the means.
 
     Parameters
@@ -128,6 +153,8 @@ def loss(original: Matrix, masked: Matrix, joint: Labels | None = None) -> float
         The data before and after.
     joint : array of shape (p,), optional
         The column that each is a coordinate of: categories have several.
+    numeric : array of shape (p,), optional
+        Which columns are of numbers; by default all.
 
     Returns
     -------
@@ -144,7 +171,9 @@ def loss(original: Matrix, masked: Matrix, joint: Labels | None = None) -> float
     the number of records in every column. Squared distances are 1 between nominal categories, the
     squared difference of mean ranks between ordinal ones, and the length of the path in a taxonomy. The
     commonest category is not the mean, so one column of categories can lose more than 100. The share of
-    records whose category changed is `changed`.
+    records whose category changed is `changed`. A category that is gone, since fewer than k records have
+    it or its stratum was emptied, tells nothing and counts as the mean; numbers that are gone are
+    passed over.
 
     Examples
     --------
@@ -152,4 +181,4 @@ def loss(original: Matrix, masked: Matrix, joint: Labels | None = None) -> float
     25.0
     """
     total = sst(original, joint)
-    return 100.0 * sse(original, masked, joint) / total if total else 0.0
+    return 100.0 * sse(original, masked, joint, numeric) / total if total else 0.0
