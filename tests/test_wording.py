@@ -138,7 +138,9 @@ SUBJECTS = {
     categories: [
         categories.nearly_unique("name", 30, 40),
         categories.not_as_fitted("age", "String"),
-        categories.not_of_kind("age", "Int64", "taxonomy"),
+        categories.new_categories("job", 3),
+        categories.not_masked("weigh", "agee", ["age", "job"]),
+        categories.not_of_kind("age", "Int64", "taxonomy", "text"),
         categories.without_order("sex", "univariate", ordinal=True),
     ],
     release: [

@@ -12,7 +12,12 @@ import polars as pl
 
 from polars_microagg.analysis.anonymity import classes, keys_of, selected
 from polars_microagg.analysis.attacker import Attack, Known, attacker
-from polars_microagg.analysis.coordinates import Coordinates, coordinates, kinds_asked
+from polars_microagg.analysis.coordinates import (
+    Coordinates,
+    coordinates,
+    kinds_asked,
+    refuse_new_categories,
+)
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate, inputs
 from polars_microagg.core.kind import kind_of
@@ -264,6 +269,7 @@ def assess(
         [([name], ([name], [(0,)])) for name in names] if by_column else [(names, what)]
     )
     after = matched(before, after, keys_of(after, "key", key))
+    refuse_new_categories(before, after, names, asked)
     if clash := {entry.name for entry in entries} & set(parts):
         raise InvalidParameterError.kind("by", sorted(clash), "no name of a metric")
     rows = []
@@ -339,6 +345,7 @@ def measure(
     sample, seed = shared.get("known_sample"), shared.get("seed", 0)
     what = attacker(shared.get("known"), sample, seed, names, after)
     after = matched(before, after, keys_of(after, "key", key))
+    refuse_new_categories(before, after, names, asked)
     release = _Release(before, after, names, what, asked)
     if "subsets" in inputs(entry, own):
         release.require_distances()

@@ -14,10 +14,11 @@ import polars as pl
 from polars_microagg.core.options import KEY_OPTIONS, keys_asked
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.categories import new_categories
 from polars_microagg.frames.columns import kind_for, require, values
 from polars_microagg.frames.safe_collect import quietly
 
-__all__ = ["Coordinates", "coordinates", "kinds_asked", "matrices"]
+__all__ = ["Coordinates", "coordinates", "kinds_asked", "matrices", "refuse_new_categories"]
 
 CELLS = 1 << 26
 """Numbers that the coordinates of a column may take for measures, which pass over them a few times."""
@@ -91,6 +92,23 @@ def matrices(
     """
     found = coordinates(original, masked, names)
     return found.before, found.after
+
+
+def refuse_new_categories(
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    names: Sequence[str],
+    asked: Mapping[str, Any],
+) -> None:
+    """Refuse nominal columns with values that no record had before: they are classes of a taxonomy."""
+    for name in names:
+        kind = kind_for(name, original.schema[name], asked)
+        if kind.numeric or kind.widens or kind.ordered:
+            continue
+        before, after = (table[name].alias("0").cast(pl.String) for table in (original, masked))
+        after = after.drop_nulls().unique()
+        if new := int((~after.is_in(before.unique().implode())).sum()):
+            raise new_categories(name, new)
 
 
 def kinds_asked(options: Mapping[str, Any], function: str) -> dict[str, Any]:

@@ -74,13 +74,14 @@ class KeyOption:
     """A parameter of calls that says of which kind columns are.
 
     `make` gives the kind of a column. Where the parameter maps columns to something, `make` takes
-    what a column is mapped to, and `each` is its type.
+    what a column is mapped to, and `each` is its type. `takes` names the types of columns that can be.
     """
 
     name: str
     make: Callable[..., Kind]
     each: type | None
     doc: str
+    takes: str
 
 
 Registered = TypeVar("Registered", bound=type)
@@ -89,11 +90,14 @@ _KINDS: dict[str, Kind] = {}
 _OPTIONS: dict[str, KeyOption] = {}
 
 
-def kind(option: str = "", *, each: type | None = None) -> Callable[[Registered], Registered]:
+def kind(
+    option: str = "", *, each: type | None = None, takes: str = "columns of other types"
+) -> Callable[[Registered], Registered]:
     """Register a class as a kind of column, under its own name in small letters.
 
     `option` is the parameter of calls that names columns of this kind, "" for none, where only types
-    decide; with `each` it maps columns to objects of that type, which the class is made from.
+    decide; with `each` it maps columns to objects of that type, which the class is made from. `takes`
+    says in words which types it takes.
     The first paragraph of the docstring of the class says what the parameter means.
     """
 
@@ -101,7 +105,7 @@ def kind(option: str = "", *, each: type | None = None) -> Callable[[Registered]
         name = class_.__name__.lower()
         if option:
             summary = docstring(class_).partition("\n\n")[0]
-            _OPTIONS[option] = KeyOption(option, class_, each, summary)
+            _OPTIONS[option] = KeyOption(option, class_, each, summary, takes)
         if each is None:
             _KINDS[name] = class_()
         return class_

@@ -6,7 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -177,13 +177,24 @@ def keys_asked(options: Mapping[str, Any]) -> dict[str, Any]:
         ):
             asked[name] = dict(value)
         else:
-            need = f"a mapping of columns to {entry.each.__name__}"
-            got = dict.fromkeys(value, "...") if isinstance(value, Mapping) else value
-            raise InvalidParameterError.kind(name, got, need)
+            _refuse_mapping(name, value, entry.each)
     if twice := repeated(column for columns in asked.values() for column in columns):
         one, other = [name for name, columns in asked.items() if twice[0] in columns][:2]
         raise in_two_roles(twice[0], one, other)
     return {name: columns for name, columns in asked.items() if columns}
+
+
+def _refuse_mapping(name: str, value: object, each: type) -> NoReturn:
+    """Refuse what does not map columns to objects of a type, and say which column it is."""
+    need = f"a mapping of columns to {each.__name__}"
+    if not isinstance(value, Mapping):
+        raise InvalidParameterError.kind(name, value, need)
+    wrong = [item for item in value.items() if not isinstance(item[1], each)]
+    column, other = (wrong or list(value.items()))[0]
+    need = (
+        f"{need}, such as {each.__name__}.read('tree.csv') or {each.__name__}({{'cat': 'animal'}})"
+    )
+    raise InvalidParameterError.kind(name, type(other).__name__, need, str(column))
 
 
 def weights_of(weigh: object) -> dict[str, float]:
@@ -197,11 +208,11 @@ def weights_of(weigh: object) -> dict[str, float]:
     need = "a mapping of columns to numbers above 0"
     if not isinstance(weigh, Mapping) or not all(isinstance(name, str) for name in weigh):
         raise InvalidParameterError.kind("weigh", weigh, need)
-    for value in weigh.values():
+    for column, value in weigh.items():
         number = isinstance(value, int | float | np.integer | np.floating)
         if not number or isinstance(value, bool) or not LIGHTEST <= value <= HEAVIEST:
-            need = f"{need}, from {LIGHTEST:g} to {HEAVIEST:g}"
-            raise InvalidParameterError.kind("weigh", dict(weigh), need)
+            need = f"a number from {LIGHTEST:g} to {HEAVIEST:g}"
+            raise InvalidParameterError.kind("weigh", value, need, column)
     return {name: float(value) for name, value in weigh.items()}
 
 

@@ -34,6 +34,7 @@ from polars_microagg.errors import (
     InvalidParameterError,
     UnknownMethodError,
 )
+from polars_microagg.errors.categories import not_masked
 from polars_microagg.kernels.cell_masking import cells
 from polars_microagg.kernels.centre import centres
 from polars_microagg.kernels.local.local_search import refined
@@ -151,7 +152,7 @@ class Plan:
         for parameter, columns in (*self.kinds.items(), ("weigh", self.weigh)):
             for name in columns:
                 if name not in masked:
-                    raise InvalidParameterError.unknown_column(parameter, name, masked)
+                    raise not_masked(parameter, name, masked)
         if self.method.columnwise:
             blocks = [[name] for block in blocks for name in block]
         return replace(self, blocks=tuple(tuple(block) for block in blocks))

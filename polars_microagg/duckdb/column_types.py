@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from polars_microagg.core.kind import kind_of
+from polars_microagg.core.kind import key_options, kind_of
 from polars_microagg.core.registry import Method
 from polars_microagg.errors import MissingValuesError, NotNumericError
 from polars_microagg.errors.categories import not_of_kind
@@ -192,7 +192,7 @@ def refuse_kind(
         raise NotNumericError.of(name, outline(type_))
     dtype = NAMED.get(type_, carried.dtype) if option else carried.dtype
     if option and kind_of(dtype, name, asked) is None:
-        raise not_of_kind(name, outline(type_), option)
+        raise not_of_kind(name, outline(type_), option, key_options()[option].takes)
     refuse(name, dtype, asked, method)
 
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from polars_microagg.errors.data import InvalidDataError, NotNumericError
-from polars_microagg.wording import Parameter, Sentence
+from collections.abc import Iterable
 
-__all__ = ["nearly_unique", "not_as_fitted", "not_of_kind", "without_order"]
+from polars_microagg.errors.data import InvalidDataError, NotNumericError
+from polars_microagg.errors.parameters import InvalidParameterError
+from polars_microagg.wording import Given, Parameter, Sentence, hint
+
+__all__ = [
+    "nearly_unique",
+    "new_categories",
+    "not_as_fitted",
+    "not_masked",
+    "not_of_kind",
+    "without_order",
+]
 
 
 def nearly_unique(column: str, alone: int, values: int) -> InvalidDataError:
@@ -25,14 +35,40 @@ def nearly_unique(column: str, alone: int, values: int) -> InvalidDataError:
     )
 
 
-def not_of_kind(column: str, dtype: object, option: str) -> NotNumericError:
+def new_categories(column: str, count: int) -> InvalidDataError:
+    """Refuse to measure categories that the table did not have before it was masked."""
+    return InvalidDataError.of_fields(
+        "Column {column} has {count} distinct value(s) after masking that it did not have before; {need}. "
+        "{way}",
+        column=repr(column),
+        count=count,
+        need="how far they are from the others is not known",
+        way=Sentence(
+            "Give their classes with {taxonomy}, or leave the column out.",
+            taxonomy=Parameter("taxonomy"),
+        ),
+    )
+
+
+def not_masked(option: str, name: str, masked: Iterable[str]) -> InvalidParameterError:
+    """Refuse to say of which kind a column is that is not masked."""
+    return InvalidParameterError.of_fields(
+        "{option} names {value}, which is not among the masked columns. {way}",
+        option=Parameter(option),
+        value=Given(name),
+        way=hint(name, masked),
+    )
+
+
+def not_of_kind(column: str, dtype: object, option: str, takes: str) -> NotNumericError:
     """Refuse a column that is named as of a kind that its type cannot be."""
     return NotNumericError.of_fields(
-        "Column {column} is of type {dtype} and cannot be {option}. {way}",
+        "Column {column} is of type {dtype}; {option} takes {takes}. {way}",
         column=repr(column),
         dtype=dtype,
         option=Parameter(option),
-        way="Take it out of that parameter, or cast it to a type that can be: text, or a time of day.",
+        takes=takes,
+        way="Cast it, or take it out of that parameter.",
     )
 
 

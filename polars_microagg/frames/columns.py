@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.core.kind import Kind, kind_of
+from polars_microagg.core.kind import Kind, key_options, kind_of
 from polars_microagg.core.partition import Centres, Labels, Masked, Strata, Vector
 from polars_microagg.core.registry import Method
 from polars_microagg.errors import InvalidDataError, MissingValuesError, NotNumericError
@@ -54,7 +54,7 @@ def kind_for(name: str, dtype: pl.DataType, asked: Mapping[str, Any] | None = No
         return kind
     for option, columns in (asked or {}).items():
         if name in columns:
-            raise not_of_kind(name, type_name(dtype), option)
+            raise not_of_kind(name, type_name(dtype), option, key_options()[option].takes)
     raise NotNumericError.of(name, type_name(dtype))
 
 

@@ -16,7 +16,7 @@ DAY = 24 * 3600 * 10**9
 """Nanoseconds of a day."""
 
 
-@kind("circular")
+@kind("circular", takes="times of day")
 class Circular:
     """Columns of times of day on a clock, on which 23:59 is next to 00:00: a group gets its mean direction.
 

@@ -14,7 +14,7 @@ from polars_microagg.kinds._categories import Categories, as_floats, codes_of
 __all__ = ["Nominal"]
 
 
-@kind("nominal")
+@kind("nominal", takes="text, categories, truth values, whole numbers and dates")
 class Nominal(Categories):
     """Columns of categories without an order: any two are at distance 1, and a group gets its commonest.
 

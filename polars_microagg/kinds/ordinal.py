@@ -13,7 +13,7 @@ from polars_microagg.kinds._categories import Categories, codes_of
 __all__ = ["Ordinal"]
 
 
-@kind("ordinal")
+@kind("ordinal", takes="an Enum, whole numbers, dates, text and truth values")
 class Ordinal(Categories):
     """Columns of categories with an order: they lie at their ranks, and a group gets its lower median.
 

@@ -15,7 +15,7 @@ from polars_microagg.kinds._categories import as_floats, codes_of, fewest_holder
 __all__ = ["Tree"]
 
 
-@kind("taxonomy", each=Taxonomy)
+@kind("taxonomy", each=Taxonomy, takes="text")
 class Tree:
     """Columns of categories in a tree, a `mg.Taxonomy` each: the distance is the path between them.
 
