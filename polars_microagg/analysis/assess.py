@@ -29,6 +29,7 @@ from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame, by_name
 from polars_microagg.kernels.equal_records import class_sizes
+from polars_microagg.wording import Setting
 
 __all__ = ["assess", "matched", "measure"]
 
@@ -222,7 +223,7 @@ def assess(
     seed : int, default 0
         Seed of `known_sample`.
     by_column : bool, default False
-        Whether each column is measured by itself: one row of the result for each, after its name.
+        Whether each column is measured, and known, by itself: one row for each, after its name.
     **kinds : Any
         Which columns are categories, as for `mask`: ``nominal``, ``ordinal``, ``taxonomy`` and so on.
 
@@ -263,6 +264,10 @@ def assess(
     after = collected(as_frame(masked), "masked")
     keys, parts = keys_of(before, "key", key), keys_of(before, "by", by)
     asked = kinds_asked(kinds, "assess")
+    for option, value in (("known", known), ("known_sample", known_sample)):
+        if by_column and value is not None:
+            way = "Leave it out: an intruder knows each column by itself."
+            raise InvalidParameterError.cannot("by_column", Setting(option, value), way)
     names = _shared(before, after, columns, (*keys, *parts), asked)
     what = attacker(known, known_sample, seed, names, after)
     each: list[tuple[list[str], Attack]] = (

@@ -66,7 +66,7 @@ def coordinates(
         # A masked value that the type before does not have would be shown by the error of its cast.
         one, other, places = quietly(partial(values, before, after, kind), "masked")
         both = np.concatenate([one, other])
-        wide = both[:, None] if places is None else places.coordinates(both, CELLS)
+        wide = both[:, None] if places is None else _several(places.coordinates(both, CELLS))
         parts.append(wide)
         joint += [j] * wide.shape[1]
         numeric += [kind.numeric and places is None] * wide.shape[1]
@@ -79,6 +79,11 @@ def coordinates(
         np.array(joint, dtype=np.intp),
         np.array(numeric, dtype=np.bool_),
     )
+
+
+def _several(wide: Matrix) -> Matrix:
+    """Give two categories, which need one coordinate, a second: measures know categories by several."""
+    return wide if wide.shape[1] > 1 else np.hstack([wide, wide - wide])
 
 
 def matrices(
