@@ -18,8 +18,8 @@ class Categories:
 
     def can_take(self, dtype: pl.DataType) -> bool:
         """Return whether a type has categories: texts, codes, truth values, dates."""
-        named = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date)
-        return dtype.is_integer() or dtype in named
+        named = pl.String | pl.Categorical | pl.Enum | pl.Boolean | pl.Date
+        return dtype.is_integer() or isinstance(dtype, named)
 
     def unit(self, dtype: pl.DataType) -> float:
         """Return the size of one unit of the coordinates."""

@@ -25,7 +25,7 @@ class Nominal(Categories):
 
     def takes(self, dtype: pl.DataType) -> bool:
         """Return whether a type has categories without an order."""
-        return dtype in (pl.String, pl.Categorical, pl.Boolean)
+        return isinstance(dtype, pl.String | pl.Categorical | pl.Boolean)
 
     def coordinates(self, column: pl.Series, strata: Strata | None) -> Vector:
         """Number the categories of a column, NaN for null."""

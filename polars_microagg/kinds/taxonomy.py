@@ -37,7 +37,7 @@ class Tree:
 
     def can_take(self, dtype: pl.DataType) -> bool:
         """Return whether a type can hold the names of classes."""
-        return dtype in (pl.String, pl.Categorical)
+        return isinstance(dtype, pl.String | pl.Categorical)
 
     def unit(self, dtype: pl.DataType) -> float:
         """Return the size of one unit of the coordinates."""

@@ -63,3 +63,19 @@ def test_a_kind_that_is_added_is_masked_and_gone_again(switches):
 def test_without_it_the_type_is_refused():
     with pytest.raises(mg.NotNumericError, match="'a' is of type Binary, which has no centroid"):
         mg.mdav(pl.DataFrame({"a": [b"1", b"0"]}), "a", 2)
+
+
+def test_categories_of_a_name_are_categories(tmp_path):
+    named = pl.Categorical(pl.Categories("jobs of the test"))
+    words = pl.Series(["cook"] * 20 + ["nurse"] * 19 + ["astronaut"])
+    plain = pl.DataFrame({"age": [code % 7 for code in range(40)], "job": words})
+    frame = plain.with_columns(pl.col("job").cast(named))
+    tree = {"job": mg.Taxonomy(dict.fromkeys(words.unique(), "any"))}
+    for options in ({}, {"nominal": "job"}, {"ordinal": "job"}, {"taxonomy": tree}):
+        masked = mg.mdav(frame, ["age", "job"], 3, **options)
+        assert masked.schema == frame.schema
+        as_text = masked.with_columns(pl.col("job").cast(pl.String))
+        assert as_text.equals(mg.mdav(plain, ["age", "job"], 3, **options))
+    mg.publish(frame, tmp_path / "jobs.parquet", ["age", "job"], 3)
+    assert b"astronaut" not in (tmp_path / "jobs.parquet").read_bytes()
+    assert set(pl.read_parquet(tmp_path / "jobs.parquet")["job"]) == {"cook", "nurse"}
