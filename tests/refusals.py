@@ -121,8 +121,8 @@ DATA = {
     ),
     "text": Case(
         mg.NotNumericError,
-        "Column 'photo' is of type Binary, which has no centroid; numbers, decimals, dates and "
-        "times can be masked. Leave it out, cast it, or use it as a stratum.",
+        "Column 'photo' is of type Binary, which has no centroid; numbers, dates, times and "
+        "categories can be masked. Leave it out, cast it, or use it as a stratum.",
         ["photo", "income"],
     ),
 }

@@ -240,7 +240,7 @@ def test_prefixes_and_several_trees(people):
 
 
 REFUSED = {
-    "{'job': 'two'}": "taxonomy := {'job': 'two'}: 'smith' has two parents in the taxonomy",
+    "{'job': 'two'}": "taxonomy := {'job': 'two'}: Row 2 of the taxonomy gives a name another parent",
     "{'job': 'empty'}": "taxonomy := {'job': 'empty'}: The taxonomy has no value",
     "{'job': 'whole'}": "taxonomy := {'job': 'whole'}: A name in row 1 of the taxonomy is of type int",
     "{'job': 'part'}": "2 distinct value(s) of column 'job' are not in its taxonomy",
