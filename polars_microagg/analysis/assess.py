@@ -18,12 +18,13 @@ from polars_microagg.analysis.coordinates import (
     kinds_asked,
     refuse_new_categories,
 )
+from polars_microagg.analysis.matched_rows import matched
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate, inputs
 from polars_microagg.core.kind import kind_of
 from polars_microagg.core.options import KEY_OPTIONS, check_option, keys_asked, names_of
 from polars_microagg.core.partition import Labels, Matrix
-from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
+from polars_microagg.errors import InvalidParameterError, NotNumericError
 from polars_microagg.frames.columns import is_number, refuse, type_name
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected
@@ -31,49 +32,7 @@ from polars_microagg.frames.selection import Columns, Names, as_frame, by_name
 from polars_microagg.kernels.equal_records import class_sizes
 from polars_microagg.wording import Setting
 
-__all__ = ["assess", "matched", "measure"]
-
-
-def matched(
-    original: pl.DataFrame,
-    masked: pl.DataFrame,
-    key: tuple[str, ...],
-    named: tuple[str, ...] | None = None,
-) -> pl.DataFrame:
-    """Put the masked rows into the order of the original ones; errors name the key as `named`."""
-    named = key if named is None else named
-    if not key:
-        if original.height != masked.height:
-            raise InvalidDataError.rows(original.height, masked.height)
-        return masked
-    _refuse_types(original, masked, key)
-    for frame, what in ((original, "original"), (masked, "masked")):
-        repeated = frame.height - frame.select(by_name(name) for name in key).n_unique()
-        if repeated:
-            raise InvalidDataError.key(named, f"{repeated} row(s) of {what} repeat a key")
-    matched = original.select(by_name(name) for name in key).join(
-        masked,
-        on=[by_name(name) for name in key],
-        how="inner",
-        maintain_order="left",
-        nulls_equal=True,
-    )
-    if not matched.height == original.height == masked.height:
-        counts = f"{matched.height} of {original.height} and {masked.height} rows match"
-        raise InvalidDataError.key(named, counts)
-    return matched
-
-
-def _refuse_types(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, ...]) -> None:
-    """Refuse keys whose types cannot be compared."""
-    for name in key:
-        tables = [table.clear().select(by_name(name)) for table in (original, masked)]
-        try:
-            tables[0].join(tables[1], on=by_name(name)).n_unique()
-        except pl.exceptions.PolarsError:
-            kinds = " and ".join(str(table.schema[name]) for table in tables)
-            problem = f"{name!r} is of type {kinds}, which cannot be compared"
-            raise InvalidDataError.key(key, problem) from None
+__all__ = ["assess", "measure"]
 
 
 def _shared(

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import polars as pl
 
 from polars_microagg.analysis.anonymity import anonymity, emptied
-from polars_microagg.analysis.assess import assess, matched
+from polars_microagg.analysis.assess import assess
+from polars_microagg.analysis.matched_rows import matched
 from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.kinds import add_kinds, named_kinds, read_kinds
 from polars_microagg.cli.models import (

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.analysis.anonymity import classes as equal_records
-from polars_microagg.analysis.assess import matched
 from polars_microagg.analysis.coordinates import coordinates
+from polars_microagg.analysis.matched_rows import matched
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate, inputs
 from polars_microagg.core.options import keys_asked

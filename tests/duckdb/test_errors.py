@@ -137,7 +137,7 @@ DATA = {
     ),
     "mdav('people', 'word', 5, taxonomy := {'word': 'none_of_them'})": (
         "NotNumericError",
-        "Column 'word' is of type ENUM and cannot be taxonomy.",
+        "Column 'word' is of type ENUM; taxonomy",
     ),
     "mdav('people', 'nested', 5)": (
         "NotNumericError",

@@ -118,7 +118,7 @@ WRONG_COLUMNS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "no such order": ({"order_by": "ID"}, mg.InvalidParameterError, "order_by names 'ID'"),
     "text": (
         {"columns": ["a", "region"], "taxonomy": {"a": mg.Taxonomy({"1": "*"})}},
-        mg.NotNumericError, "Column 'a' is of type Int64 and cannot be taxonomy",
+        mg.NotNumericError, "Column 'a' is of type Int64; taxonomy takes text",
     ),
     "masked and stratum": ({"strata": "a"}, mg.InvalidParameterError, "'a' is masked and is in"),
     "a selector of nothing": (

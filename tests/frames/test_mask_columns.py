@@ -187,7 +187,7 @@ LOOKED_UP: Names = {
     "text": (
         {"columns": ["a", "region"], "taxonomy": {"a": mg.Taxonomy({"1": "*"})}},
         mg.NotNumericError,
-        "Column 'a' is of type .* and cannot be taxonomy",
+        "Column 'a' is of type .*; taxonomy takes text",
     ),
 }
 

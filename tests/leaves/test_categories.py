@@ -245,7 +245,7 @@ def test_what_is_refused():
         mg.fit_leaves(name, ["name"], 5)
     with pytest.raises(mg.InvalidDataError, match="1 distinct value.* 'zip' are not in its tax"):
         mg.fit_leaves(frame, ["zip"], 5, taxonomy={"zip": PREFIXES})
-    with pytest.raises(mg.NotNumericError, match="'id' is of type Int64 and cannot be taxonomy"):
+    with pytest.raises(mg.NotNumericError, match="'id' is of type Int64; taxonomy takes text"):
         mg.fit_leaves(frame, ["id"], 5, taxonomy={"id": PREFIXES})
     with pytest.raises(mg.InvalidParameterError, match="'zap', which is not"):
         mg.fit_leaves(frame, ["zip"], 5, nominal="zap")

@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_microagg.publishing.column_kinds import of_numbers
 from polars_microagg.publishing.warnings.emptied_strata import emptied_strata, with_values
+from polars_microagg.publishing.warnings.enum_names import enum_names
 from polars_microagg.publishing.warnings.functional_dependency import revealing
 from polars_microagg.publishing.warnings.nearly_unique import nearly_unique
 from polars_microagg.publishing.warnings.outliers import exposed
@@ -65,6 +66,7 @@ def of_release(
     released = masked.filter(with_values(masked, names))
     return [
         *nearly_unique(masked, kept),
+        *enum_names(masked, [*names, *strata, *kept]),
         *rare_strata(released, strata, k),
         *broken_together(released, blocks, k, strata),
     ]

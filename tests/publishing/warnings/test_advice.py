@@ -150,6 +150,17 @@ def test_blocks_that_break_k():
     assert not [s for s in said(BASE, masked=mg.mdav(BASE, ["income", "age"], 5)) if "blocks" in s]
 
 
+def test_names_in_the_type_of_an_enum_that_nobody_has_are_told():
+    stage = pl.Series("stage", ["low", "high"] * 4, dtype=pl.Enum(["low", "mid", "high"]))
+    table = pl.DataFrame({"age": [1, 1, 1, 1, 2, 2, 2, 2], "stage": stage})
+    for role in ({"strata": ["stage"]}, {"kept": ["stage"]}):
+        (warning,) = [s for s in advice(table, table, [["age"]], 2, **role) if "Enum" in s]
+        assert "'stage' names 1 categories that no released record has" in warning
+        assert "mid" not in warning
+    full = table.with_columns(pl.col("stage").cast(pl.Enum(["low", "high"])))
+    assert not [s for s in advice(full, full, [["age"]], 2, kept=["stage"]) if "Enum" in s]
+
+
 def test_no_warning_holds_a_value():
     table = BASE.with_columns(
         net=pl.col("income") * 0.9, id=pl.Series([f"Secret{i}" for i in range(N)])
