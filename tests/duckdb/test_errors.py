@@ -129,11 +129,11 @@ DATA = {
     ),
     "mdav('people', 'wealth', 5, nominal := 'wealth')": (
         "NotNumericError",
-        "Column 'wealth' is of type DOUBLE and cannot be nominal.",
+        "Column 'wealth' is of type DOUBLE; nominal takes text",
     ),
     "mdav('people', 'born', 5, circular := 'BORN')": (
         "NotNumericError",
-        "Column 'born' is of type DATE and cannot be circular.",
+        "Column 'born' is of type DATE; circular takes times of day.",
     ),
     "mdav('people', 'word', 5, taxonomy := {'word': 'none_of_them'})": (
         "NotNumericError",

@@ -249,9 +249,9 @@ REFUSED = {
     "{'job': ['jobs']}": "it must be a struct of columns, each with the name of a table or with JSON",
     "'jobs'": "taxonomy := 'jobs' was given; it must be a struct of columns",
     "{'jobb': 'jobs'}": "taxonomy names 'jobb', which is not a column of the table. Did you mean 'job'?",
-    "{'sex': 'jobs'}": "taxonomy names 'sex', which is not a column of the table.",
+    "{'sex': 'jobs'}": "taxonomy names 'sex', which is not among the masked columns.",
     "{'job': 'jobs'}, nominal := 'JOB'": "'job' is in nominal and in taxonomy as well",
-    "NULL, weigh := {'job': 0}": "it must be a mapping of columns to numbers above 0",
+    "NULL, weigh := {'job': 0}": "it must be a number from 1e-06 to 1e+06",
     "NULL, weigh := {'sex': 1}": "weigh names 'sex'",
 }
 

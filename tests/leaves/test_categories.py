@@ -294,7 +294,7 @@ ALTERED = {
     "taxonomy: a word": (["options", "taxonomy", "zip"], "x", "Taxonomy objects in taxonomy"),
     "taxonomy: empty": (["options", "taxonomy", "zip"], {}, "Taxonomy objects in taxonomy"),
     "taxonomy: of nothing": (["options", "taxonomy"], 5, "taxonomy=5"),
-    "weigh": (["options", "weigh"], {"job": -1}, "numbers above 0"),
+    "weigh": (["options", "weigh"], {"job": -1}, "a number from"),
 }
 
 
