@@ -99,6 +99,25 @@ def test_a_release_is_verified_measured_compared_and_reported(form, folder, micr
     assert "Categories before and after" in other.read_text()
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_the_mean_direction_of_times_is_that_of_the_original(form, folder, microagg):
+    before, after = folder / f"t.{form}", folder / f"u.{form}"
+    hours = pl.Series(np.arange(18) ** 2 % 47 * 1800 * 10**9 % (86400 * 10**9)).cast(pl.Time)
+    times = pl.DataFrame({"t": hours, "age": range(18)})
+    getattr(times, f"write_{form}")(before)
+    words = ["--columns", "t,age", "-k", "3", "--circular", "t"]
+    assert microagg("protect", before, "-o", after, *words).code == 0
+    calls = {"verify": [], "risk": [], "report": ["-o", folder / "page.html"]}
+    for command, more in calls.items():
+        done = microagg(command, after, "--original", before, *more)
+        assert done.code == 0, done.err
+    # An hour later the measures are the same.
+    later = times.with_columns((pl.col("t").cast(pl.Int64) + 3600 * 10**9) % (86400 * 10**9))
+    getattr(later.cast({"t": pl.Time}), f"write_{form}")(before)
+    assert microagg("verify", after, "--original", before).code == 4
+    assert "'t' of the release are not centres" in microagg("risk", after, "--original", before).err
+
+
 def test_without_a_manifest_risk_takes_the_kinds(folder, microagg):
     trees = {"zip": mg.Taxonomy.prefix(5, [3, 2])}
     masked = mg.mdav(TABLE, ["age", "zip"], 5, taxonomy=trees)

@@ -38,6 +38,16 @@ TEXTS = ("String", "Categorical", "Enum", "Boolean")
 BESIDE = ("method", "k", "columns", "require")
 """Keys of a configuration that are not options of the method."""
 
+DAY = 24 * 3600 * 10**9
+"""Nanoseconds of a day."""
+
+STEP = 1000
+"""Nanoseconds of the coarsest step in which a format holds a time."""
+
+ASIDE, CANCELLED = 1e-8, 1e-12
+"""Of a mean of points on a circle of radius 1: how far it may lie beside its direction, for such steps
+and means of almost no length; and the length below which it has no direction."""
+
 
 def not_text(manifest: Manifest) -> list[str]:
     """Return the masked columns that were numbers or dates when they were released."""
@@ -121,7 +131,8 @@ def off_centre(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) ->
 
     This tells the original of a release from another table, even if no measure is published. A
     value may stand for several groups, whose centres were all rounded to it. Columns are passed if
-    the groups are not known, or hold values of several columns.
+    the groups are not known, or hold values of several columns, and circular ones if records were
+    masked by person.
 
     >>> people, release = pl.DataFrame({"age": [30, 33, 47]}), pl.DataFrame({"age": [37, 37, 37]})
     >>> manifest = {"config": {"method": "mdav"}, "roles": {"mask": ["age"]}}
@@ -136,12 +147,16 @@ def off_centre(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) ->
     by_row = config.get("entity_mode") in (None, "rows")
     mean = config.get("center", "mean") == "mean" and by_row
     chosen = {row["column"] for row in manifest.get("categories", [])}
-    off = [
-        name
-        for name in manifest["roles"]["mask"]
-        if name not in chosen
-        and not _central(before.get_column(name), after.get_column(name), mean)
-    ]
+    kinds, off = kinds_of(config), []
+    for name in manifest["roles"]["mask"]:
+        columns = before.get_column(name), after.get_column(name)
+        if name in chosen:
+            continue
+        if name in kinds.get("circular", ()):
+            # Every center is the mean direction there.
+            off += [] if not by_row or _directed(*columns) else [name]
+        elif not _central(*columns, mean):
+            off.append(name)
     return off + (_rare(manifest, before, after, sorted(chosen)) if chosen else [])
 
 
@@ -193,6 +208,25 @@ def _central(before: pl.Series, after: pl.Series, mean: bool) -> bool:
     if not mean:
         off = (y.first() < x.min() - room) | (y.first() > x.max() + room)
     return not pair.drop_nulls().group_by(y.alias("value")).agg(off.alias("off"))["off"].any()
+
+
+def _directed(before: pl.Series, after: pl.Series) -> bool:
+    """Return whether each time is the mean direction, on a clock, of the originals it replaced."""
+    if len(before) != len(after) or before.dtype != pl.Time:
+        return len(before) == len(after)
+    if not (after.dtype == pl.Time or after.dtype.is_float()):
+        return True
+    # Float64 has the nanoseconds of a time.
+    pair = pl.DataFrame({"x": before.cast(pl.Int64), "y": after.cast(pl.Int64)}).drop_nulls()
+    x, y = pl.col("x"), pl.col("y")
+    turn = (x - y) * (2 * np.pi / DAY)
+    # Groups of one value have means of one direction, and so has all of them together. A group whose
+    # times cancel each other out has none; its value is one of them.
+    ahead, aside = turn.cos().mean(), turn.sin().mean()
+    none = (ahead.pow(2) + aside.pow(2)).sqrt() < CANCELLED
+    between = y.first().is_between(x.min() - STEP, x.max() + STEP)
+    right = pl.when(none).then(between).otherwise((aside.abs() <= ASIDE) & (ahead >= -ASIDE))
+    return bool(pair.group_by(y.alias("value")).agg(right.alias("right"))["right"].all())
 
 
 def in_types(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -147,6 +148,38 @@ def test_a_median_lies_between_its_records():
     assert not moved([1, 2], [1, 1], center="median")
     assert moved([1, 2], [3, 3], center="median")
     assert moved([1, 2], [0, 0], center="median")
+
+
+def at(*hours):
+    return pl.Series([round(hour * 3600 * 10**9) for hour in hours]).cast(pl.Time)
+
+
+def turned(before, after, **config):
+    return moved(before, after, **{"circular": "a", **config})
+
+
+def test_a_circular_time_is_the_mean_direction_of_its_records():
+    assert not turned(at(23, 1, 12, 13), at(0, 0, 12.5, 12.5))
+    # The mean of the numbers is on the other side of the clock.
+    assert turned(at(23, 1), at(12, 12))
+    assert not turned(at(23, 1), at(12, 12), circular=None)
+    assert turned(at(23, 1), at(0.001, 0.001))
+    assert not turned(at(22, 2, 0.5, 23.5), at(0, 0, 0, 0))
+    # Formats keep microseconds.
+    assert not turned(at(23, 1), at(2e-10, 2e-10))
+    # The mean direction of unlike distances is not the mean of the hours.
+    assert turned(at(0, 3, 0), at(1, 1, 1))
+    mean = np.arctan2(2**0.5 / 2, 2 + 2**0.5 / 2) * 12 / np.pi
+    assert not turned(at(0, 3, 0), at(mean, mean, mean))
+    assert not turned(at(0, 3, 0), at(mean, mean, mean), center="median")
+    # Times that cancel each other out get their lower median.
+    assert not turned(at(5, 17), at(5, 5))
+    assert turned(at(5, 17), at(4, 4))
+    assert not turned(at(23, 1), at(7, 7), entity_mode="mean")
+    assert not turned(at(23, 1), at(0, 0).cast(pl.Float64))
+    assert turned(at(23, 1), at(1, 1).cast(pl.Float64))
+    assert turned(at(23, 1), at(0))
+    assert not turned(at(23, 1), at(0, 0).scatter(0, None).scatter(1, None))
 
 
 def test_nulls_and_other_lengths():
