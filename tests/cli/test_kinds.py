@@ -2,6 +2,7 @@
 
 import json
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -116,6 +117,27 @@ def test_the_mean_direction_of_times_is_that_of_the_original(form, folder, micro
     getattr(later.cast({"t": pl.Time}), f"write_{form}")(before)
     assert microagg("verify", after, "--original", before).code == 4
     assert "'t' of the release are not centres" in microagg("risk", after, "--original", before).err
+
+
+def test_an_enum_of_duckdb_keeps_its_order_and_its_type(folder, microagg):
+    type_ = "ENUM('low', 'it''s mid', 'high', 'none')"
+    with duckdb.connect(str(folder / "in.duckdb")) as con:
+        con.register("given", TABLE.select("age", stage=pl.col("level") % 3))
+        value = "(['low', 'it''s mid', 'high'])[stage + 1]"
+        con.execute(f"CREATE TABLE h AS SELECT age, {value}::{type_} stage FROM given")
+    source, out = f"{folder / 'in.duckdb'}::h", f"{folder / 'out.duckdb'}::h"
+    done = microagg("protect", source, "-o", out, "--k", "30", "--columns", "age,stage")
+    assert done.code == 0, done.err
+    told = json.loads((folder / "out.duckdb.h.manifest.json").read_text())
+    assert told["categories"][0]["kind"] == "ordinal"
+    with duckdb.connect(str(folder / "out.duckdb")) as con:
+        assert str(con.table("h").types[1]) == type_
+        released = con.sql("FROM h SELECT age, stage::VARCHAR stage").pl()
+    order = pl.Enum(["low", "it's mid", "high", "none"])
+    stages = pl.Series("stage", ["low", "it's mid", "high"]).gather(TABLE["level"] % 3).cast(order)
+    own = mg.mdav(TABLE.select(pl.col("age").cast(pl.Int64), stages), ["age", "stage"], 30)
+    assert released.equals(own.cast({"stage": pl.String}))
+    assert microagg("verify", out, "--original", source).code == 0
 
 
 def test_without_a_manifest_risk_takes_the_kinds(folder, microagg):

@@ -182,9 +182,15 @@ def parts(con: Any, path: Path, table: str) -> tuple[str, str]:
 
 
 def rows(con: Any, place: str) -> pl.DataFrame:
-    """Read a table that `located` has written."""
-    frame: pl.DataFrame = con.sql(f"FROM {place}").pl()
-    return frame
+    """Read a table that `located` has written, an ENUM with its values in their order."""
+    relation = con.sql(f"FROM {place}")
+    ordered = {
+        name: pl.Enum(dict(dtype.children)["values"])
+        for name, dtype in zip(relation.columns, relation.types, strict=True)
+        if dtype.id == "enum"
+    }
+    frame: pl.DataFrame = relation.pl()
+    return frame.with_columns(frame.get_column(n).cast(dtype) for n, dtype in ordered.items())
 
 
 def _refuse_types(con: Any, place: str, what: str) -> None:

@@ -145,7 +145,7 @@ class TableSwap(Swap):
         except FAILED:
             why = "a column is of a type that Arrow does not have. Cast it first, or write Parquet."
             raise OutputError.of(self._what, why) from None
-        self._con.execute(f"CREATE TABLE {self._beside} AS FROM {self._given}")
+        self._con.execute(f"CREATE TABLE {self._beside} AS {_query(frame, self._given)}")
 
     def reread(self) -> pl.DataFrame:
         """Read the new rows."""
@@ -230,10 +230,29 @@ def through(frame: pl.DataFrame) -> pl.DataFrame:
     try:
         with duckdb.connect(":memory:", config=CLOSED) as con:
             con.register("given", frame.to_arrow())
-            con.execute("CREATE TABLE made AS FROM given")
+            con.execute(f"CREATE TABLE made AS {_query(frame, 'given')}")
             return rows(con, "main.made")
     except fails:
         raise InvalidDataError.unreadable("DuckDB", "a type is foreign to it.") from None
+
+
+def _query(frame: pl.DataFrame, given: str) -> str:
+    """Return the query of what was registered as `given`, with ENUMs, which Arrow brings as VARCHAR.
+
+    >>> print(_query(pl.DataFrame({"stage": ["I"]}, schema={"stage": pl.Enum(["I", "II"])}), "given"))
+    FROM given SELECT * REPLACE (CAST("stage" AS ENUM('I', 'II')) AS "stage")
+    """
+    casts = []
+    for name, dtype in frame.schema.items():
+        # DuckDB has no ENUM of no value, and no literal with a null character.
+        if (
+            isinstance(dtype, pl.Enum)
+            and len(dtype.categories)
+            and "\0" not in "".join(dtype.categories)
+        ):
+            values = ", ".join("'" + value.replace("'", "''") + "'" for value in dtype.categories)
+            casts.append(f"CAST({quoted(name)} AS ENUM({values})) AS {quoted(name)}")
+    return f"FROM {given}" + (f" SELECT * REPLACE ({', '.join(casts)})" if casts else "")
 
 
 def _views(con: Any) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import polars.selectors as cs
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.publishing.formats.duckdb_write import through
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 
@@ -132,3 +133,22 @@ def test_a_file_that_was_made_for_a_release_goes_with_it(tmp_path):
     assert not list(tmp_path.iterdir())
     mg.publish(PEOPLE, f"{tmp_path}/new.duckdb::t", MASKED, 5, keep=cs.all())
     state(Location.of(f"{tmp_path}/new.duckdb::t"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["b", "a"], ["", "'", "''", '"', "\n", "ENUM('a')"], ["a", "A"], [str(i) for i in range(300)]],
+)
+def test_an_enum_comes_back(values):
+    table = pl.DataFrame({"^*$": [None, values[-1]], "*": values[:2]}).cast(pl.Enum(values))
+    back = through(table)
+    assert back.schema == table.schema
+    assert back.equals(table)
+    assert through(table.clear()).schema == table.schema
+
+
+def test_what_no_enum_can_hold_is_text():
+    for values in ([], ["a\0b", "c"]):
+        table = pl.DataFrame({"a": [None, *values]}).cast(pl.Enum(values))
+        back = through(table)
+        assert back.equals(table.cast(pl.String))

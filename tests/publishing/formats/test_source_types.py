@@ -20,7 +20,8 @@ TYPES = {
     "HUGEINT": ("i::HUGEINT - 99999999999999999999999999999999999999", "DECIMAL(38,0)"),
     "UUID": ("uuid()", "VARCHAR"),
     "JSON": ("'{\"a\": 1}'::JSON", "VARCHAR"),
-    "ENUM": ("(CASE WHEN i < 3 THEN 'a' ELSE 'b' END)::ENUM('a', 'b')", "VARCHAR"),
+    "ENUM": ("(CASE WHEN i < 3 THEN 'a' ELSE 'b' END)::ENUM('a', 'b')", "ENUM('a', 'b')"),
+    "ENUM[]": ("[(CASE WHEN i < 3 THEN 'a' ELSE 'b' END)::ENUM('a', 'b')]", "VARCHAR[]"),
     "MAP": ("MAP {'a': i}", "MAP(VARCHAR, BIGINT)"),
 }
 """What a type is made of here, and what it is in a table that was released."""
