@@ -10,7 +10,16 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg import errors
-from polars_microagg.errors import categories, files, originals, release, tables, taxonomies, usage
+from polars_microagg.errors import (
+    categories,
+    files,
+    mappings,
+    originals,
+    release,
+    tables,
+    taxonomies,
+    usage,
+)
 from polars_microagg.wording import COMMAND_LINE, PYTHON, SQL, Sentence, Setting
 
 LATER = "Use the frame function."
@@ -155,6 +164,10 @@ SUBJECTS = {
         tables.no_order(),
         tables.not_a_connection(3),
         tables.not_a_table("source", 3),
+    ],
+    mappings: [
+        mappings.twice("taxonomy", "edu", "b.csv"),
+        mappings.wrong_entry("taxonomy", "a.csv", "a table", "Write one."),
     ],
     taxonomies: [
         taxonomies.bad_file("a.csv", "it is not UTF-8 text"),

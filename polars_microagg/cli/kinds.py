@@ -9,9 +9,9 @@ from typing import Any
 from polars_microagg.cli.options import names_in, number, split, typed_as
 from polars_microagg.core.kind import KeyOption
 from polars_microagg.core.options import KEY_OPTIONS
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.errors import InvalidDataError, InvalidParameterError, mappings
 
-__all__ = ["MAPPINGS", "add_kinds", "named_kinds", "read_kinds"]
+__all__ = ["MAPPINGS", "add_kinds", "named_kinds", "read_kinds", "refuse_entries"]
 
 MAPPINGS = (*(name for name, entry in KEY_OPTIONS.items() if entry.each), "weigh")
 """Options that map columns to something."""
@@ -22,6 +22,16 @@ FORMS = {
 }
 """Trees that are written as numbers and not as a file."""
 
+NEEDS = {
+    "prefix": "prefix: with the characters of a value and how many of them each class keeps, fewer and "
+    "fewer, as in prefix:5,3,2",
+    "intervals": "intervals: with widths from 2, or above 0 if one has decimals, each a multiple of the "
+    "one before and wider, as in intervals:5,10,20",
+}
+"""What is behind the name of each."""
+
+SOURCE = "the name of a file, or numbers as in prefix:5,3,2 and intervals:5,10"
+
 
 def add_kinds(part: Any, *, weigh: bool = True) -> None:
     """Describe the options that say of which kind columns are; with `weigh` that of their weights."""
@@ -29,7 +39,9 @@ def add_kinds(part: Any, *, weigh: bool = True) -> None:
         short = " ".join(entry.doc.split()).partition(": ")[0]
         short = short.replace(f", a `mg.{entry.each.__name__}` each" if entry.each else "\n", "")
         metavar = "C=FILE" if entry.each else "A,B"
-        way = "; a file, prefix:5,3,2 or intervals:5,10" if entry.each else ""
+        way = (
+            "; a file, prefix:5,3,2 or intervals:5,10; again for each column" if entry.each else ""
+        )
         part.add_argument(
             typed_as(name), action="append", metavar=metavar, help=f"{short.rstrip('.')}{way}"
         )
@@ -38,7 +50,7 @@ def add_kinds(part: Any, *, weigh: bool = True) -> None:
             typed_as("weigh"),
             action="append",
             metavar="C=2",
-            help="weight of a column in distances",
+            help="weight of a column in distances; again for each column",
         )
 
 
@@ -58,21 +70,23 @@ def read_kinds(
         if name not in MAPPINGS:
             value = words if words is not None else value
         else:
-            value = _mapped(name, value, folder) | _mapped(name, dict(_pairs(name, words)))
+            value = _mapped(name, value, folder) | _mapped(name, _pairs(name, words))
         if value:
             read[name] = value
     return read
 
 
-def _pairs(name: str, words: Sequence[str] | None) -> list[tuple[str, str]]:
+def _pairs(name: str, words: Sequence[str] | None) -> dict[str, str]:
     """Split what was typed at its first equals sign, or at the last where a number is behind it."""
-    pairs = []
+    pairs = dict[str, str]()
     for text in words or ():
         column, sign, value = text.rpartition("=") if name == "weigh" else text.partition("=")
         if not (sign and column and value):
             need = "a column, an equals sign and a number" if name == "weigh" else "COLUMN=FILE"
             raise InvalidParameterError.kind(name, text, need)
-        pairs.append((column, value))
+        if column in pairs:
+            raise mappings.twice(name, column, value)
+        pairs[column] = value
     return pairs
 
 
@@ -83,18 +97,34 @@ def _mapped(
     entry = KEY_OPTIONS.get(name)
     if entry is None:
         return {c: number(v) if isinstance(v, str) else v for c, v in (given or {}).items()}
-    return {column: _made(entry, value, folder) for column, value in (given or {}).items()}
+    return {column: _made(entry, column, value, folder) for column, value in (given or {}).items()}
 
 
-def _made(entry: KeyOption, text: object, folder: Path | None) -> Any:
+def refuse_entries(name: str, given: object) -> None:
+    """Refuse a key of a configuration that is no table of what such an option maps columns to."""
+    tree = name in KEY_OPTIONS
+    line = 'education = "edu.csv"' if tree else "region = 2"
+    way = f"Write a line for each column below [{name}], as in {line}."
+    if not isinstance(given, dict):
+        raise mappings.wrong_entry(name, given, "a table", way)
+    for column, value in given.items():
+        read = value if tree or not isinstance(value, str) else number(value)
+        if isinstance(read, bool) or not isinstance(read, str if tree else int | float):
+            need = SOURCE if tree else "a number above 0"
+            raise mappings.wrong_entry(f"{name}.{column}", value, need, way)
+
+
+def _made(entry: KeyOption, column: str, text: str, folder: Path | None) -> Any:
     """Read a file, or numbers behind the name of a form."""
-    if not isinstance(text, str):
-        need = "the name of a file, or numbers as in prefix:5,3,2 and intervals:5,10"
-        raise InvalidParameterError.kind(entry.name, text, need)
     form, colon, rest = text.partition(":")
     make: Any = entry.each
     if colon and form in FORMS:
-        return FORMS[form](make, [number(part) for part in split(rest) or [""]])
+        try:
+            return FORMS[form](make, [number(part) for part in split(rest) or [""]])
+        except InvalidParameterError:
+            # It names parameters of Python.
+            problem = InvalidParameterError.kind(entry.name, text, NEEDS[form], column)
+        raise problem
     return make.read(Path(text) if folder is None else folder / text)
 
 

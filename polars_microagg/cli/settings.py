@@ -11,10 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.cli.kinds import MAPPINGS, read_kinds
+from polars_microagg.cli.kinds import MAPPINGS, read_kinds, refuse_entries
 from polars_microagg.cli.options import names_in, number, own_options, value_of
 from polars_microagg.core.options import COMMON, KEY_OPTIONS
-from polars_microagg.errors import InvalidDataError, usage
+from polars_microagg.errors import InvalidDataError, mappings, usage
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
@@ -82,6 +82,8 @@ def _read(path: Path) -> dict[str, Any]:
     for name, value in configured.items():
         if name not in _known():
             raise usage.unknown_key(name, _known())
+        if name in MAPPINGS:
+            refuse_entries(name, value)
         kinds = KEYS.get(name)
         if kinds and (
             not isinstance(value, kinds) or (isinstance(value, bool) and kinds == (int,))
@@ -96,6 +98,9 @@ def _read(path: Path) -> dict[str, Any]:
                 }[kind]
                 for kind in kinds
             )
+            if isinstance(value, dict):
+                way = "Write it as a key above all tables, or leave it out for the default."
+                raise mappings.wrong_entry(name, value, need, way)
             raise usage.wrong_key(name, value, need)
     return configured
 

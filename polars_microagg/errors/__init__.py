@@ -20,8 +20,8 @@ A message names columns, counts and parameters and never a data value of a recor
 sentence that stands alone, because DuckDB keeps only the text. The sentence is written from the
 fields of the error, and each door writes it in its own spelling.
 
-What one door or one kind of file alone refuses is worded in `usage`, `files`, `originals`, `release`
-and `tables`, what a taxonomy refuses in `taxonomies`, the rest by the classes.
+What one door or one kind of file alone refuses is worded in `usage`, `mappings`, `files`, `originals`,
+`release` and `tables`, what a taxonomy refuses in `taxonomies`, the rest by the classes.
 """
 
 from polars_microagg.errors.base import MicroaggError

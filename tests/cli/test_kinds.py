@@ -168,9 +168,24 @@ WRONG = {
     "no such column": (["--taxonomy", "zap=prefix:5,3"], 3, "Did you mean 'zip'"),
     "not masked": (["--nominal", "job"], 2, "--nominal names 'job'"),
     "two kinds": (["--nominal", "zip", "--taxonomy", "zip=prefix:5,3"], 2, "'zip'"),
-    "no number in a form": (["--taxonomy", "zip=prefix:"], 2, "characters of a value"),
+    "no number in a form": (["--taxonomy", "zip=prefix:"], 2, "--taxonomy zip=prefix: was given"),
+    "no class in a form": (["--taxonomy", "zip=prefix:5"], 2, "--taxonomy zip=prefix:5 was given"),
+    "no numbers of a form": (["--taxonomy", "zip=prefix:a,b"], 2, "as in prefix:5,3,2."),
+    "no multiples": (["--taxonomy", "zip=intervals:5,12"], 2, "--taxonomy zip=intervals:5,12 was"),
+    "no width": (["--taxonomy", "zip=intervals:x"], 2, "as in intervals:5,10,20."),
+    "two trees": (["--taxonomy", "zip=a.csv", "--taxonomy", "zip=b.csv"], 2, "'zip' already"),
+    "two weights": (
+        ["--weigh", "zip=1", "--weigh", "zip=1"],
+        2,
+        "--weigh has column 'zip' already",
+    ),
+    "no weight": (["--weigh", "zip=x"], 2, "--weigh zip=x was given; it must be a number from"),
     "not in the tree": (["--taxonomy", "zip=prefix:4,3"], 3, "'zip'"),
-    "weight of nothing": (["--weigh", "zip=0"], 2, "numbers above 0"),
+    "weight of nothing": (
+        ["--weigh", "zip=0"],
+        2,
+        "--weigh zip=0 was given; it must be a number from",
+    ),
 }
 
 
@@ -181,8 +196,62 @@ def test_what_is_wrong_is_said_and_nothing_published(case, folder, microagg):
     done = microagg(*call, "--drop", "edu,job,level", "-k", "5", *words)
     assert done.code == code, done.err
     assert said in done.err
+    assert not any(name in done.err for name in ("--kept", "--length", "--widths"))
     assert "01000" not in done.err
     assert not (folder / "o.csv").exists()
+
+
+KEYS = {
+    "a text for a table": (
+        'taxonomy = "a.csv"',
+        "'taxonomy' of the configuration is text",
+        "a table",
+    ),
+    "a list for a table": ("weigh = [1]", "'weigh' of the configuration is a list", "a table"),
+    "a table in a table": (
+        "[taxonomy.zip]\na = 1",
+        "'taxonomy.zip' ",
+        "the name of a file, or numbers",
+    ),
+    "a list in a table": ("[taxonomy]\nzip = [5, 3]", "'taxonomy.zip' ", "the name of a file"),
+    "a number in a table": ("[taxonomy]\nzip = 5", "'taxonomy.zip' ", "the name of a file"),
+    "no number": (
+        '[weigh]\nzip = "x"',
+        "'weigh.zip' of the configuration is text",
+        "a number above 0",
+    ),
+    "a switch": ("[weigh]\nzip = true", "'weigh.zip' of the configuration is true or", "a number"),
+    "a table of a number": ("[weigh]\nzip = {a = 1}", "'weigh.zip' ", "a number above 0"),
+    "a table for names": (
+        "[nominal]\nzip = 1",
+        "'nominal' of the configuration is a table",
+        "a list",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", KEYS)
+def test_a_wrong_key_is_named_with_what_it_must_be(case, folder, microagg):
+    written, key, need = KEYS[case]
+    (folder / "a.toml").write_text(written)
+    call = ["protect", folder / "in.csv", "-o", folder / "o.csv", "--columns", "age,zip"]
+    done = microagg(*call, "--drop", "edu,job,level", "-k", "5", "--config", folder / "a.toml")
+    assert done.code == 2
+    assert f"The key {key}" in done.err
+    assert "it must be" in done.err
+    assert need in done.err
+    assert "<" not in done.err
+
+
+def test_a_weight_in_a_text_is_a_number(folder):
+    assert read_kinds({"weigh": {"zip": "2"}}, {})["weigh"] == {"zip": 2}
+
+
+def test_the_help_says_that_an_option_is_repeated(microagg):
+    for command in ("protect", "compare"):
+        said = " ".join(microagg(command, "--help").out.split())
+        assert "intervals:5,10; again for each column" in said
+        assert "weight of a column in distances; again for each column" in said
 
 
 def test_the_options_are_those_of_the_register():
