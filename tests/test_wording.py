@@ -183,7 +183,9 @@ SUBJECTS = {
 }
 EVERY = CLASSES + [error for made in SUBJECTS.values() for error in made]
 each = pytest.mark.parametrize("error", EVERY, ids=lambda e: f"{type(e).__name__}: {str(e)[:40]}")
-NOTATION = re.compile(r"\bk>?=\d+|\bdld<=\d+|--weights loss=x|--output=-o\.csv")
+NOTATION = re.compile(
+    r"\bk>?=\d+|\bdld<=\d+|--weights loss=x|--output=-o\.csv|(?<=--taxonomy )\w+="
+)
 """What is written so at every door: bounds as they are required, and what is typed."""
 
 PYTHON_ALONE = {"keep=", "drop=", "list="}

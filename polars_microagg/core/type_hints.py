@@ -56,12 +56,12 @@ class Range:
 
 
 def docstring(function: Callable[..., Any]) -> str:
-    """Return the docstring of a function, from its source where ``python -OO`` removed it."""
+    """Return the docstring of a function or class, from its source where ``python -OO`` removed it."""
     if function.__doc__ is not None:
         return inspect.getdoc(function) or ""
     with suppress(OSError, SyntaxError):  # there may be no source
         node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
             return ast.get_docstring(node) or ""
     return ""
 
