@@ -109,18 +109,18 @@ def _common(specs: Iterable[Spec], known: Sequence[Argument] = ()) -> tuple[Argu
 METHODS, METRIC_ENTRIES = registry.methods().values(), registry.metrics().values()
 EVERYWHERE = Options(
     "Options",
-    "What every method takes, on frames and in expressions; behind each its default.",
+    "Options of every method, on frames and in expressions; behind each its default.",
     _common(map(signatures.expression_spec, METHODS)),
 )
 ON_TABLES = Options(
     "FrameOptions",
-    "What every method takes on frames; behind each its default.",
+    "Options of every method on frames; behind each its default.",
     _common(map(signatures.frame_spec, METHODS), EVERYWHERE.arguments),
     EVERYWHERE,
 )
 MEASURING = Options(
     "MetricOptions",
-    "What every metric takes; behind each its default.",
+    "Options of every metric; behind each its default.",
     _common(map(signatures.metric_spec, METRIC_ENTRIES)),
 )
 OPTIONS = (ON_TABLES, EVERYWHERE, MEASURING)

@@ -75,7 +75,7 @@ Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
 @type_check_only
 class Options(TypedDict, total=False):
-    """What every method takes, on frames and in expressions; behind each its default."""
+    """Options of every method, on frames and in expressions; behind each its default."""
 
     circular: Names  # default None
     nominal: Names  # default None
@@ -99,7 +99,7 @@ class Options(TypedDict, total=False):
 
 @type_check_only
 class FrameOptions(Options, total=False):
-    """What every method takes on frames; behind each its default."""
+    """Options of every method on frames; behind each its default."""
 
     strata: Names  # default None
     cap_rows: int | None  # default None
@@ -107,7 +107,7 @@ class FrameOptions(Options, total=False):
 
 @type_check_only
 class MetricOptions(TypedDict, total=False):
-    """What every metric takes; behind each its default."""
+    """Options of every metric; behind each its default."""
 
     circular: Names  # default None
     nominal: Names  # default None

@@ -46,7 +46,7 @@ class Size:
         places = column.replace_strict(scale, range(len(scale)), default=None)
         return places.cast(pl.Float64).to_numpy()
 
-    def places(self, column: pl.Series) -> None:
+    def embedding(self, column: pl.Series) -> None:
         """Return None: places are numbers."""
 
     def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, None]:

@@ -69,7 +69,7 @@ ROOMS = {
         *("numpy", ".core.attributes", ".core.model", ".core.partition", ".core.registry"),
         *(".kernels", ".models"),
     },
-    "core.kind": {".core.partition", ".core.registry", ".kernels.places"},
+    "core.kind": {".core.partition", ".core.registry", ".kernels.embedding"},
     "kinds": {
         *("numpy", "polars", ".core.kind", ".core.partition", ".core.taxonomy", ".kernels"),
         ".kinds",

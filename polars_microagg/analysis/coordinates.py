@@ -64,12 +64,12 @@ def coordinates(
         for column in (before, after):
             require(column, name, "keep", kind if column.dtype == before.dtype else None)
         # A masked value that the type before does not have would be shown by the error of its cast.
-        one, other, places = quietly(partial(values, before, after, kind), "masked")
+        one, other, embedding = quietly(partial(values, before, after, kind), "masked")
         both = np.concatenate([one, other])
-        wide = both[:, None] if places is None else _several(places.coordinates(both, CELLS))
+        wide = both[:, None] if embedding is None else _several(embedding.coordinates(both, CELLS))
         parts.append(wide)
         joint += [j] * wide.shape[1]
-        numeric += [kind.numeric and places is None] * wide.shape[1]
+        numeric += [kind.numeric and embedding is None] * wide.shape[1]
     before_, after_ = (np.empty((n, len(joint)), order="F") for _ in range(2))
     for j, column in enumerate(column for part in parts for column in part.T):
         before_[:, j], after_[:, j] = column[:n], column[n:]
@@ -82,7 +82,7 @@ def coordinates(
 
 
 def _several(wide: Matrix) -> Matrix:
-    """Give two categories, which need one coordinate, a second: measures know categories by several."""
+    """Add a second coordinate to one of two categories: measures know categories by several."""
     return wide if wide.shape[1] > 1 else np.hstack([wide, wide - wide])
 
 

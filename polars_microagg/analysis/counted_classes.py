@@ -35,7 +35,7 @@ ENTITY_COUNTS = {
     "k_entities": "Fewest entities in a class.",
     "alike_min": "Fewest entities with the same records.",
 }
-"""What is counted of entities."""
+"""Counts of entities, and the meaning of each."""
 
 
 def confidential_models() -> dict[str, Model]:
@@ -98,7 +98,7 @@ class CountedClasses:
 
     @classmethod
     def of_sizes(cls, sizes: Labels) -> Self:
-        """Take classes of which only the records are counted."""
+        """Make classes of which only the records are counted."""
         return cls(Members(np.empty(0, dtype=np.intp), sizes.astype(np.intp)))
 
     @property
@@ -111,7 +111,7 @@ class CountedClasses:
 
     @cached_property
     def alike(self) -> Labels:
-        """How many entities have each multiset of classes: the same rows, and as many of each."""
+        """Number of entities with each multiset of classes: the same rows, and as many of each."""
         if self.entity is None:
             return np.empty(0, dtype=np.intp)
         return entities_alike(self.entity.codes, self.members)

@@ -28,7 +28,7 @@ NEEDS = {
     "intervals": "intervals: with widths from 2, or above 0 if one has decimals, each a multiple of the "
     "one before and wider, as in intervals:5,10,20",
 }
-"""What is behind the name of each."""
+"""Requirements of each form that a tree is typed in, by its first word."""
 
 SOURCE = "the name of a file, or numbers as in prefix:5,3,2 and intervals:5,10"
 
@@ -129,7 +129,7 @@ def _made(entry: KeyOption, column: str, text: str, folder: Path | None) -> Any:
 
 
 def named_kinds(options: Mapping[str, Any], table: Sequence[str]) -> dict[str, Any]:
-    """Look the columns of these options up in a table."""
+    """Find the columns of these options in a table."""
     found: dict[str, Any] = {}
     for name in (*KEY_OPTIONS, "weigh"):
         value = options.get(name)

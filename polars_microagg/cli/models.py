@@ -119,5 +119,5 @@ def _known(name: str, frame: pl.DataFrame, whose: pl.DataFrame | None) -> list[s
 
 
 def summaries() -> dict[str, str]:
-    """Say what each number means."""
+    """Return the meaning of each number."""
     return {**{name: entry.summary for name, entry in models().items()}, **ENTITY_COUNTS}

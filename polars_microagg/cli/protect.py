@@ -48,7 +48,7 @@ EXAMPLES = example(
 
 
 KINDS = "Text is nominal, and has categories; numbers and ordered text need to be named."
-"""What is said above the options of kinds."""
+"""Heading of the options of kinds."""
 
 
 def add(parser: Parser) -> None:

@@ -23,8 +23,8 @@ from polars_microagg.core.partition import (
 )
 from polars_microagg.core.rule import Rule
 from polars_microagg.kernels.centre import centres, real_centres
+from polars_microagg.kernels.embedding import Embedding
 from polars_microagg.kernels.exact_mean import float_means
-from polars_microagg.kernels.places import Places
 
 if TYPE_CHECKING:
     from polars_microagg.core.plan import Plan
@@ -136,12 +136,12 @@ def mask_entities(
     strata: Strata,
     whole: Sequence[bool],
     rule: Rule,
-    places: Sequence[Places | None],
+    embeddings: Sequence[Embedding | None],
     chosen: Sequence[bool],
 ) -> Masked:
     """Group entities by the means of their rows, and give each row the centre of its group.
 
-    `x` holds steps counted from 0, or codes that lie at `places`. With ``entity_mode="alike"`` entities
+    `x` holds steps counted from 0, or codes of `embeddings`. With ``entity_mode="alike"`` entities
     of one profile are grouped, by their means in each stratum; else what is grouped are the rows of an
     entity in one stratum. Columns that are `chosen` get a value that is chosen from those of a group.
     """
@@ -151,10 +151,10 @@ def mask_entities(
     entity = rule.entity_codes
     values, labels = np.full(x.shape, np.nan, order="F"), np.full(len(x), -1, dtype=np.intp)
     groups = 0
-    apart = any(place is not None for place in places)
+    apart = any(embedding is not None for embedding in embeddings)
     for units in _units_by_width(plan, entity, part, rows, apart=apart):
-        wide, column, spans = located(x[units.rows], places)
-        located_at = np.array([place is not None for place in places])[column]
+        wide, column, spans = located(x[units.rows], embeddings)
+        located_at = np.array([embedding is not None for embedding in embeddings])[column]
         own = np.arange(units.width)[:, None] * len(block) + column
         made, count = plan.group(
             tuple(block[j] for j in column) * units.width,

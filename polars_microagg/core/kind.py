@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from polars_microagg.core.registry import discover, docstring
 
 if TYPE_CHECKING:
-    from polars_microagg.core.partition import Cells, Centres, Holders, Labels, Strata, Vector
-    from polars_microagg.kernels.places import Places
+    from polars_microagg.core.partition import Holders, Labels, Strata, Vector
+    from polars_microagg.kernels.embedding import Embedding
 
 __all__ = ["KeyOption", "Kind", "key_options", "kind", "kind_of", "kinds"]
 
 
 class Kind(Protocol):
-    """How columns of some types are masked.
+    """A kind of column: which types are of it, its coordinates, and the value of a group.
 
-    Every door asks for the type that Polars has; DuckDB's BOOLEAN is Boolean and VARCHAR is String.
-    Columns and types are those of Polars.
+    A class of a kind inherits from this, and writes what is other than here. Every door asks for the
+    type that Polars has; DuckDB's BOOLEAN is Boolean and VARCHAR is String. Columns and types are those
+    of Polars.
     """
 
     numeric: bool
@@ -32,41 +33,62 @@ class Kind(Protocol):
     """Whether values have an order, along which a method of one column can cut."""
 
     def takes(self, dtype: Any) -> bool:
-        """Return whether columns of a type are of this kind without being named."""
+        """Return whether columns of a type are of this kind without being named; by default none."""
+        del dtype
+        return False
 
     def can_take(self, dtype: Any) -> bool:
-        """Return whether columns of a type can be of this kind where they are named."""
+        """Return whether columns of a type can be of this kind where they are named; by default none."""
+        del dtype
+        return False
 
     def unit(self, dtype: Any) -> float:
         """Return the size of one unit of the coordinates."""
+        del dtype
+        return 1.0
 
     def refused(self, column: Any) -> int:
         """Count the values that have no coordinates and are not null."""
+        del column
+        return 0
 
     def coordinates(self, column: Any, strata: Strata | None) -> Vector:
         """Turn a column into float64: NaN for null, and nothing finite for what is refused.
 
-        With `places` these are the codes of the values. Numbers that float64 cannot hold count from
+        With an `embedding` these are the codes of the values. Numbers that float64 cannot hold count from
         the smallest of their stratum; from 0 without strata.
         """
 
-    def places(self, column: Any) -> Places | None:
-        """Return where the codes of the values lie; None where the coordinates are numbers."""
+    def embedding(self, column: Any) -> Embedding | None:
+        """Return the embedding of the codes of the values; None where the coordinates are numbers."""
+        del column
+        return None
 
     def classes(self, values: Any) -> tuple[list[str], Labels, Vector] | None:
-        """Return the classes that distinct values are in, as `Places` has them, and their names first.
+        """Return the classes that distinct values are in, as `Embedding` has them, and their names first.
 
         None where a value is in no class that has a name.
         """
+        del values
+        return None
 
-    def pair(self, original: Any, masked: Any) -> tuple[Vector, Vector, Places | None]:
+    def pair(self, original: Any, masked: Any) -> tuple[Vector, Vector, Embedding | None]:
         """Turn a column before and after into float64 in the same units, NaN where null."""
 
-    def values(self, column: Any, chosen: Centres | Cells, dtype: Any) -> Any:
-        """Return the value of each group in the type asked for: its own, or Float64."""
+    def values(self, column: Any, chosen: Any, dtype: Any) -> Any:
+        """Return the value of each group in the type asked for: its own, or Float64.
+
+        `chosen` are `Centres`; `Cells` where a method groups values, which takes numbers alone.
+        """
 
     def fewest(self, column: Any, emitted: Any, holders: Holders) -> int:
-        """Return of how many records, or entities, the rarest emitted value is true in its stratum."""
+        """Return of how many records, or entities, the rarest emitted value is true in its stratum.
+
+        By default k for numbers, as a mean is not the value of anybody, and 0 for categories: a kind
+        that does not count them releases none.
+        """
+        del column, emitted
+        return holders.k if self.numeric else 0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Strata, Vector
 from polars_microagg.core.rule import Rule
-from polars_microagg.kernels.places import Places
+from polars_microagg.kernels.embedding import Embedding
 
 if TYPE_CHECKING:
     from polars_microagg.core.plan import Plan
@@ -17,20 +17,24 @@ if TYPE_CHECKING:
 __all__ = ["group_mixture", "located"]
 
 
-def located(x: Matrix, places: Sequence[Places | None]) -> tuple[Matrix, Labels, Vector]:
+def located(x: Matrix, embeddings: Sequence[Embedding | None]) -> tuple[Matrix, Labels, Vector]:
     """Return (n, q) coordinates of records, the column that each is of, and its largest distance.
 
-    `x` (n, p) has numbers, or the codes of values that lie at `places`.
+    `x` (n, p) has numbers, or the codes of values that lie at `embeddings`.
 
-    >>> wide, column, spans = located(np.array([[5.0, 0.0], [6.0, 1.0]]), [None, Places.apart(2)])
+    >>> wide, column, spans = located(np.array([[5.0, 0.0], [6.0, 1.0]]), [None, Embedding.apart(2)])
     >>> wide.tolist(), column.tolist(), spans.tolist()
     ([[5.0, 0.0], [6.0, 1.0]], [0, 1], [1.0, 1.0])
     """
     parts = [
-        x[:, [j]] if place is None else place.coordinates(x[:, j]) for j, place in enumerate(places)
+        x[:, [j]] if embedding is None else embedding.coordinates(x[:, j])
+        for j, embedding in enumerate(embeddings)
     ]
     column = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
-    spans = [1.0 if place is None else place.reach(x[:, j]) for j, place in enumerate(places)]
+    spans = [
+        1.0 if embedding is None else embedding.reach(x[:, j])
+        for j, embedding in enumerate(embeddings)
+    ]
     return np.asfortranarray(np.hstack(parts)), column, np.array(spans)[column]
 
 
@@ -41,7 +45,7 @@ def group_mixture(
     factors: Vector,
     strata: Strata,
     rule: Rule,
-    places: Sequence[Places | None],
+    embeddings: Sequence[Embedding | None],
 ) -> tuple[Labels, int]:
     """Number the groups of all strata as `Plan.group` does, from the coordinates of categories.
 
@@ -49,14 +53,14 @@ def group_mixture(
     """
     labels, groups = np.full(len(x), -1, dtype=np.intp), 0
     for rows in plan.patterns(x, strata).rows():
-        wide, column, spans = located(x[rows], places)
+        wide, column, spans = located(x[rows], embeddings)
         made, count = plan.group(
             tuple(block[j] for j in column),
             wide,
             factors[column],
             Strata.whole(len(rows)),
             rule.take(rows),
-            np.where([places[j] is not None for j in column], column, -1),
+            np.where([embeddings[j] is not None for j in column], column, -1),
             spans,
         )
         labels[rows] = made + groups

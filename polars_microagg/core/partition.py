@@ -217,7 +217,7 @@ class GroupRule(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Holders:
-    """Who has the values of a column: strata and entities of the records, if there are any.
+    """Holders of the values of a column: strata and entities of the records, if there are any.
 
     A category that fewer than `k` of a stratum have is not emitted in it.
     """

@@ -37,10 +37,10 @@ from polars_microagg.errors import (
 from polars_microagg.errors.categories import not_masked
 from polars_microagg.kernels.cell_masking import cells
 from polars_microagg.kernels.centre import centres
+from polars_microagg.kernels.embedding import Embedding
 from polars_microagg.kernels.local.local_search import refined
 from polars_microagg.kernels.local.repair import annealed, repaired
 from polars_microagg.kernels.missing import completed
-from polars_microagg.kernels.places import Places
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.progress import Callback, current, progress
 from polars_microagg.wording import Setting
@@ -175,7 +175,7 @@ class Plan:
         strata: Strata,
         whole: Sequence[bool] = (),
         rule: Rule | None = None,
-        places: Sequence[Places | None] = (),
+        embeddings: Sequence[Embedding | None] = (),
         chosen: Sequence[bool] = (),
     ) -> Iterator[Masked]:
         """Group the records and find the centres, one block after the other.
@@ -183,11 +183,11 @@ class Plan:
         `x` (n, p) has the columns of all blocks in order: finite values in original units, NaN
         where null. `factors` (p,) are the sizes of one unit of each column, `whole` says which
         columns are emitted in whole steps. `strata` are without suppressed rows. `rule` is what the
-        groups must satisfy; by default k records. `places` says of each column where its codes lie, or
+        groups must satisfy; by default k records. `embeddings` says of each column where its codes lie, or
         None if it has numbers; `chosen` whether the value of a group is chosen, not computed.
         """
         rule = rule or self.rule()
-        places, chosen = places or [None] * x.shape[1], chosen or [False] * x.shape[1]
+        embeddings, chosen = embeddings or [None] * x.shape[1], chosen or [False] * x.shape[1]
         holders = Holders(strata, rule.entity_codes if self.entity else None, self.k)
         for block, columns in zip(self.blocks, self.slices(), strict=True):
             if self.groups_cells:
@@ -196,11 +196,11 @@ class Plan:
                 )
             elif self.merges_rows:
                 own = x[:, columns], factors[columns], strata, whole[columns]
-                yield mask_entities(self, block, *own, rule, places[columns], chosen[columns])
+                yield mask_entities(self, block, *own, rule, embeddings[columns], chosen[columns])
             else:
                 part = x[:, columns], factors[columns], strata, rule
-                if any(places[columns]):
-                    labels, groups = group_mixture(self, block, *part, places[columns])
+                if any(embeddings[columns]):
+                    labels, groups = group_mixture(self, block, *part, embeddings[columns])
                 else:
                     labels, groups = self.group(block, *part)
                 wide = strata if self.nulls == "impute" else None

@@ -1,4 +1,4 @@
-"""What a taxonomy can be written as: parents of names, prefixes of texts, intervals of numbers."""
+"""Forms of a taxonomy: parents of names, prefixes of texts, intervals of numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = "*"
 
 
 class Form(Protocol):
-    """What a taxonomy asks of the way it is written. Two that are equal have an equal `key`."""
+    """Form of a taxonomy. Two that are equal have an equal `key`."""
 
     @property
     def root(self) -> str:
@@ -35,11 +35,11 @@ class Form(Protocol):
 
     @property
     def key(self) -> Any:
-        """What the form is, hashable."""
+        """Content of the form, hashable."""
 
     @property
     def short(self) -> str:
-        """What the form is, for a repr."""
+        """Summary of the form, for a repr."""
 
     def path(self, name: str) -> tuple[str, ...] | None:
         """Return the names from one to the root, or None if there is no such name."""

@@ -15,7 +15,7 @@ IN_TOML = {
     list: "a list",
     dict: "a table",
 }
-"""What TOML calls a value of a type; the rest are dates and times."""
+"""Names of types in TOML; the rest are dates and times."""
 
 
 def twice(option: str, column: str, value: str) -> InvalidParameterError:

@@ -80,7 +80,7 @@ def not_text(where: str, kind: str) -> InvalidParameterError:
 
 
 def of_column(option: str, column: str, named: str, error: MicroaggError) -> MicroaggError:
-    """Say of which column the taxonomy is that was refused, and what it was given as."""
+    """Add the column of a refused taxonomy to its error, and what it was given as."""
     return type(error).of_fields(
         "{setting}: {problem}", setting=Setting(option, named, column), problem=error.sentence
     )

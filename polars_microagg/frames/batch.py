@@ -166,9 +166,10 @@ class BatchMasker:
             [kind.unit(column.dtype) for kind, column in zip(kinds, columns, strict=True)]
         )
         whole = [not self._output(j, column).is_float() for j, column in enumerate(columns)]
-        places = [kind.places(column) for kind, column in zip(kinds, columns, strict=True)]
+        embeddings = [kind.embedding(column) for kind, column in zip(kinds, columns, strict=True)]
         chosen = [
-            place is not None or not kind.numeric for place, kind in zip(places, kinds, strict=True)
+            embedding is not None or not kind.numeric
+            for embedding, kind in zip(embeddings, kinds, strict=True)
         ]
         hidden = to_suppress(self.plan, x, strata, rule)
         strata = strata.without(hidden)
@@ -178,7 +179,7 @@ class BatchMasker:
             hidden,
             strata,
             rule,
-            list(self.plan.mask(x, factors, strata, whole, rule, places, chosen)),
+            list(self.plan.mask(x, factors, strata, whole, rule, embeddings, chosen)),
         )
 
     def _matrix(self, columns: list[pl.Series], strata: Strata) -> Matrix:

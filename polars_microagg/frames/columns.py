@@ -13,7 +13,7 @@ from polars_microagg.core.partition import Centres, Labels, Masked, Strata, Vect
 from polars_microagg.core.registry import Method
 from polars_microagg.errors import InvalidDataError, MissingValuesError, NotNumericError
 from polars_microagg.errors.categories import nearly_unique, not_of_kind, without_order
-from polars_microagg.kernels.places import Places
+from polars_microagg.kernels.embedding import Embedding
 
 __all__ = [
     "can_mask",
@@ -118,10 +118,10 @@ def floats(column: pl.Series) -> pl.Series:
 
 def values(
     original: pl.Series, masked: pl.Series, kind: Kind | None = None
-) -> tuple[Vector, Vector, Places | None]:
+) -> tuple[Vector, Vector, Embedding | None]:
     """Turn a column before and after into float64 in the same units, NaN for null.
 
-    Both count from the same number. `masked` may be Float64. With places they are codes of categories.
+    Both count from the same number. `masked` may be Float64. With an embedding they are codes of categories.
 
     >>> values(pl.Series([2**60, 2**60 + 1]), pl.Series([2**60 + 1, 2**60 + 1]))[:2]
     (array([0., 1.]), array([1., 1.]))
@@ -130,7 +130,7 @@ def values(
 
 
 def emit(column: pl.Series, masked: Masked, j: int, dtype: pl.DataType, kind: Kind) -> pl.Series:
-    """Give every record the centre of its group, in its own type or Float64.
+    """Return the column with the centre of its group for each record, in its own type or Float64.
 
     Centres are rounded half to even. `j` is the position of the column in `masked`. Null where the
     label is -1 or the group has no value.

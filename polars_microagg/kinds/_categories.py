@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 import polars as pl
 
+from polars_microagg.core.kind import Kind
 from polars_microagg.core.partition import Centres, Holders, Labels, Vector
 
 __all__ = ["Categories", "as_floats", "codes_of", "fewest_holders", "texts"]
 
 
-class Categories:
+class Categories(Kind, ABC):
     """Base of kinds whose values are categories: one of them stands for a group."""
 
     numeric = False
@@ -21,23 +24,13 @@ class Categories:
         named = pl.String | pl.Categorical | pl.Enum | pl.Boolean | pl.Date
         return dtype.is_integer() or isinstance(dtype, named)
 
-    def unit(self, dtype: pl.DataType) -> float:
-        """Return the size of one unit of the coordinates."""
-        del dtype
-        return 1.0
-
-    def refused(self, column: pl.Series) -> int:
-        """Count nothing: every category has its place."""
-        del column
-        return 0
-
     def fewest(self, column: pl.Series, emitted: pl.Series, holders: Holders) -> int:
         """Return how many of its stratum have the rarest category that is emitted."""
         return fewest_holders(column, emitted, holders)
 
+    @abstractmethod
     def chosen(self, codes: Labels, centres: Centres, holders: Holders) -> Labels:
         """Return the code of each centre, -1 for none."""
-        raise NotImplementedError
 
     def values(self, column: pl.Series, chosen: Centres, dtype: pl.DataType) -> pl.Series:
         """Return the category of each group in the type of the column; null where none is allowed."""

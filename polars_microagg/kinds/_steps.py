@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.core.partition import Cells, Centres, Holders, Strata, Vector
+from polars_microagg.core.kind import Kind
+from polars_microagg.core.partition import Cells, Centres, Strata, Vector
 from polars_microagg.kernels.cell_masking import real_cells, whole_cells
 from polars_microagg.kernels.centre import real_centres, whole_centres
 from polars_microagg.kernels.exact_mean import Real
@@ -26,30 +27,12 @@ REALS: dict[Any, Real] = {
 """Floats that centres are rounded to."""
 
 
-class Steps:
+class Steps(Kind):
     """Base of kinds whose types are floats, or are stored as integers."""
 
     numeric = True
     widens = True
     ordered = True
-
-    def can_take(self, dtype: pl.DataType) -> bool:
-        """Return False: no parameter names such columns."""
-        del dtype
-        return False
-
-    def places(self, column: pl.Series) -> None:
-        """Return None: the coordinates are numbers."""
-        del column
-
-    def classes(self, values: pl.Series) -> None:
-        """Return None: a number is in no class."""
-        del values
-
-    def fewest(self, column: pl.Series, emitted: pl.Series, holders: Holders) -> int:
-        """Return k: a centre is not the value of anybody."""
-        del column, emitted
-        return holders.k
 
     def scale(self, dtype: pl.DataType) -> int:
         """Return the digits after the decimal point; 0 except for decimals."""

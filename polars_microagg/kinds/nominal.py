@@ -7,8 +7,8 @@ import polars as pl
 
 from polars_microagg.core.kind import kind
 from polars_microagg.core.partition import Centres, Holders, Labels, Strata, Vector
+from polars_microagg.kernels.embedding import Embedding
 from polars_microagg.kernels.group_values import commonest
-from polars_microagg.kernels.places import Places
 from polars_microagg.kinds._categories import Categories, as_floats, codes_of
 
 __all__ = ["Nominal"]
@@ -32,20 +32,20 @@ class Nominal(Categories):
         del strata
         return as_floats(codes_of(column)[0])
 
-    def places(self, column: pl.Series) -> Places:
+    def embedding(self, column: pl.Series) -> Embedding:
         """Put every category at distance 1 from every other."""
-        return Places.apart(column.n_unique())
+        return Embedding.apart(column.n_unique())
 
     def classes(self, values: pl.Series) -> tuple[list[str], Labels, Vector]:
         """Return each category as a class of its own."""
         names = values.cast(pl.String).to_list()
         return names, np.arange(len(names))[:, None], np.full(len(names), 0.5)
 
-    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Places]:
+    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Embedding]:
         """Number the categories of a column before and after."""
         codes, values = codes_of(original, masked.cast(original.dtype))
         both = as_floats(codes)
-        return both[: len(original)], both[len(original) :], Places.apart(len(values))
+        return both[: len(original)], both[len(original) :], Embedding.apart(len(values))
 
     def chosen(self, codes: Labels, centres: Centres, holders: Holders) -> Labels:
         """Return the commonest category of each group."""

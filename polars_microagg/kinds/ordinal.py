@@ -30,14 +30,6 @@ class Ordinal(Categories):
         """Return the mean rank of each record in its stratum."""
         return _ranks(codes_of(column)[0], strata or Strata.whole(len(column)))
 
-    def places(self, column: pl.Series) -> None:
-        """Return None: ranks are numbers."""
-        del column
-
-    def classes(self, values: pl.Series) -> None:
-        """Return None: a rank is in no class."""
-        del values
-
     def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, None]:
         """Return the mean ranks of the original for both; a new category lies between its neighbours."""
         codes, values = codes_of(original, masked.cast(original.dtype))

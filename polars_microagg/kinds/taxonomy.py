@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from polars_microagg.core.kind import kind
+from polars_microagg.core.kind import Kind, kind
 from polars_microagg.core.partition import Centres, Holders, Labels, Strata, Vector
 from polars_microagg.core.taxonomy import Taxonomy
+from polars_microagg.kernels.embedding import Embedding
 from polars_microagg.kernels.group_values import middle_of_tree, shared_class
-from polars_microagg.kernels.places import Places
 from polars_microagg.kinds._categories import as_floats, codes_of, fewest_holders, texts
 
 __all__ = ["Tree"]
 
 
 @kind("taxonomy", each=Taxonomy, takes="text")
-class Tree:
+class Tree(Kind):
     """Columns of categories in a tree, a `mg.Taxonomy` each: the distance is the path between them.
 
     A group gets the lowest class that all of its members are under; with ``center="median"`` the one
@@ -30,19 +30,9 @@ class Tree:
     def __init__(self, tree: Taxonomy) -> None:
         self._tree = tree
 
-    def takes(self, dtype: pl.DataType) -> bool:
-        """Return False: the tree has to be given."""
-        del dtype
-        return False
-
     def can_take(self, dtype: pl.DataType) -> bool:
         """Return whether a type can hold the names of classes."""
         return isinstance(dtype, pl.String | pl.Categorical)
-
-    def unit(self, dtype: pl.DataType) -> float:
-        """Return the size of one unit of the coordinates."""
-        del dtype
-        return 1.0
 
     def refused(self, column: pl.Series) -> int:
         """Count the distinct values that are not in the tree."""
@@ -54,19 +44,19 @@ class Tree:
         del strata
         return as_floats(codes_of(column)[0])
 
-    def places(self, column: pl.Series) -> Places:
+    def embedding(self, column: pl.Series) -> Embedding:
         """Put the values where the lengths of the paths between them say."""
         return self._placed(codes_of(column)[1].to_list())
 
-    def _placed(self, values: list[str]) -> Places:
+    def _placed(self, values: list[str]) -> Embedding:
         _, paths, lengths = self._tree.nodes(values)
-        return Places(paths, lengths)
+        return Embedding(paths, lengths)
 
     def classes(self, values: pl.Series) -> tuple[list[str], Labels, Vector]:
         """Return the classes above values, and the values."""
         return self._tree.nodes(texts(values).to_list())
 
-    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Places]:
+    def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Embedding]:
         """Number the values of a column before and after, classes among them."""
         codes, values = codes_of(original, masked.cast(original.dtype))
         both = as_floats(codes)

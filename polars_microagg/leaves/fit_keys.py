@@ -1,4 +1,4 @@
-"""What leaves know of each column, and its weight in distances, from a sample of the table."""
+"""Keys of leaves fitted to a sample: the categories of each column, and its weight in distances."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXPONENT = 1000
 class _Column:
     """A column of the sample: its numbers, how they scale, and what leaves may know of it.
 
-    Where the column has places, its numbers are two that have its total variance, and `span` is the
+    Where the column has an embedding, its numbers are two that have its total variance, and `span` is the
     largest distance there is.
     """
 
@@ -43,7 +43,7 @@ class _Column:
     span: float | None
     known: Key
     told: Vector
-    """How much of the total variance each class is."""
+    """Share of the total variance of each class."""
 
 
 def fitted_keys(
@@ -83,7 +83,7 @@ def unknown_keys(frame: pl.DataFrame, kinds: Mapping[str, Any]) -> tuple[Key, ..
 
 @dataclass(frozen=True)
 class _Holders:
-    """Who has a category: records, or entities by their codes."""
+    """Holders of a category: records, or entities by their codes."""
 
     k: int
     entity: Labels | None
@@ -107,14 +107,14 @@ def _read(column: pl.Series, kind: Kind, holders: _Holders, records: int) -> _Co
     """Return one column of the sample."""
     none = np.empty(0)
     if kind.numeric:
-        places = kind.places(column)
-        if places is None:
+        embedding = kind.embedding(column)
+        if embedding is None:
             own = numbers(column, None, kind)
             return _Column(own, kind.unit(column.dtype), None, None, none)
-        points = places.coordinates(kind.coordinates(column, None))
-        width = points.shape[1] if places.points is None else places.points.shape[1]
+        points = embedding.coordinates(kind.coordinates(column, None))
+        width = points.shape[1] if embedding.points is None else embedding.points.shape[1]
         variance = float(points.var(axis=0).sum()) if len(column) else 0.0
-        return _Column(_halves(len(column), variance), 1.0, places.span, Points(width), none)
+        return _Column(_halves(len(column), variance), 1.0, embedding.span, Points(width), none)
     codes = kind.coordinates(column, None)
     _, first, number, counts = np.unique(
         codes, return_index=True, return_inverse=True, return_counts=True
@@ -131,8 +131,8 @@ def _read(column: pl.Series, kind: Kind, holders: _Holders, records: int) -> _Co
         order = Ranks(tuple(texts), tuple(before), tuple(counts[ranked].tolist()), len(column))
         # Ranks of a sample are as much closer as it has fewer records.
         return _Column(codes, records / max(len(column), 1), None, order, none)
-    places = kind.places(column)
-    span = places.span if places else 1.0
+    embedding = kind.embedding(column)
+    span = embedding.span if embedding else 1.0
     found = kind.classes(values)
     if found is None:
         return _Column(_halves(len(column), 1.0), 1.0, span, Classes(), none)

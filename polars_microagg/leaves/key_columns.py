@@ -59,7 +59,7 @@ class Points:
 
 
 Key: TypeAlias = Classes | Ranks | Points | None
-"""What leaves know of a column; None of a column of numbers."""
+"""Knowledge of leaves about a column; None for a column of numbers."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ class KeyColumns:
         elif isinstance(known, Ranks):
             yield table_ranks(column, kind, known)
         elif isinstance(known, Points):
-            places = kind.places(column)
-            points = places.points if places else None
+            embedding = kind.embedding(column)
+            points = embedding.points if embedding else None
             if len(column) and points is not None:
                 codes = kind.coordinates(column, None).astype(np.intp)
                 yield from points.T[:, codes]

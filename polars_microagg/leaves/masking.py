@@ -16,7 +16,7 @@ from polars_microagg.core.rule import Rule
 from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import numbers, require
 from polars_microagg.frames.selection import by_name
-from polars_microagg.kernels.places import Places
+from polars_microagg.kernels.embedding import Embedding
 from polars_microagg.leaves.key_columns import Key, KeyColumns, Ranks, table_ranks
 from polars_microagg.leaves.tree import blocks_by_rank
 
@@ -66,13 +66,13 @@ class LeafPlan(Plan):
         strata: Strata,
         whole: Sequence[bool] = (),
         rule: Rule | None = None,
-        places: Sequence[Places | None] = (),
+        embeddings: Sequence[Embedding | None] = (),
         chosen: Sequence[bool] = (),
     ) -> Any:
         """Mask as any plan does, with the weights in place of the sizes of units."""
         del factors
         weights = _bounded(x, np.array(self.weights))
-        return super().mask(x, weights, strata, whole, rule, places, chosen)
+        return super().mask(x, weights, strata, whole, rule, embeddings, chosen)
 
 
 def _bounded(x: Matrix, weights: Vector) -> Vector:

@@ -89,11 +89,11 @@ def test_the_largest_distance_is_twice_the_way_up_from_the_deepest_value():
         column = pl.Series(values)
         kind = kind_of(pl.String(), "v", {"taxonomy": {"v": deep}})
         codes = kind.coordinates(column, None)
-        spans = located(codes[:, None], [kind.places(column)])[2]
+        spans = located(codes[:, None], [kind.embedding(column)])[2]
         assert spans == pytest.approx((2 * height) ** 0.5)
     clock = kind_of(pl.Time(), "v", {"circular": ["v"]})
     noon = pl.Series([3600 * 10**9]).cast(pl.Time)
-    spans = located(clock.coordinates(noon, None)[:, None], [clock.places(noon)])[2]
+    spans = located(clock.coordinates(noon, None)[:, None], [clock.embedding(noon)])[2]
     assert spans.tolist() == [2.0, 2.0]
 
 

@@ -8,7 +8,7 @@ import polars_microagg as mg
 from polars_microagg.core.kind import kind_of
 from polars_microagg.core.mixtures import located
 from polars_microagg.core.partition import Strata
-from polars_microagg.kernels.places import MOST
+from polars_microagg.kernels.embedding import MOST
 from tests.kinds.draws import NUMBERS, Mixture, draw, draw_call
 from tests.kinds.hostile import broken, same, wrong
 from tests.loop import rounds
@@ -157,7 +157,7 @@ def test_the_floor_is_under_every_grouping_of_a_mixture():
             column = frame[name]
             made = kind_of(column.dtype, name, asked)
             codes = made.coordinates(column, Strata.whole(len(column)))
-            wide = located(codes[:, None], [made.places(column)])[0]
+            wide = located(codes[:, None], [made.embedding(column)])[0]
             wide = wide - wide.mean(axis=0)
             total = np.square(wide).sum()
             # A column that does not vary has no loss.
@@ -185,7 +185,7 @@ def test_many_categories_have_few_coordinates_and_right_distances_on_average():
     column = pl.Series([f"d{i}" for i in rng.integers(0, 900, 3000)])
     made = kind_of(pl.String())
     codes = made.coordinates(column, None)
-    wide = located(codes[:, None], [made.places(column)])[0]
+    wide = located(codes[:, None], [made.embedding(column)])[0]
     assert wide.shape[1] <= MOST
     one, other = rng.integers(0, 3000, (2, 20000))
     apart = codes[one] != codes[other]
@@ -200,7 +200,7 @@ def test_categories_have_no_more_coordinates_than_they_need():
     for words, need in ((["x"], 1), (["x", "y"], 1), (["x", "y", "z"], 3)):
         column = pl.Series(words * 3)
         made = kind_of(pl.String())
-        wide = located(made.coordinates(column, None)[:, None], [made.places(column)])[0]
+        wide = located(made.coordinates(column, None)[:, None], [made.embedding(column)])[0]
         assert wide.shape[1] == need
 
 

@@ -29,7 +29,7 @@ def squared(column, asked=None):
     """Squared distances of all pairs of records, by the coordinates of a kind."""
     kind = kind_of(column.dtype, "v", asked)
     codes = kind.coordinates(column, Strata.whole(len(column)))
-    wide = located(codes[:, None], [kind.places(column)])[0]
+    wide = located(codes[:, None], [kind.embedding(column)])[0]
     return np.square(wide[:, None] - wide[None]).sum(axis=2)
 
 

@@ -1,4 +1,4 @@
-"""What a manifest says of masked categories: the kind of each column, and how many cells lost a rare one."""
+"""Masked categories in a manifest: the kind of each column, and how many cells lost a rare one."""
 
 from __future__ import annotations
 

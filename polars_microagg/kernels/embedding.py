@@ -1,4 +1,4 @@
-"""Where the values of a column lie that are not numbers: coordinates whose distances are its own."""
+"""Embeddings of columns that are not numbers: coordinates whose distances are those of the values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 
-__all__ = ["Places"]
+__all__ = ["Embedding"]
 
 FEWEST, MOST = 64, 256
 """Bounds of the most coordinates of a column: fewer of many records, as all are compared with all."""
@@ -18,8 +18,8 @@ CELLS = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Places of the values of a column, by code.
+class Embedding:
+    """Points in Euclidean space for the values of a column, by code.
 
     The path to value c of a tree has the edges ``paths[c]`` from the root down, -1 where it ends
     before; `lengths` are theirs. The squared distance of two values is the length of the edges that
@@ -33,24 +33,24 @@ class Places:
     points: Matrix | None = None
 
     @classmethod
-    def apart(cls, values: int) -> Places:
-        """Make places of which any two are at distance 1.
+    def apart(cls, values: int) -> Embedding:
+        """Embed values of which any two are at distance 1.
 
-        >>> table = Places.apart(3).coordinates(np.array([0.0, 1.0, 2.0]))
+        >>> table = Embedding.apart(3).coordinates(np.array([0.0, 1.0, 2.0]))
         >>> float(np.square(table[0] - table[2]).sum().round(12))
         1.0
         """
         return cls(np.arange(values)[:, None], np.full(values, 0.5))
 
     @classmethod
-    def at(cls, points: Matrix, span: float) -> Places:
-        """Make places of known coordinates."""
+    def at(cls, points: Matrix, span: float) -> Embedding:
+        """Embed values at known coordinates."""
         return cls(np.empty((len(points), 0), dtype=np.intp), np.empty(0), span, points)
 
     def reach(self, codes: Vector) -> float:
         """Return the largest distance of two values, of which none is deeper than those of the records.
 
-        >>> float(Places.apart(3).reach(np.array([0.0, np.nan])))
+        >>> float(Embedding.apart(3).reach(np.array([0.0, np.nan])))
         1.0
         """
         if self.points is not None:
@@ -63,7 +63,7 @@ class Places:
     def coordinates(self, codes: Vector, cells: int = CELLS) -> Matrix:
         """Return (n, q) coordinates of records; NaN where a code is.
 
-        They depend on which codes there are, not on how many values have places: those of one
+        They depend on which codes there are, not on how many values are embedded: those of one
         stratum are the same alone and among others. Beyond 256 coordinates, or 64 if there would be
         more than so many `cells`, the edges that tell least apart share the last ones, in which their
         distances are right on average.
