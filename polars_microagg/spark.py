@@ -12,17 +12,19 @@ from polars_microagg.analysis.anonymity import selected
 from polars_microagg.core.options import group_size
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotAnonymousError
+from polars_microagg.frames.columns import kind_for
 from polars_microagg.frames.safe_collect import quietly
 from polars_microagg.leaves.fit import (
     fit_leaves,
     names_in,
     require_leaves,
+    require_no_options,
     require_same_call,
     sample_size,
 )
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.options import leaf_plan, leaf_size
-from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
+from polars_microagg.leaves.options import leaf_request, leaf_size
+from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing
 from polars_microagg.leaves.rules import refuse_nameless
 from polars_microagg.leaves.spark_batches import LEAF, SampleFilter, leaf_masker
 from polars_microagg.leaves.spark_merging import merged_for_spark, with_leaf
@@ -95,7 +97,8 @@ def protect(
     else:
         require_leaves(leaves)
         empty = table.empty()
-        require_same_call(leaves, names_in(empty, columns, leaves.plan), group_size(k), options)
+        require_no_options(leaves, options)
+        require_same_call(leaves, [names_in(empty, columns, leaves.request)], group_size(k))
         leaves.kinds(empty.schema)
         leaves = merged_for_spark(table, leaves, _records(table, leaves.columns, leaves.plan))
     fields = list(table.df.schema.fields)
@@ -158,13 +161,14 @@ def fit(
 
     table = _Table.of(df)
     of_plan = {name: value for name, value in options.items() if name != "cut"}
-    plan = leaf_plan(method, k, of_plan)
-    size = leaf_size(size, plan)
-    names = names_in(table.empty(), columns, plan)
+    request = leaf_request(method, k, of_plan)
+    plan, size = request.plan, leaf_size(size, request.plan)
+    names = names_in(table.empty(), columns, request)
     records = _records(table, names, plan)
     # Chosen by hash, so the sample and with it the leaves do not depend on partitions.
     share = sample_size(records, size) / records
-    kept_names = [*names, *plan.entity, *plan.confidential]
+    kept_names = [*names, *request.strata, *plan.entity, *plan.confidential]
+    kept_names = list(dict.fromkeys(kept_names))
     places = [table.names.index(name) for name in kept_names]
     kept = StructType([table.df.schema.fields[j] for j in places])
     sample = table.read(table.df.mapInArrow(SampleFilter(places, share), kept))
@@ -329,7 +333,7 @@ def _records(table: _Table, names: Sequence[str], plan: Plan) -> int:
     refuse_nameless(zip(plan.entity, absent, strict=False))
     absent = absent[len(plan.entity) :]
     schema = table.empty().schema
-    kinds = {name: refuse_type(name, schema[name], plan.kinds) for name in names}
+    kinds = {name: kind_for(name, schema[name], plan.kinds) for name in names}
     categories = [name for name, kind in kinds.items() if not kind.numeric]
     refuse_missing(zip(names, absent[::2], absent[1::2], strict=True), categories)
     for name in categories:

@@ -14,7 +14,7 @@ from polars_microagg.core.rule import Bound, Rule
 from polars_microagg.errors import InvalidDataError, TooFewRecordsError
 from polars_microagg.wording import Setting
 
-__all__ = ["refuse_strata", "to_suppress"]
+__all__ = ["refuse_emptied", "refuse_strata", "to_suppress"]
 
 
 def to_suppress(
@@ -55,13 +55,18 @@ def to_suppress(
                 gone = np.unique(whole.entity_codes[parts.only(small).order])
                 hidden |= np.isin(whole.entity_codes, gone)
     emptied = Members(np.flatnonzero(hidden), np.array([count], dtype=np.intp))
-    # Emptied records are alike, and a class like any other.
-    if plan.small_strata == "null" and count and (bound := whole.broken(emptied)):
+    if plan.small_strata == "null" and count:
+        refuse_emptied(plan, whole, emptied)
+    return hidden
+
+
+def refuse_emptied(plan: Plan, rule: Rule, emptied: Members) -> None:
+    """Refuse emptied records that break the rule: they are alike, and a class like any other."""
+    if bound := rule.broken(emptied):
         if bound.model.name == "k":
             what = "records" if bound.attribute is None else bound.model.what
             raise TooFewRecordsError.emptied(int(bound.worst(emptied)), plan.k, plan.k, what)
-        raise _unreachable(plan, bound, emptied, count)
-    return hidden
+        raise _unreachable(plan, bound, emptied, int(emptied.sizes.sum()))
 
 
 def _counts(plan: Plan, x: Matrix, strata: Strata) -> Labels:

@@ -8,6 +8,7 @@ from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.core.registry import methods
 from polars_microagg.kernels.local.local_search import squares_within
 from polars_microagg.leaves.merge import merge_small
+from polars_microagg.leaves.strata import squared_distances
 from polars_microagg.leaves.tree import Cut, Tree, grow_tree
 from polars_microagg.progress import progress
 
@@ -23,17 +24,10 @@ LEAST = 0.25
 def with_distance(x: Matrix, centre: Vector, weights: Vector) -> Matrix:
     """Return the (n, p) matrix with the squared distance from the centre as a last column.
 
-    Values are added up column by column, so that a record has the same distance in any company.
-
     >>> with_distance(np.array([[1.0, 5.0]]), np.array([3.0, 4.0]), np.array([1.0, 2.0]))
     array([[1., 5., 8.]])
     """
-    distance = np.zeros(len(x))
-    with np.errstate(over="ignore"):
-        for column, middle, weight in zip(x.T, centre, weights, strict=True):
-            away = (column - middle) * weight
-            distance += away * away
-    return np.column_stack([x, distance])
+    return np.column_stack([x, squared_distances(x, centre[None, :], weights[None, :])])
 
 
 def _between(ranked: Vector, at: int) -> float | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,30 @@ from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.attributes import entity_of
-from polars_microagg.frames.columns import kind_for
+from polars_microagg.frames.columns import kind_for, refuse_unique
+from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
 from polars_microagg.leaves.cuts import CUTS, loss_of, tree_of_cuts, with_distance
-from polars_microagg.leaves.fit_keys import fitted_keys, unknown_keys
-from polars_microagg.leaves.key_columns import KeyColumns
+from polars_microagg.leaves.fit_keys import fitted_keys
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import fingerprints
-from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_roles, leaf_size
-from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing, refuse_type
+from polars_microagg.leaves.options import (
+    leaf_columns,
+    leaf_options,
+    leaf_request,
+    leaf_roles,
+    leaf_size,
+)
+from polars_microagg.leaves.refusals import refuse_few, refuse_incomplete
 from polars_microagg.leaves.rules import restricted
+from polars_microagg.leaves.strata import (
+    LargeStratum,
+    completed_by,
+    forest,
+    placed,
+    stratum_keys,
+)
 from polars_microagg.leaves.tree import Tree
 from polars_microagg.wording import Sentence, Setting
 
@@ -34,11 +49,16 @@ __all__ = [
     "names_in",
     "one_leaf",
     "require_leaves",
+    "require_no_options",
     "require_same_call",
     "sample_size",
 ]
 
 RECORDS = "the number of records of the whole table, at least those of the sample"
+
+ALONE = 1.5
+"""Strata of more than this many times the size of a leaf have a tree of their own. They have not more
+records than `LARGE` times that, above which a leaf is cut by rank, though a sample counts them roughly."""
 
 SAMPLE = 1 << 17
 """Least number of records that leaves are fitted to."""
@@ -91,10 +111,8 @@ def fit_leaves(
     seed : int, default 0
         Seed of methods that draw at random.
     **options : Any
-        ``center``, ``dtype``, ``refine``, the kinds of columns (``nominal``, ``ordinal``,
-        ``taxonomy``, ``circular``) and ``weigh``, the privacy models (``entity``, which takes
-        ``entity_mode="rows"`` here, and ``confidential`` with ``l``, ``max_share`` or ``t``) and
-        the options of the method.
+        Those of the function of the method, such as ``strata``, ``small_strata``, ``nulls`` and
+        ``order_by``. Of persons, ``entity`` takes ``entity_mode="rows"`` here.
 
     Returns
     -------
@@ -120,59 +138,106 @@ def fit_leaves(
     >>> masked = pl.concat(leaves.protect(part) for _, part in parts)
     >>> mg.verify(masked, ["age", "income"], k=5)
     """
-    options = _plain({**options, "scale": scale, "seed": seed})
-    plan = leaf_plan(method, k, options)
+    request = leaf_request(method, k, {**options, "scale": scale, "seed": seed})
     if cut not in ("best", *CUTS):
         raise InvalidParameterError.choice("cut", cut, ("best", *CUTS))
-    size = leaf_size(size, plan)
+    size = leaf_size(size, request.plan)
     frame = as_frame(sample_or_frame)
-    names = names_in(frame, columns, plan)
+    names = names_in(frame, columns, request)
     frame = collected(frame)
+    plan = request.plan.bind([names])
     kinds = {name: kind_for(name, frame.schema[name], plan.kinds) for name in names}
-    categories = [name for name in names if not kinds[name].numeric]
-    refuse_missing(((n, *missing_in(frame[n], kinds[n])) for n in names), categories)
+    refuse_incomplete(frame.select(map(by_name, names)), kinds, plan.nulls)
     whole = records is None
     n = frame.height if records is None else whole_number("records", records, RECORDS, frame.height)
     refuse_few(n, plan.k)
     sample = frame.filter(in_sample(frame, sample_size(n, size) / n)) if whole else frame
-    sample, entity = _in_order(sample, names, plan)
-    keys, own = fitted_keys(sample, plan.kinds, plan.weigh, scale, plan.k, n, entity)
-    x, weights = keys.matrix(sample.get_columns()), keys.weights(own, plan.weigh)
-    centre = (x / len(x)).sum(axis=0)
-    values = with_distance(x, centre, weights)
-    most = TRIAL if keys.ordinary else TRIAL * NARROW // max(NARROW, len(weights))
-    trial = values[:most]
-    # A table that is tried whole is cut as it will be cut; a part of it into some leaves at least.
-    tried = size if len(trial) == n else min(size, len(trial) // 4)
-    losses = (
-        {how: _loss(trial, weights, tried, how, plan.k, keys.classes) for how in CUTS}
-        if cut == "best"
-        else {}
-    )
-    how = min(losses, key=losses.__getitem__) if losses else cut
-    tree = tree_of_cuts(values, weights, max(size * len(x) / n, 1.0), how, keys.classes)
-    scaling = tuple(own.tolist()), tuple(centre.tolist())
-    leaves = Leaves(
-        names, plan.k, method, options, size, *scaling, tree, how, losses, keys=keys.known
-    )
+    for name, kind in kinds.items():
+        refuse_unique(sample[name].alias(""), name, kind)
+    call = _Call(replace(request, plan=plan), names, size, cut, n / max(sample.height, 1))
+    large, tree = call.forest(sample)
+    options = leaf_options(request, names)
+    leaves = Leaves(names, plan.k, method, options, size, large, tree)
     if not whole:
         return leaves
-    if restricted(leaves.plan):
+    if restricted(plan):
         return leaves.merge(frame)
     return leaves.merge(np.bincount(leaves.assign(frame).to_numpy(), minlength=len(tree)))
 
 
-def require_same_call(
-    leaves: Leaves, names: tuple[str, ...], k: int, options: Mapping[str, Any]
-) -> None:
-    """Refuse leaves of another call, and options that leaves have already."""
+@dataclass(frozen=True)
+class _Call:
+    """A checked call: each record of its sample stands for `each` of the table."""
+
+    request: MaskRequest
+    names: tuple[str, ...]
+    size: int
+    cut: str
+    each: float
+
+    def forest(self, sample: pl.DataFrame) -> tuple[tuple[LargeStratum, ...], Tree]:
+        """Return the large strata of a sample, and the tree of all leaves."""
+        plan = self.request.plan
+        absent = self.names if plan.nulls == "pattern" else ()
+        strata = stratum_keys(sample, self.request.strata, absent)
+        if not strata.width:
+            parts: list[Any] = [(None, sample)] if self._large(sample.height) else []
+        else:
+            rows = strata.with_row_index("row").group_by(strata.columns).agg("row")
+            # In the order of their hashes, whatever came first.
+            listed = rows.sort(strata.columns).iter_rows()
+            parts = [(key, sample[row]) for *key, row in listed if self._large(len(row))]
+        fitted = [self._stratum(key and tuple(key), part) for key, part in parts]
+        left = sample.height - sum(part.height for _, part in parts)
+        buckets = max(1, ceil(left * self.each / self.size)) if strata.width or not parts else 0
+        tree = forest([tree for _, tree in fitted], buckets, left)
+        return tuple(stratum for stratum, _ in fitted), tree
+
+    def _large(self, sampled: int) -> bool:
+        """Return whether a stratum with so many records in the sample has a tree of its own."""
+        return sampled * self.each > ALONE * self.size
+
+    def _stratum(
+        self, key: tuple[int, ...] | None, sample: pl.DataFrame
+    ) -> tuple[LargeStratum, Tree]:
+        """Fit a tree to the sampled records of a stratum, of which there are `n` in the table."""
+        plan, n = self.request.plan, round(sample.height * self.each)
+        sample, entity = _in_order(sample, self.names, plan)
+        keys, own = fitted_keys(sample, plan.kinds, plan.weigh, plan.scale, plan.k, n, entity)
+        x, weights = keys.matrix(sample.get_columns()), keys.weights(own, plan.weigh)
+        there = np.maximum((~np.isnan(x)).sum(axis=0), 1)
+        centre = (np.nan_to_num(x) / there).sum(axis=0)
+        values = with_distance(completed_by(x, centre), centre, weights)
+        most = TRIAL if keys.ordinary else TRIAL * NARROW // max(NARROW, len(weights))
+        trial = values[:most]
+        # A table that is tried whole is cut as it will be cut; a part of it into some leaves at least.
+        tried = self.size if len(trial) == n else min(self.size, len(trial) // 4)
+        losses = (
+            {how: _loss(trial, weights, tried, how, plan.k, keys.classes) for how in CUTS}
+            if self.cut == "best"
+            else {}
+        )
+        how = min(losses, key=losses.__getitem__) if losses else self.cut
+        tree = tree_of_cuts(values, weights, max(self.size / self.each, 1.0), how, keys.classes)
+        known = () if keys.ordinary else keys.known
+        scaling = tuple(own.tolist()), tuple(centre.tolist())
+        return LargeStratum(key, *scaling, how, losses, known), placed(tree, len(weights))
+
+
+def require_no_options(leaves: Leaves, options: Mapping[str, Any]) -> None:
+    """Refuse options beside leaves, which have theirs already."""
     for name, value in options.items():
         what = Sentence(
             "{setting} beside leaves={leaves}", setting=Setting(name, value), leaves=repr(leaves)
         )
         raise InvalidParameterError.cannot("leaves", what, "Give it to fit_leaves.")
-    if (leaves.columns, leaves.k) != (names, k):
-        need = f"leaves of {list(names)} with k={k}"
+
+
+def require_same_call(leaves: Leaves, blocks: Sequence[tuple[str, ...]], k: int) -> None:
+    """Refuse leaves of other columns, or of another k."""
+    if ([leaves.columns], leaves.k) != ([*blocks], k):
+        names = [list(block) for block in blocks]
+        need = f"leaves of {names[0] if len(names) == 1 else names} with k={k}"
         raise InvalidParameterError.kind("leaves", repr(leaves), need)
 
 
@@ -183,35 +248,15 @@ def require_leaves(leaves: object) -> None:
         raise InvalidParameterError.kind("leaves", type(leaves).__name__, need)
 
 
-def one_leaf(
-    frame: pl.DataFrame, k: int, method: str, options: dict[str, Any], size: int
-) -> Leaves:
-    """Return the only leaf of the masked columns of a table without records."""
-    none = np.zeros(0, dtype=np.intp)
-    tree = Tree(none, none.astype(np.float64), none, none, np.ones(1, dtype=np.intp))
-    names, ones = tuple(frame.columns), (1.0,) * frame.width
-    kinds = leaf_plan(method, k, dict(options)).kinds
-    keys = KeyColumns(names, kinds, unknown_keys(frame, kinds))
-    centre = (1.0,) * len(keys.owner)
-    own = _plain(options), size, ones, centre, tree, "median"
-    return Leaves(names, k, method, *own, keys=keys.known)
+def one_leaf(names: Sequence[str], request: MaskRequest, size: int) -> Leaves:
+    """Return the only leaf of a table without records."""
+    plan, options = request.plan, leaf_options(request, names)
+    return Leaves(tuple(names), plan.k, plan.method.name, options, size, (), forest([], 1, 1))
 
 
-def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    """Turn numbers of numpy into those of Python, which JSON can hold."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {name: plain(each) for name, each in value.items()}
-        # JSON has no tuples.
-        if isinstance(value, tuple):
-            return list(value)
-        return value.item() if isinstance(value, np.generic) else value
-
-    return {name: plain(value) for name, value in options.items()}
-
-
-def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) -> tuple[str, ...]:
+def names_in(
+    frame: pl.DataFrame | pl.LazyFrame, columns: object, request: MaskRequest
+) -> tuple[str, ...]:
     """Return the names of the columns of a table that are masked."""
     blocks = selected(frame, columns)
     if len(blocks) > 1:
@@ -220,9 +265,9 @@ def names_in(frame: pl.DataFrame | pl.LazyFrame, columns: object, plan: Plan) ->
     refuse_repeated(blocks[0])
     schema = schema_of(frame)
     for name in blocks[0]:
-        refuse_type(name, schema[name], plan.kinds)
-    leaf_columns(blocks[0], plan)
-    leaf_roles(blocks[0], schema, plan)
+        kind_for(name, schema[name], request.plan.kinds)
+    leaf_columns(blocks[0], request.plan)
+    leaf_roles(blocks[0], schema, request)
     return tuple(blocks[0])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,11 @@ import polars as pl
 
 from polars_microagg.core.kind import Kind
 from polars_microagg.core.partition import Labels, Matrix, Vector
-from polars_microagg.frames.columns import kind_for, numbers, refuse_unique
+from polars_microagg.frames.columns import kind_for, numbers
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.leaves.key_columns import Classes, Key, KeyColumns, Points, Ranks, memberships
 
-__all__ = ["fitted_keys", "unknown_keys"]
+__all__ = ["fitted_keys"]
 
 MOST = 32
 """Classes of all columns together by which a table is cut: those that tell most."""
@@ -64,21 +64,11 @@ def fitted_keys(
     for name in sample.columns:
         column = sample[name].alias("")
         kind = kind_for(name, column.dtype, kinds)
-        refuse_unique(column, name, kind)
         read.append(_read(column, kind, _Holders(k, entity), records))
     x = np.asfortranarray(np.column_stack([one.values for one in read]))
     weights = _weights(x, read, scale)
     heavy = weights * np.sqrt([weigh.get(name, 1.0) for name in sample.columns])
     return KeyColumns(tuple(sample.columns), kinds, _most_telling(read, heavy)), weights
-
-
-def unknown_keys(frame: pl.DataFrame, kinds: Mapping[str, Any]) -> tuple[Key, ...]:
-    """Return what leaves know of the columns of a table without records."""
-    found = []
-    for name, dtype in frame.schema.items():
-        column = frame[name].alias("")
-        found.append(_read(column, kind_for(name, dtype, kinds), _Holders(1, None), 0).known)
-    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -104,8 +94,15 @@ class _Holders:
 
 
 def _read(column: pl.Series, kind: Kind, holders: _Holders, records: int) -> _Column:
-    """Return one column of the sample."""
-    none = np.empty(0)
+    """Return one column of the sample; nulls have no number, and count for nothing."""
+    none, n = np.empty(0), len(column)
+    if column.null_count() and not (kind.numeric and kind.embedding(column.clear()) is None):
+        there = column.is_not_null().to_numpy()
+        entity = None if holders.entity is None else holders.entity[there]
+        present = _read(column.drop_nulls(), kind, _Holders(holders.k, entity), records)
+        filled = np.full(n, np.nan)
+        filled[there] = present.values
+        return replace(present, values=filled)
     if kind.numeric:
         embedding = kind.embedding(column)
         if embedding is None:
@@ -198,12 +195,14 @@ def _weights(x: Matrix, read: list[_Column], scale: str) -> Vector:
     joint = np.array([j if one.span is not None else -1 for j, one in enumerate(read)])
     spans = np.array([1.0 if one.span is None else one.span for one in read])
     ready = scaled(x, scale, factors, np.array([len(x)]), joint, spans)
-    low, high = x.min(axis=0), x.max(axis=0)
+    # A column without any value is as good as constant.
+    low, high = (np.nan_to_num(edge) for edge in (np.fmin.reduce(x), np.fmax.reduce(x)))
+    least, most = (np.nan_to_num(edge) for edge in (np.fmin.reduce(ready), np.fmax.reduce(ready)))
     # Halves of large values, as the span of a column may be more than a number can hold.
     half = np.where(np.maximum(np.abs(low), np.abs(high)) > LARGEST, 0.5, 1.0)
     span = high * half - low * half
     varies = span > 0
-    (tops, above), (steps, below) = np.frexp(np.ptp(ready, axis=0) * half), np.frexp(span)
+    (tops, above), (steps, below) = np.frexp((most - least) * half), np.frexp(span)
     exponents = np.where(varies, above - below, 0)
     # Only their proportions count; those of values near 1e-310 would be more than a number holds.
     shift = max(0, int(exponents.max()) - EXPONENT)

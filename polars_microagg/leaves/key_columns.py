@@ -13,9 +13,8 @@ import polars as pl
 from polars_microagg.core.kind import Kind
 from polars_microagg.core.partition import Labels, Matrix, Strata, Vector
 from polars_microagg.errors.categories import not_as_fitted
-from polars_microagg.frames.columns import numbers, type_name
+from polars_microagg.frames.columns import kind_for, numbers, type_name
 from polars_microagg.frames.selection import Schema
-from polars_microagg.leaves.refusals import refuse_type
 
 __all__ = ["Classes", "Key", "KeyColumns", "Points", "Ranks", "memberships", "table_ranks"]
 
@@ -73,7 +72,7 @@ class KeyColumns:
     def kind(self, j: int, dtype: pl.DataType) -> Kind:
         """Return the kind of a column, and refuse a type of another one than the leaves know."""
         name, known = self.names[j], self.known[j]
-        kind = refuse_type(name, dtype, self.kinds)
+        kind = kind_for(name, dtype, self.kinds)
         if kind.numeric != (known is None or isinstance(known, Points)) or (
             not kind.numeric and kind.ordered != isinstance(known, Ranks)
         ):
@@ -107,7 +106,7 @@ class KeyColumns:
         return np.flatnonzero(np.array(named, dtype=np.bool_)[self.owner])
 
     def matrix(self, columns: Sequence[pl.Series]) -> Matrix:
-        """Return the (n, q) numbers of records, which depend on their own values alone.
+        """Return the (n, q) numbers of records, which depend on their own values alone; NaN for null.
 
         >>> known = KeyColumns(("sex",), {}, (Classes(("f",), (1.0,)),))
         >>> known.matrix([pl.Series(["f", "m"])])
@@ -128,6 +127,12 @@ class KeyColumns:
         """Yield the columns of the matrix that are of one column."""
         if known is None:
             yield numbers(column, None, kind)
+        elif column.null_count():
+            rows = column.is_not_null().arg_true().to_numpy()
+            for values in self._values(column.drop_nulls(), kind, known):
+                filled = np.full(len(column), np.nan)
+                filled[rows] = values
+                yield filled
         elif isinstance(known, Ranks):
             yield table_ranks(column, kind, known)
         elif isinstance(known, Points):
@@ -198,7 +203,8 @@ def table_ranks(
     if strata is None:
         return np.where(exact, middle, (low + high + 1) / 2)
     gap = strata.numbers(len(column)) * (len(there) + 1) + at
-    frame = pl.DataFrame({"gap": np.where(exact, -1, gap), "value": value})
+    absent = np.isnan(value)
+    frame = pl.DataFrame({"gap": np.where(exact | absent, -1, gap), "value": value})
     rank, size = (
         frame.select(
             pl.col("value").rank("average").over("gap").alias("rank"),
@@ -208,4 +214,5 @@ def table_ranks(
         .T
     )
     width = high - low if known.records else size
-    return np.where(exact, middle, low + 0.5 + (rank - 0.5) * (width / size))
+    between = low + 0.5 + (rank - 0.5) * (width / size)
+    return np.where(absent, np.nan, np.where(exact, middle, between))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -13,35 +13,33 @@ import polars as pl
 
 from polars_microagg.core.kind import Kind
 from polars_microagg.core.partition import Labels
+from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.columns import kind_for
+from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Schema, as_frame, by_name, resolve
-from polars_microagg.leaves.cuts import with_distance
-from polars_microagg.leaves.key_columns import Key, KeyColumns
+from polars_microagg.leaves.key_columns import KeyColumns
 from polars_microagg.leaves.leaves_json import fields_of, text_of
-from polars_microagg.leaves.masking import (
-    LeafPlan,
-    arrow_of,
-    fingerprints,
-    mask_leaves,
-    masked_field,
-)
-from polars_microagg.leaves.memory_budget import parts_of
+from polars_microagg.leaves.masking import LeafPlan
 from polars_microagg.leaves.merge import merge_small, targets
-from polars_microagg.leaves.merge_for_table import merge_for_table, rule_of_leaf
-from polars_microagg.leaves.metadata_scrub import without_notes
+from polars_microagg.leaves.merge_for_table import merge_for_table
+from polars_microagg.leaves.options import leaf_request
+from polars_microagg.leaves.protect import mask_leaf, mask_table
 from polars_microagg.leaves.references import Reference
-from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing
+from polars_microagg.leaves.refusals import refuse_few, refuse_incomplete
 from polars_microagg.leaves.rules import restricted
+from polars_microagg.leaves.strata import (
+    NUMBER,
+    LargeStratum,
+    Placing,
+    refuse_nested,
+    stratum_keys,
+    within_strata,
+)
 from polars_microagg.leaves.tree import Tree
 
 __all__ = ["Leaves"]
-
-MANY = 1 << 19
-"""Records masked at a time where all are in memory."""
-
-AT_ONCE = 1 << 21
-"""Most numbers in memory while the leaves of records are found."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,14 +66,10 @@ class Leaves:
     method: str
     options: Mapping[str, Any]
     size: int
-    weights: tuple[float, ...]
-    centre: tuple[float, ...]
+    large: tuple[LargeStratum, ...]
     tree: Tree
-    cut: str
-    losses: Mapping[str, float] = field(default_factory=dict)
     merged: Mapping[int, int] = field(default_factory=dict)
     references: tuple[Reference, ...] = ()
-    keys: tuple[Key, ...] = ()
 
     def __len__(self) -> int:
         """Count the leaves that are not merged into others."""
@@ -89,30 +83,64 @@ class Leaves:
 
     def __hash__(self) -> int:
         """Hash the short fields."""
-        return hash((self.columns, self.k, self.method, self.size, self.weights))
+        return hash((self.columns, self.k, self.method, self.size, len(self.tree)))
 
     def __repr__(self) -> str:
         """Describe the leaves without a value of a record."""
         about = f"{len(self)} of about {self.size} records, {self.method}, k={self.k}"
-        return f"Leaves({about}, cut by {self.cut})"
+        kinds = sorted({one.cut for one in self.large})
+        return f"Leaves({about}{', cut by ' * bool(kinds)}{' or '.join(kinds)})"
 
     @cached_property
-    def plan(self) -> LeafPlan:
-        """The plan by which one leaf is masked."""
-        weights = np.array(self.weights)
-        return LeafPlan.of(self.method, self.k, self.columns, weights, self.keys, **self.options)
+    def request(self) -> MaskRequest:
+        """The call by which a table is masked."""
+        request = leaf_request(self.method, self.k, dict(self.options))
+        return replace(request, plan=request.plan.bind([self.columns]), blocks=[[*self.columns]])
 
     @property
-    def key_columns(self) -> KeyColumns:
-        """The masked columns, and what is known of each."""
-        return self.plan.keys
+    def plan(self) -> Plan:
+        """The plan of the call."""
+        return self.request.plan
+
+    @property
+    def cut(self) -> str:
+        """How the first large stratum is cut; a table without strata is one."""
+        return self.large[0].cut if self.large else ""
+
+    @property
+    def losses(self) -> Mapping[str, float]:
+        """The loss of each kind of cut that was tried in the first large stratum."""
+        return self.large[0].losses if self.large else {}
+
+    @cached_property
+    def _plans(self) -> list[Plan]:
+        """Plans of the leaves of each large stratum, and then that of small strata."""
+        # What is suppressed is counted over all leaves, and then refused, emptied or dropped.
+        marks = self.plan.small_strata != "raise" or not restricted(self.plan)
+        plan = replace(self.plan, small_strata="drop") if marks else self.plan
+        plan = replace(plan, progress_callback=None)
+        return [*(LeafPlan.of(plan, stratum, self.columns) for stratum in self.large), plan]
+
+    @cached_property
+    def stratum_of_leaf(self) -> Labels:
+        """Number of the large stratum of each leaf; how many there are for leaves of small strata."""
+        # The leaves of a stratum lie side by side, and those of small strata come last.
+        return np.cumsum(np.isin(np.arange(len(self.tree)), self.tree.borders(NUMBER)))
+
+    def plans_of(self, leaves: Labels) -> tuple[Labels, Sequence[Plan]]:
+        """Return the number of the plan of each leaf, and the plans."""
+        return self.stratum_of_leaf[leaves], self._plans
+
+    @property
+    def key_columns(self) -> list[KeyColumns]:
+        """The masked columns, and what is known of each in each large stratum."""
+        return [stratum.keys(self.columns, self.plan.kinds) for stratum in self.large]
 
     @cached_property
     def _into(self) -> npt.NDArray[np.uint32]:
         """Leaf of each leaf after merging."""
         into = np.arange(len(self.tree), dtype=np.uint32)
-        for leaf, target in self.merged.items():
-            into[leaf] = target
+        into[list(self.merged)] = list(self.merged.values())
         return into
 
     def assign(self, frame: Any) -> pl.Series:
@@ -128,13 +156,9 @@ class Leaves:
         polars.Series
             UInt32, named "leaf".
 
-        Raises
-        ------
-        InvalidDataError
-            Nulls, NaN or infinities.
         """
-        frame = self._selected(as_frame(frame))
-        self._complete(frame)
+        frame = as_frame(frame)
+        self.refuse_incomplete(self.selected(frame))
         return pl.Series("leaf", self._into[self.before_merging(frame)])
 
     def expr(self) -> pl.Expr:
@@ -146,7 +170,7 @@ class Leaves:
             UInt32, named "leaf".
         """
         return (
-            pl.struct(by_name(name) for name in self.columns)
+            pl.struct(by_name(name) for name in (*self.columns, *self.request.strata))
             .map_batches(
                 _Assigning(self),
                 return_dtype=pl.UInt32(),
@@ -156,17 +180,21 @@ class Leaves:
             .alias("leaf")
         )
 
-    def before_merging(self, frame: pl.DataFrame) -> Labels:
-        """Return the leaf of each record of the masked columns before any are merged."""
-        keys, leaf = self.key_columns, np.empty(frame.height, dtype=np.intp)
-        rows = AT_ONCE // (1 + len(keys.owner))
-        for start in range(0, frame.height, rows):
-            values = keys.matrix(frame[start : start + rows].get_columns())
-            if (self.tree.columns == len(keys.owner)).any():
-                weights = keys.weights(self.weights, self.plan.weigh)
-                values = with_distance(values, np.array(self.centre), weights)
-            leaf[start : start + rows] = self.tree.assign(values)
-        return leaf
+    def stratum_keys(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the stratum of each record as two hashes; no columns if there are no strata."""
+        return stratum_keys(frame, self.request.strata, self._absent)
+
+    @property
+    def _absent(self) -> Sequence[str]:
+        """Columns whose nulls part records."""
+        return self.columns if self.plan.nulls == "pattern" else ()
+
+    def before_merging(self, frame: pl.DataFrame, keys: pl.DataFrame | None = None) -> Labels:
+        """Return the leaf of each record before any are merged; `keys` are the strata, if known."""
+        keys = self.stratum_keys(frame) if keys is None else keys
+        plan = self.plan
+        placing = Placing(self.columns, plan.kinds, plan.weigh, self.large, self.tree)
+        return placing.leaves(frame.select(map(by_name, self.columns)), keys)
 
     def after_merging(self, leaves: npt.NDArray[np.integer]) -> Labels:
         """Return the leaf of each record, from the leaf that it had before."""
@@ -187,10 +215,6 @@ class Leaves:
         Leaves
             The same leaves, those with too few merged.
 
-        Raises
-        ------
-        InvalidDataError
-            There are fewer than k records in all, or together they break a privacy model.
         """
         if restricted(self.plan):
             return merge_for_table(self, collected(as_frame(counts)))[0]
@@ -201,7 +225,7 @@ class Leaves:
         refuse_few(int(counts.sum()) or self.k, self.k)
         # Merging is by the counts of the whole table. A leaf below k there would have no group of
         # k; joined to a neighbour it has, so k holds leaf by leaf and with that in the whole table.
-        return self.joined(merge_small(self.tree, counts, self.k))
+        return self.joined(merge_small(self.tree, counts, self.k, within_strata(self.tree)))
 
     def joined(self, into: Mapping[int, int]) -> Self:
         """Return the leaves after merging some more."""
@@ -224,7 +248,7 @@ class Leaves:
         Raises
         ------
         InvalidDataError
-            Nulls, NaN or infinities, a type without centroid, or fewer than k records.
+            As of the function of the method, or the emptied rows of this leaf alone are fewer than k.
         BrokenPromiseError
             A class of masked records is smaller than k; nothing is released.
 
@@ -234,22 +258,7 @@ class Leaves:
         masked columns to the one whose other columns have the lower hash. The order of rows thus
         does not count, only what is in them.
         """
-        frame = as_frame(table)
-        chosen = self._selected(frame)
-        self._complete(chosen)
-        refuse_few(frame.height or self.k, self.k, leaf=True)
-        leaves = np.zeros(frame.height, dtype=np.intp)
-        rule = rule_of_leaf(self, frame)
-        ties = fingerprints(frame, without=self.columns)
-        masked = mask_leaves(self.plan, chosen, self.size, leaves, ties, rule)
-        if isinstance(table, pl.DataFrame):
-            return table.with_columns(masked)
-        kinds = self.kinds(chosen.schema)
-        for column in masked:
-            at = table.schema.get_field_index(column.name)
-            made = masked_field(table.schema.field(at), kinds[column.name], self.plan.dtype)
-            table = table.set_column(at, made, arrow_of(column, made))
-        return without_notes(table)
+        return mask_leaf(self, table)
 
     def mask(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Mask a whole table in memory, all leaves one after the other.
@@ -268,7 +277,7 @@ class Leaves:
         Raises
         ------
         InvalidDataError
-            Nulls, NaN or infinities, a type without centroid, or fewer than k records.
+            As of the function of the method.
 
         Examples
         --------
@@ -277,40 +286,32 @@ class Leaves:
         >>> masked = mg.fit_leaves(people, "age", k=5, size=20).mask(people)
         >>> mg.verify(masked, "age", k=5)
         """
-        frame = collected(as_frame(frame))
-        _, leaf, rule = merge_for_table(self, frame)
-        ties = fingerprints(frame, without=self.columns)
-        # Part by part, so that sorting needs little memory; leaves are masked on their own, so the
-        # parts do not show in the result.
-        part = parts_of(self.tree, frame.height, MANY)[leaf]
-        order = np.argsort(part, kind="stable")
-        pieces = []
-        for rows in np.split(order, np.cumsum(np.bincount(part))[:-1]):
-            if rows.size:
-                chosen = self._selected(frame)[rows]
-                own = rule and rule.take(rows)
-                masked = mask_leaves(self.plan, chosen, self.size, leaf[rows], ties[rows], own)
-                pieces.append(pl.DataFrame({column.name: column for column in masked}))
-        back = np.empty(len(order), dtype=np.intp)
-        back[order] = np.arange(len(order))
-        return frame.with_columns(pl.concat(pieces)[back]) if pieces else frame
+        return mask_table(self, collected(as_frame(frame)))
 
-    def _selected(self, frame: pl.DataFrame) -> pl.DataFrame:
+    @property
+    def parted(self) -> bool:
+        """Whether groups never cross strata, or null patterns."""
+        return bool(self.request.strata or self._absent)
+
+    def selected(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the columns that are masked, refusing types without centroid."""
-        for name in self.columns:
-            resolve(name, frame.schema)
+        named = {"columns": self.columns, "strata": self.request.strata}
+        for what, name in ((what, name) for what, names in named.items() for name in names):
+            resolve(name, frame.schema, what)
+        refuse_nested(self.request.strata, frame.schema)
         self.kinds(frame.schema)
         return frame.select(by_name(name) for name in self.columns)
 
     def kinds(self, schema: Schema) -> dict[str, Kind]:
         """Return the kind of each masked column, refusing types that leaves were not fitted to."""
-        return self.key_columns.kinds_of(schema)
+        for keys in self.key_columns[:1]:
+            keys.kinds_of(schema)
+        return {name: kind_for(name, schema[name], self.plan.kinds) for name in self.columns}
 
-    def _complete(self, frame: pl.DataFrame) -> None:
+    def refuse_incomplete(self, frame: pl.DataFrame) -> None:
         """Refuse nulls, NaN, infinities, and what is in no taxonomy."""
         kinds = self.kinds(frame.schema)
-        found = ((name, *missing_in(frame[name], kind)) for name, kind in kinds.items())
-        refuse_missing(found, [name for name, kind in kinds.items() if not kind.numeric])
+        refuse_incomplete(frame, kinds, self.plan.nulls)
 
     def to_json(self) -> str:
         """Write the leaves as JSON, every number to its last bit."""

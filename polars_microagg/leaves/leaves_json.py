@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,9 @@ from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError, MicroaggError
 from polars_microagg.leaves.cuts import CUTS
 from polars_microagg.leaves.key_columns import Classes, Key, KeyColumns, Points, Ranks
-from polars_microagg.leaves.options import leaf_columns, leaf_plan, leaf_size
+from polars_microagg.leaves.options import leaf_columns, leaf_request, leaf_size
 from polars_microagg.leaves.references import Reference
+from polars_microagg.leaves.strata import FIRST, NUMBER, SHARE, STRATA, LargeStratum
 from polars_microagg.leaves.tree import Tree
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fields_of", "text_of"]
 
-VERSION = 1
+VERSION = 2
 
 ROWS = 2**62
 """More records than any table has."""
@@ -42,7 +44,8 @@ LONGEST = 2.0**500
 HEAVIEST = 2.0**1001
 """Weights of `fit_leaves` are below this."""
 
-PLAIN = ("columns", "k", "method", "options", "size", "weights", "centre", "cut", "losses")
+PLAIN = ("columns", "k", "method", "options", "size")
+STRATUM = ("key", "weights", "centre", "cut", "losses")
 TREE: dict[str, type] = {
     "columns": np.intp,
     "thresholds": np.float64,
@@ -66,11 +69,8 @@ def text_of(leaves: Leaves, *, ordered: bool = False) -> str:
     }
     tree = {name: getattr(leaves.tree, name).tolist() for name in TREE}
     merged = [[int(leaf), int(target)] for leaf, target in leaves.merged.items()]
-    whole = {"version": VERSION, **fields, "tree": tree, "merged": merged}
-    # Leaves of numbers are written as they always were, and without confidential columns.
-    if any(leaves.keys):
-        named = zip(leaves.columns, leaves.keys, strict=True)
-        whole["keys"] = {name: _key_text(key) for name, key in named if key is not None}
+    large = [_stratum_text(stratum, leaves.columns) for stratum in leaves.large]
+    whole = {"version": VERSION, **fields, "large": large, "tree": tree, "merged": merged}
     if leaves.references:
         whole["references"] = {each.name: _written(each) for each in leaves.references}
     return json.dumps(whole, sort_keys=ordered)
@@ -82,7 +82,7 @@ def fields_of(text: str) -> dict[str, Any]:
         read = json.loads(text)
     except (TypeError, ValueError, RecursionError):
         read = None
-    needed = {"version", "tree", "merged", *PLAIN}
+    needed = {"version", "large", "tree", "merged", *PLAIN}
     if not isinstance(read, dict) or needed - set(read):
         raise InvalidParameterError.kind("text", "other text", "what Leaves.to_json wrote")
     _need(read["version"] == VERSION, f"of version {VERSION}")
@@ -91,10 +91,38 @@ def fields_of(text: str) -> dict[str, Any]:
     options = read["options"]
     _need(isinstance(options, dict) and isinstance(read["method"], str), "with a method's options")
     options = {name: _option(name, value) for name, value in options.items()}
-    plan = leaf_plan(read["method"], read["k"], dict(options))
+    request = leaf_request(read["method"], read["k"], dict(options))
+    plan, parted = request.plan, bool(request.strata or request.plan.nulls == "pattern")
     leaf_columns(names, plan)
     _need(type(read["size"]) is int, "with a whole number as its size")
     leaf_size(read["size"], plan)
+    _need(isinstance(read["large"], list), "with its large strata")
+    hashes = len(STRATA) * bool(request.strata) + (plan.nulls == "pattern")
+    large = tuple(_stratum(one, names, hashes) for one in read["large"])
+    _need(parted or len(large) < 2, "with one large stratum at most, as it has no strata")
+    _need(len({one.key for one in large}) == len(large), "with different keys of its large strata")
+    tree = _tree(read["tree"], SHARE + 1 + max((1 + len(one.centre) for one in large), default=0))
+    _need(_fits(tree, large, parted=parted), "with a tree that tells its strata apart")
+    kept = {name: read[name] for name in PLAIN} | {"columns": tuple(names), "large": large}
+    kept |= {"references": _references(read.get("references", {}), plan), "options": options}
+    return kept | {"tree": tree, "merged": _merged(read["merged"], len(tree))}
+
+
+def _stratum_text(stratum: LargeStratum, columns: Sequence[str]) -> dict[str, Any]:
+    """Return what leaves know of a large stratum as lists, texts and numbers."""
+    fields = {name: getattr(stratum, name) for name in STRATUM}
+    if any(stratum.known):
+        named = zip(columns, stratum.known, strict=True)
+        fields["keys"] = {name: _key_text(key) for name, key in named if key is not None}
+    return fields
+
+
+def _stratum(read: Any, names: list[str], hashes: int) -> LargeStratum:
+    """Return what leaves know of a large stratum."""
+    _need(isinstance(read, dict) and set(STRATUM) <= set(read), "with its large strata")
+    key = read["key"]
+    right = _whole(key, 0, 2**64 - 1) and len(key) == hashes if hashes else key is None
+    _need(right, "with the hashes of each stratum as its key")
     _need(read["cut"] in CUTS, "with a cut that there is")
     losses = read["losses"]
     _need(isinstance(losses, dict) and set(losses) <= set(CUTS), "with the losses of cuts")
@@ -107,12 +135,24 @@ def fields_of(text: str) -> dict[str, Any]:
     low = all(weight < HEAVIEST for weight in read["weights"])
     _need(low, f"with weights below {HEAVIEST:.0e}, as fit_leaves gives them")
     _need(any(read["weights"]), "with a weight above 0")
-    tree = _tree(read["tree"], width)
-    kept = {name: read[name] for name in PLAIN} | {"columns": tuple(names)}
-    kept |= {name: tuple(float(v) for v in read[name]) for name in ("weights", "centre")}
-    kept |= {"references": _references(read.get("references", {}), plan)}
-    kept |= {"keys": known, "options": options}
-    return kept | {"tree": tree, "merged": _merged(read["merged"], len(tree))}
+    weights, centre = (tuple(float(v) for v in read[name]) for name in ("weights", "centre"))
+    return LargeStratum(key and tuple(key), weights, centre, read["cut"], losses, known)
+
+
+def _fits(tree: Tree, large: Sequence[LargeStratum], *, parted: bool) -> bool:
+    """Return whether a tree tells strata apart first, in their order, and cuts each by what it has."""
+    above = tree.columns <= SHARE
+    for side in (tree.below, tree.above):
+        # Below a cut of a stratum there are only cuts of it.
+        if above[side[(side >= 0) & ~above]].any():
+            return False
+    borders = tree.borders(NUMBER)
+    if len(borders) != parted * len(large) or (not parted and above.any()):
+        return False
+    # Leaves of small strata come last, and are not cut.
+    widths = np.array([*(FIRST + len(one.centre) for one in large), 0])
+    owner = np.searchsorted(borders, tree.spans()[0], side="right")
+    return bool((tree.columns < widths[owner])[~above].all())
 
 
 def _need(right: bool, what: str) -> None:
@@ -240,7 +280,7 @@ def _tree(read: object, columns: int) -> Tree:
     _need(isinstance(read, dict) and set(TREE) <= set(read), "with a tree")
     nodes = len(read["columns"]) if isinstance(read["columns"], list) else 0  # type: ignore[index]
     bounds = {
-        "columns": (0, columns),
+        "columns": (0, columns - 1),
         "below": (-1 - nodes, nodes - 1),
         "above": (-1 - nodes, nodes - 1),
         "expected": (0, 2**62),

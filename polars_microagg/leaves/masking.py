@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,23 @@ from polars_microagg.core.kind import Kind
 from polars_microagg.core.partition import Labels, Matrix, Members, Strata, Vector
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
-from polars_microagg.frames.batch import BatchMasker
-from polars_microagg.frames.columns import numbers, require
+from polars_microagg.frames.batch import BatchMasker, Released
+from polars_microagg.frames.columns import kind_for, numbers, require
 from polars_microagg.frames.selection import by_name
 from polars_microagg.kernels.embedding import Embedding
-from polars_microagg.leaves.key_columns import Key, KeyColumns, Ranks, table_ranks
+from polars_microagg.leaves.key_columns import KeyColumns, Ranks, table_ranks
+from polars_microagg.leaves.strata import STRATA, LargeStratum, completed_by
 from polars_microagg.leaves.tree import blocks_by_rank
 
-__all__ = ["LARGE", "LeafPlan", "arrow_of", "fingerprints", "mask_leaves", "masked_field"]
+__all__ = [
+    "LARGE",
+    "LeafPlan",
+    "LeafRecords",
+    "arrow_of",
+    "fingerprints",
+    "mask_leaves",
+    "masked_field",
+]
 
 MOST = 1000
 """Values times their weights stay below this power of two."""
@@ -34,30 +44,28 @@ NO_COLUMNS = KeyColumns((), {}, ())
 
 @dataclass(frozen=True)
 class LeafPlan(Plan):
-    """A plan whose distances are on the scale of the whole table, not on that of a leaf."""
+    """A plan whose distances are on the scale of a whole stratum, not on that of a leaf."""
 
     weights: tuple[float, ...] = ()
+    centre: tuple[float, ...] = ()
     keys: KeyColumns = NO_COLUMNS
 
     @classmethod
-    def of(
-        cls,
-        method: str,
-        k: int,
-        columns: Sequence[str],
-        weights: Vector,
-        known: tuple[Key, ...] = (),
-        **options: Any,
-    ) -> LeafPlan:
-        """Check a call; progress within a leaf is not reported."""
-        plan = cls.make(method, k, **options)
+    def of(cls, plan: Plan, stratum: LargeStratum, columns: tuple[str, ...]) -> LeafPlan:
+        """Return a plan for the leaves of a stratum; progress within a leaf is not reported."""
         # Zero is where it is on the scale of the table only if the table is not scaled.
         absolute = plan.method.absolute and plan.scale == "none"
-        own = replace(plan.method, absolute=absolute)
-        weighed = tuple(weights.tolist())
-        keys = KeyColumns(tuple(columns), plan.kinds, known or (None,) * len(columns))
-        plan = replace(plan, method=own, scale="none", weights=weighed, progress_callback=None)
-        return replace(plan, keys=keys).bind([columns])
+        fields = {each.name: getattr(plan, each.name) for each in dataclass_fields(plan)}
+        fields |= {"method": replace(plan.method, absolute=absolute), "scale": "none"}
+        keys = stratum.keys(columns, plan.kinds)
+        return cls(**fields, weights=stratum.weights, centre=stratum.centre, keys=keys)
+
+    def by_rank(self, columns: list[pl.Series]) -> Matrix:
+        """Return the weighted coordinates by which a leaf that is too large is halved."""
+        x = completed_by(self.keys.matrix(columns), np.array(self.centre))
+        x *= _bounded(x, self.keys.weights(self.weights, self.weigh))
+        # Where leaves know no category, records go by their order.
+        return x if x.shape[1] else np.zeros((len(x), 1))
 
     def mask(
         self,
@@ -105,17 +113,17 @@ def fingerprints(frame: pl.DataFrame, *, without: Sequence[str] = (), seed: int 
 
 @dataclass(frozen=True)
 class _LeafMasker(BatchMasker):
-    """Masks records by a rule and by ranks that were counted on a larger table."""
+    """Masks records by a rule and, in a large stratum, by ranks that were counted on all of it."""
 
     rule: Rule | None = None
 
     def _matrix(self, columns: list[pl.Series], strata: Strata) -> Matrix:
         """Turn the columns into one (n, p) matrix, as leaves know them."""
-        keys: KeyColumns = self.plan.keys  # type: ignore[attr-defined]
+        large = self.plan.keys.known if isinstance(self.plan, LeafPlan) else (None,) * len(columns)
         x = np.empty((len(columns[0]), len(columns)), order="F")
-        for j, column in enumerate(columns):
-            kind, known = keys.kind(j, column.dtype), keys.known[j]
-            require(column, keys.names[j], self.plan.nulls, kind)
+        for j, (column, known) in enumerate(zip(columns, large, strict=True)):
+            kind = self._kind(j, column)
+            require(column, self.names[j], self.plan.nulls, kind)
             # Categories of few records are many in a leaf, and were counted on the table.
             if isinstance(known, Ranks):
                 x[:, j] = table_ranks(column, kind, known, strata)
@@ -128,111 +136,173 @@ class _LeafMasker(BatchMasker):
         return self.rule or super()._rule(batch)
 
 
-def mask_leaves(
-    plan: Plan,
-    frame: pl.DataFrame,
-    size: int,
-    leaves: Labels,
-    ties: pl.Series,
-    rule: Rule | None = None,
-) -> list[pl.Series]:
-    """Return the masked columns of whole leaves, each leaf masked on its own.
+@dataclass(frozen=True, eq=False)
+class LeafRecords:
+    """Records of whole leaves, in any order, with all that masking them needs.
 
-    `plan` is bound to the columns of `frame`; `size` is the number of records of a leaf, `leaves`
-    (n,) the leaf of each record, and `ties` orders records that are equal in all columns. The order
-    of the records stays. Each leaf as one group satisfies the `rule` of these records, if there is one.
+    `leaf` (n,) is the leaf of each; `keys` tell strata apart, `order` is what they are sorted by first,
+    and `ties` orders records that are equal in all columns. `rule` is what every group must satisfy,
+    None for k records.
     """
-    named = {str(j): column for j, column in enumerate(frame.get_columns())}
-    leaf = pl.Series(leaves.astype(np.uint32))
-    # The codes behind categories depend on what was read before.
-    texts = {
-        name: column.cast(pl.String) if isinstance(column.dtype, pl.Categorical) else column
-        for name, column in named.items()
-    }
-    keys = pl.DataFrame({"leaf": leaf, **texts, "ties": ties})
-    # Sorted by their values, then by hash: methods break ties by row, so the groups depend on what
-    # the records are and not on when they arrived. That makes files, batches and Spark bit-equal.
-    order = keys.select(pl.arg_sort_by(keys.columns)).to_series()
-    records = pl.DataFrame(named)[order]
-    leaves = leaves[order.to_numpy()]
-    if rule is None or not len(leaves):
-        masked = _masked(plan, records, _blocks(plan, records, leaves, size))
-    else:
-        masked = _leaf_by_leaf(plan, records, leaves, size, rule.take(order.to_numpy()))
+
+    columns: list[pl.Series]
+    leaf: Labels
+    ties: pl.Series
+    keys: pl.DataFrame = field(default_factory=pl.DataFrame)
+    order: Sequence[pl.Series] = ()
+    rule: Rule | None = None
+
+    def sorting(self) -> pl.Series:
+        """Return an order of the records that does not depend on how they came."""
+        # The codes behind categories depend on what was read before.
+        texts = [
+            column.cast(pl.String) if isinstance(column.dtype, pl.Categorical) else column
+            for column in (*self.keys, *self.order, *self.columns)
+        ]
+        leaf = pl.Series("leaf", self.leaf.astype(np.uint32))
+        named = [column.alias(str(j)) for j, column in enumerate(texts)]
+        keys = pl.DataFrame([leaf, *named, self.ties.alias("ties")])
+        # Sorted by their values, then by hash: methods break ties by row, so the groups depend on what
+        # the records are and not on when they arrived. That makes files, batches and Spark bit-equal.
+        return keys.select(pl.arg_sort_by(keys.columns, nulls_last=True)).to_series()
+
+    def take(self, rows: pl.Series) -> LeafRecords:
+        """Return the records at these positions."""
+        at = rows.to_numpy()
+        numbered = pl.DataFrame([c.alias(str(j)) for j, c in enumerate(self.columns)])
+        keys = self.keys[rows] if self.keys.width else self.keys
+        rule = self.rule and self.rule.take(at)
+        return LeafRecords(
+            numbered[rows].get_columns(), self.leaf[at], self.ties[:0], keys, (), rule
+        )
+
+    def slice(self, start: int, stop: int) -> LeafRecords:
+        """Return the records from one position to another."""
+        if stop - start == len(self.leaf):
+            return self
+        keys = self.keys[start:stop] if self.keys.width else self.keys
+        rule = self.rule and self.rule.take(np.arange(start, stop))
+        columns = [column[start:stop] for column in self.columns]
+        return LeafRecords(columns, self.leaf[start:stop], self.ties, keys, (), rule)
+
+    def strata(self) -> Labels:
+        """Number the strata of sorted records; those of two leaves are never one."""
+        changed = np.diff(self.leaf, prepend=-1) != 0
+        # Records of several null patterns are told apart by the plan.
+        for column in self.keys.select(name for name in self.keys.columns if name in STRATA):
+            values = column.to_numpy()
+            changed[1:] |= values[1:] != values[:-1]
+        return np.asarray(np.cumsum(changed) - 1)
+
+
+def mask_leaves(
+    plans: Callable[[Labels], tuple[Labels, Sequence[Plan]]], size: int, records: LeafRecords
+) -> Released:
+    """Return the masked columns of whole leaves, each leaf and each stratum masked on its own.
+
+    `plans` gives for leaves the number of the plan by which each is masked, and the plans. `size` is
+    the number of records of a leaf. The order of the records stays.
+    """
+    order = records.sorting()
+    ready = records.take(order)
+    number, each = plans(ready.leaf)
+    starts = np.flatnonzero(np.diff(number, prepend=-1)).tolist()
+    pieces, hidden = [], []
+    for start, stop in zip(starts, [*starts[1:], len(number)], strict=True):
+        plan, part = each[number[start]], ready.slice(start, stop)
+        if part.rule is None or not isinstance(plan, LeafPlan):
+            own = _masked(plan, part, _blocks(plan, part, size))
+        else:
+            own = _leaf_by_leaf(plan, part, size)
+        pieces.append(pl.DataFrame(own.columns))
+        hidden.append(own.flags(stop - start))
+    if not pieces:
+        empty = pl.DataFrame([c.alias(str(j)) for j, c in enumerate(ready.columns)])
+        return _LeafMasker(each[-1], strata=0).mask(empty)
     back = order.arg_sort()
-    return [
-        column.gather(back).alias(name) for column, name in zip(masked, frame.columns, strict=True)
-    ]
+    flags = pl.concat(hidden)
+    return Released(
+        [column.gather(back) for column in pl.concat(pieces)],
+        flags.gather(back) if flags.any() else None,
+    )
 
 
-def _masked(
-    plan: Plan, records: pl.DataFrame, strata: Labels, rule: Rule | None = None
-) -> list[pl.Series]:
-    """Return the masked columns of records, each stratum masked on its own."""
-    batch = records.with_columns(pl.Series("leaf", strata))
-    return _LeafMasker(plan, strata=1, rule=rule).mask(batch).columns
+def _masked(plan: Plan, records: LeafRecords, strata: Labels) -> Released:
+    """Mask records, each stratum on its own."""
+    stratum = pl.Series("stratum", strata)
+    batch = pl.DataFrame([*(c.alias(str(j)) for j, c in enumerate(records.columns)), stratum])
+    return _LeafMasker(plan, strata=1, rule=records.rule).mask(batch)
 
 
-def _leaf_by_leaf(
-    plan: Plan, records: pl.DataFrame, leaves: Labels, size: int, rule: Rule
-) -> list[pl.Series]:
-    """Return the masked columns of sorted records under a rule.
+def _leaf_by_leaf(plan: Plan, records: LeafRecords, size: int) -> Released:
+    """Mask sorted records of a large stratum under a rule.
 
     The search for groups that satisfy it must not know which leaves are in memory together.
     """
-    pieces = []
-    starts = np.flatnonzero(np.diff(leaves, prepend=-1))
-    for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(leaves)], strict=True):
-        own, part = rule.take(np.arange(start, stop)), records[start:stop]
-        strata = _joined(_blocks(plan, part, leaves[start:stop], size), own)
-        pieces.append(pl.DataFrame(_masked(plan, part, strata, own)))
-    return pl.concat(pieces).get_columns()
+    pieces, hidden = [], []
+    leaves = records.strata()
+    starts = np.flatnonzero(np.diff(leaves, prepend=-1)).tolist()
+    for start, stop in zip(starts, [*starts[1:], len(leaves)], strict=True):
+        part = records.slice(start, stop)
+        own = _masked(plan, part, _joined(_blocks(plan, part, size), part.rule))
+        pieces.append(pl.DataFrame(own.columns))
+        hidden.append(own.flags(stop - start))
+    flags = pl.concat(hidden)
+    return Released(pl.concat(pieces).get_columns(), flags if flags.any() else None)
 
 
-def _joined(blocks: Labels, rule: Rule) -> Labels:
+def _joined(blocks: Labels, rule: Rule | None) -> Labels:
     """Join the blocks of a leaf two by two where one breaks the rule, until none does."""
-    while True:
+    while rule is not None:
         found, own = np.unique(blocks, return_inverse=True)
         failing = rule.failing(Members.of(np.arange(len(own)), own, len(found)))
         if len(found) < 2 or not failing.any():
-            return blocks
+            break
         # Neighbours by number are halves of one part, but for the last of an odd number.
         pair = np.minimum(np.arange(len(found)) // 2, len(found) // 2 - 1)
         broken = np.bincount(pair, failing) > 0
         first = np.searchsorted(pair, pair)
         blocks = np.where(broken[pair], first, np.arange(len(found)))[own]
+    return blocks
 
 
-def _blocks(plan: Plan, records: pl.DataFrame, leaves: Labels, size: int) -> Labels:
-    """Return the strata of sorted records: leaves, and the parts of leaves that are too large."""
-    starts = np.flatnonzero(np.diff(leaves, prepend=-1))
-    counts = np.diff(starts, append=len(leaves))
-    parts = np.zeros(len(leaves), dtype=np.intp)
-    if (counts > LARGE * size).any():
-        keys: KeyColumns = plan.keys  # type: ignore[attr-defined]
-        x = keys.matrix(records.get_columns())
-        x *= _bounded(x, keys.weights(plan.weights, plan.weigh))  # type: ignore[attr-defined]
-        # Where leaves know no category, records go by their order.
-        x = x if x.shape[1] else np.zeros((len(x), 1))
-        for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
-            if count > LARGE * size:
-                parts[start : start + count] = blocks_by_rank(x[start : start + count], size)
-    changed = np.diff(leaves, prepend=-1) != 0
+def _blocks(plan: Plan, records: LeafRecords, size: int) -> Labels:
+    """Number the strata of sorted records, and the parts of those that are too large."""
+    strata = records.strata()
+    starts = np.flatnonzero(np.diff(strata, prepend=-1))
+    counts = np.diff(starts, append=len(strata))
+    parts = np.zeros(len(strata), dtype=np.intp)
+    for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
+        if count > LARGE * size:
+            own = records.slice(start, start + count).columns
+            x = plan.by_rank(own) if isinstance(plan, LeafPlan) else _unweighted(plan, own)
+            parts[start : start + count] = blocks_by_rank(x, size)
     # Parts of a leaf are strata of their own, numbered apart.
-    stratum = np.cumsum(changed) - 1
-    return stratum * (int(parts.max(initial=0)) + 1) + parts
+    return strata * (int(parts.max(initial=0)) + 1) + parts
 
 
-def masked_field(field: Any, kind: Kind, dtype: str) -> Any:
+def _unweighted(plan: Plan, columns: list[pl.Series]) -> Matrix:
+    """Return coordinates of a stratum that was small in the sample, each from 0 to 1."""
+    names = [name for block in plan.blocks for name in block]
+    kinds = [kind_for(name, c.dtype, plan.kinds) for name, c in zip(names, columns, strict=True)]
+    x = np.column_stack([numbers(c, None, kind) for c, kind in zip(columns, kinds, strict=True)])
+    x = np.nan_to_num(x, copy=False)
+    # Halves, since the span of a column may be more than a number can hold.
+    low, high = x.min(axis=0) / 2, x.max(axis=0) / 2
+    return np.asarray((x / 2 - low) / np.where(high > low, high - low, 1.0))
+
+
+def masked_field(field: Any, kind: Kind, plan: Plan) -> Any:
     """Return the Arrow field that a masked column has.
 
-    It is as it was; but numbers may become Float64, and where no category may be emitted there is null.
+    It is as it was; but numbers may become Float64, and there are nulls where no category may be emitted
+    and where rows are emptied.
     """
     import pyarrow as pa
 
-    if not kind.numeric:
-        return field.with_nullable(True)
-    return field.with_type(pa.float64()) if dtype == "float" else field
+    if not kind.numeric or plan.small_strata == "null":
+        field = field.with_nullable(True)
+    return field.with_type(pa.float64()) if kind.numeric and plan.dtype == "float" else field
 
 
 def arrow_of(column: pl.Series, field: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels
 from polars_microagg.leaves.tree import Tree
@@ -15,11 +16,14 @@ EVEN = 2
 """A side of a cut with at most so many times the records of a leaf is joined to it whole."""
 
 
-def merge_small(tree: Tree, counts: Labels, least: int) -> dict[int, int]:
+def merge_small(
+    tree: Tree, counts: Labels, least: int, cuts: npt.NDArray[np.bool_] | None = None
+) -> dict[int, int]:
     """Return where the records of leaves with fewer than `least` records go, by leaf.
 
-    A subtree with too few records in all goes to the leaf on the other side of its cut that lies
-    next to it, or, if that one is empty, to the nearest in the order of leaves.
+    `cuts` says at which nodes leaves may be joined, by default at all. A subtree with too few records in
+    all goes to the leaf on the other side of its cut that lies next to it, or, if that one is empty, to
+    the nearest in the order of leaves.
 
     >>> tree = Tree(*np.array([[0, 0], [3, 1], [1, -1], [-3, -2]]), np.array([4, 4, 4]))
     >>> merge_small(tree, np.array([4, 1, 7]), 2)
@@ -32,7 +36,8 @@ def merge_small(tree: Tree, counts: Labels, least: int) -> dict[int, int]:
     # of its sides has either no leaf below `least` or fewer records than that in all. Then one side
     # at most must be joined to the other; at the root, no leaf below `least` is left unless the
     # whole table has too few.
-    for node in range(len(first) - 1, -1, -1):
+    joining = range(len(first)) if cuts is None else np.flatnonzero(cuts).tolist()
+    for node in reversed(joining):
         middle = _start(tree.above[node], first)
         sides = slice(first[node], middle), slice(middle, last[node])
         low, high = (int(counts[side].sum()) for side in sides)
@@ -51,13 +56,18 @@ def merge_small(tree: Tree, counts: Labels, least: int) -> dict[int, int]:
 
 
 def merge_failing(
-    tree: Tree, counts: Labels, into: Labels, failing: Labels
+    tree: Tree,
+    counts: Labels,
+    into: Labels,
+    failing: Labels,
+    cuts: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[Labels, Labels]:
     """Return where the records of each leaf go once failing leaves have grown, and which have grown.
 
     `into` (m,) says where they went before, and `failing` are leaves that are not merged into
     others. Each is joined with what lies across the nearest cut: with all of it if that is not much
-    more, otherwise with the next leaf of it. Nothing has grown if a failing leaf holds the whole table.
+    more, otherwise with the next leaf of it. A failing leaf that holds all records below the `cuts` where
+    leaves may be joined does not grow.
 
     >>> tree = Tree(*np.array([[0, 0], [3, 1], [1, -1], [-3, -2]]), np.array([4, 4, 4]))
     >>> merge_failing(tree, np.array([4, 4, 4]), np.arange(3), np.array([1]))
@@ -72,7 +82,7 @@ def merge_failing(
         if into[leaf] != leaf or leaf in grown:
             continue
         node, others = above_leaf[leaf], np.empty(0, dtype=np.intp)
-        while node >= 0:
+        while node >= 0 and (cuts is None or cuts[node]):
             span = np.arange(first[node], last[node])
             others = span[(counts[span] > 0) & (into[span] != leaf)]
             if others.size:

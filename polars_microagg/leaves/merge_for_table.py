@@ -23,6 +23,7 @@ from polars_microagg.leaves.rules import (
     restricted,
     rule_of,
 )
+from polars_microagg.leaves.strata import within_strata
 
 if TYPE_CHECKING:
     from polars_microagg.leaves.leaves import Leaves
@@ -37,31 +38,35 @@ def merge_until(
 
     `counts` has the records of each leaf. `failing` is given leaves, and which of them have grown since
     it was called before, None for all; it returns which of those break the rule. What it returns
-    depends on nothing else, so that every engine merges the same leaves.
+    depends on nothing else, so that every engine merges the same leaves. A stratum that as one group
+    breaks the rule stays, and is suppressed when it is masked.
     """
     refuse_few(int(counts.sum()), leaves.k)
-    leaves, grown = leaves.joined(merge_small(leaves.tree, counts, leaves.k)), None
+    cuts = within_strata(leaves.tree)
+    leaves, grown = leaves.joined(merge_small(leaves.tree, counts, leaves.k, cuts)), None
     # The records of each leaf before anything was merged here.
     while len(broken := failing(leaves, grown)):
         into = leaves.after_merging(np.arange(len(leaves.tree)))
-        into, grown = merge_failing(leaves.tree, counts, into, broken)
+        into, grown = merge_failing(leaves.tree, counts, into, broken, cuts)
         # Models are closed under union, so a leaf that satisfied the rule alone does not break it
         # together with another; one leaf of all records was counted before.
         if not len(grown):
-            raise InvalidDataError.unmerged("all of them as one group break a privacy model")
+            break
         changed = np.flatnonzero(into != np.arange(len(into)))
         leaves = leaves.joined(dict(zip(changed.tolist(), into[changed].tolist(), strict=True)))
+    if len(broken) and not leaves.parted:
+        raise InvalidDataError.unmerged("all of them as one group break a privacy model")
     return leaves
 
 
 def merge_for_table(leaves: Leaves, frame: pl.DataFrame) -> tuple[Leaves, Labels, Rule | None]:
     """Return leaves merged for a whole table, the leaf of each record, and the rule; None for k."""
+    leaf_roles(leaves.columns, frame.schema, leaves.request)
     leaf = leaves.assign(frame).to_numpy()
     counts = np.bincount(leaf, minlength=len(leaves.tree))
     if not restricted(leaves.plan):
         leaves = leaves.merge(counts)
         return leaves, leaves.after_merging(leaf), None
-    leaf_roles(leaves.columns, frame.schema, leaves.plan)
     if not frame.height:
         return leaves, leaf.astype(np.intp), None
     refuse_few(frame.height, leaves.k)
@@ -83,7 +88,7 @@ def rule_of_leaf(leaves: Leaves, frame: pl.DataFrame) -> Rule | None:
     """Return what groups of the records of one leaf must satisfy, as all of them do; None for k."""
     if not frame.height or not restricted(leaves.plan):
         return None
-    leaf_roles(leaves.columns, frame.schema, leaves.plan)
+    leaf_roles(leaves.columns, frame.schema, leaves.request)
     rule = rule_of(leaves.plan, leaves.references, coded(leaves.plan, leaves.references, frame))
     refuse_broken(rule, frame.height)
     return rule

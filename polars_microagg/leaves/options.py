@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from polars_microagg.core.options import COMMON, whole_number
+from polars_microagg.core.options import COMMON, KEY_OPTIONS, names_of, whole_number
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.core.registry import methods
@@ -16,43 +18,73 @@ from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.selection import Schema
 from polars_microagg.leaves.masking import LARGE
+from polars_microagg.leaves.strata import refuse_nested
 from polars_microagg.wording import Sentence, Setting
 
-__all__ = ["leaf_columns", "leaf_plan", "leaf_roles", "leaf_size"]
+__all__ = ["leaf_columns", "leaf_options", "leaf_request", "leaf_roles", "leaf_size"]
 
 SIZE = 5000
 """Records of a leaf: about the most that MDAV groups without taking longer for each."""
 
-HONOURED = {
-    "nulls": ("raise", "Drop rows with nulls, fill them, or mask the table whole."),
-    "small_strata": ("raise", "Leaves know no strata. Leave it out."),
-    "strata": (None, "Fit the leaves of each stratum to a table of its own."),
-    "order_by": (None, "Leave it out: the order of rows does not count."),
-}
-"""Options of other doors: the only value that leaves can honour, and the way out."""
 
-
-def leaf_plan(method: str, k: int, options: dict[str, Any]) -> Plan:
-    """Return the plan of a call, refusing options that leaves cannot honour."""
-    for name, (value, instead) in HONOURED.items():
-        if (passed := options.pop(name, value)) != value:
-            raise InvalidParameterError.cannot("fit_leaves", Setting(name, passed), instead)
+def leaf_request(method: str, k: int, options: dict[str, Any]) -> MaskRequest:
+    """Return a checked call, without its columns, refusing options that leaves cannot honour."""
     own = methods()[method].options if method in list(methods()) else options
-    can = [*own, "size", "cut", *(name for name in COMMON if name not in HONOURED)]
+    can = [*own, "size", "cut", "strata", "order_by", *COMMON]
     for name in options:
         if name not in can:
             raise InvalidParameterError.option(method, name, can)
+    options = dict(options)
+    roles = [names_of(name, options.pop(name, None)) for name in ("strata", "order_by")]
     plan = Plan.make(method, k, **options)
     # The table comes out with all of its columns.
     refuse_unnamed_mode(plan)
-    if plan.entity_mode not in (None, "rows"):
-        instead = Sentence("Mask the table whole, with the function {method}.", method=method)
-        mode = Setting("entity_mode", plan.entity_mode)
-        raise InvalidParameterError.cannot("fit_leaves", mode, instead)
+    whole = Sentence("Mask the table whole, with the function {method}.", method=method)
+    refused = (
+        (plan.entity_mode not in (None, "rows"), "entity_mode", plan.entity_mode, whole),
+        # Which confidential values are left would be known only at the end.
+        (
+            plan.small_strata == "drop" and bool(plan.confidential),
+            *("small_strata", "drop"),
+            Sentence(
+                "Empty small strata, with {setting}.", setting=Setting("small_strata", "null")
+            ),
+        ),
+    )
+    for wrong, name, value, instead in refused:
+        if wrong:
+            raise InvalidParameterError.cannot("fit_leaves", Setting(name, value), instead)
     if plan.groups_cells:
         what = "leaves, as it mixes values of several columns"
-        raise InvalidParameterError.cannot(method, what, "Mask the table whole.")
-    return plan
+        raise InvalidParameterError.cannot(plan.method.name, what, "Mask the table whole.")
+    return MaskRequest(plan, [], *roles)
+
+
+def leaf_options(request: MaskRequest, names: Sequence[str]) -> dict[str, Any]:
+    """Return the options of a call for one block of columns, as JSON can hold them.
+
+    >>> from polars_microagg.frames.mask import MaskRequest
+    >>> request = MaskRequest.of("mdav", ["age"], 5, {"strata": "region", "center": "median"})
+    >>> leaf_options(request, ["age"])
+    {'scale': 'zscore', 'center': 'median', 'seed': 0, 'strata': ['region']}
+    """
+    plan = request.plan
+    fields = {name: getattr(plan, name) for name in COMMON if hasattr(plan, name)}
+    roles = {"strata": request.strata, "order_by": request.order_by}
+    found = {**plan.options, **fields, **plan.models, **plan.kinds, **roles}
+    options: dict[str, Any] = {}
+    own: Any
+    for name, value in found.items():
+        if isinstance(value, Mapping):
+            own = {column: each for column, each in value.items() if column in names}
+        elif isinstance(value, tuple):
+            own = [one for one in value if name not in KEY_OPTIONS or one in names]
+        else:
+            own = value.item() if isinstance(value, np.generic) else value
+        # Where to cut depends on the scale, and on the seed in some methods.
+        if name in ("scale", "seed") or (own not in ([], {}) and own != COMMON.get(name)):
+            options[name] = own
+    return options
 
 
 def leaf_size(size: object, plan: Plan) -> int:
@@ -68,9 +100,11 @@ def leaf_size(size: object, plan: Plan) -> int:
     return number
 
 
-def leaf_roles(names: Sequence[str], schema: Schema, plan: Plan) -> None:
-    """Refuse columns of the entity and confidential ones that leaves cannot count."""
-    MaskRequest(plan, [list(names)], (), ()).masker(schema)
+def leaf_roles(names: Sequence[str], schema: Schema, request: MaskRequest) -> None:
+    """Refuse columns of roles that are not there, or are of types that leaves cannot count."""
+    plan = request.plan
+    replace(request, blocks=[list(names)]).masker(schema)
+    refuse_nested(request.strata, schema)
     for what, listed in (("entity", plan.entity), ("confidential", plan.confidential)):
         for name in listed:
             if schema[name].is_nested() or isinstance(schema[name], pl.Object):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from typing import Any
 
 import polars as pl
 
-from polars_microagg.core.kind import Kind, kind_of
+from polars_microagg.core.kind import Kind
 from polars_microagg.errors import (
     InvalidDataError,
     MissingValuesError,
-    NotNumericError,
     TooFewRecordsError,
 )
-from polars_microagg.frames.columns import kind_for, type_name
+from polars_microagg.frames.columns import kind_for
 
-__all__ = ["missing_in", "refuse_few", "refuse_missing", "refuse_type"]
+__all__ = ["missing_in", "refuse_few", "refuse_incomplete", "refuse_missing"]
 
 
 def refuse_few(records: int, k: int, *, leaf: bool = False) -> None:
@@ -42,15 +40,18 @@ def refuse_missing(
     """
     for name, nulls, others in columns:
         if nulls:
-            whole = "mask the table whole, which can fill or keep them"
-            what = "category" if name in categories else "number"
-            instead = f"Drop those rows or fill them with a {what} first, or {whole}."
-            raise MissingValuesError.nulls(name, nulls, instead)
+            raise MissingValuesError.nulls(name, nulls)
         if others and name in categories:
             raise InvalidDataError.not_in_taxonomy(name, others)
         if others:
-            instead = "Replace them by a number, or drop those rows first."
-            raise MissingValuesError.not_finite(name, others, instead)
+            raise MissingValuesError.not_finite(name, others)
+
+
+def refuse_incomplete(frame: pl.DataFrame, kinds: Mapping[str, Kind], nulls: str) -> None:
+    """Refuse nulls that a call does not take, NaN, infinities, and what is in no taxonomy."""
+    found = ((name, *missing_in(frame[name], kind)) for name, kind in kinds.items())
+    taken = ((name, absent * (nulls == "raise"), others) for name, absent, others in found)
+    refuse_missing(taken, [name for name, kind in kinds.items() if not kind.numeric])
 
 
 def missing_in(column: pl.Series, kind: Kind | None = None) -> tuple[int, int]:
@@ -61,11 +62,3 @@ def missing_in(column: pl.Series, kind: Kind | None = None) -> tuple[int, int]:
     """
     kind = kind or kind_for("", column.dtype)
     return column.null_count(), kind.refused(column.alias(""))
-
-
-def refuse_type(name: str, dtype: pl.DataType, asked: Mapping[str, Any] | None = None) -> Kind:
-    """Refuse a column whose type has no centroid, and return the kind of any other."""
-    named = any(name in columns for columns in (asked or {}).values())
-    if not named and kind_of(dtype) is None:
-        raise NotNumericError.of(name, type_name(dtype), "Leave it out, or cast it.")
-    return kind_for(name, dtype, asked)

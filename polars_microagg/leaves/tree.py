@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix
 
-__all__ = ["Cut", "Tree", "blocks_by_rank", "grow_tree"]
+__all__ = ["Cut", "Tree", "blocks_by_rank", "grow_tree", "joined_trees"]
 
 Cut: TypeAlias = Callable[[Matrix], tuple[int, float] | None]
 """``(records) -> (column, threshold)``; None where the records are all alike."""
@@ -63,6 +63,13 @@ class Tree:
             live = live[node >= 0]
         return -1 - at
 
+    def borders(self, column: int) -> list[int]:
+        """Return the first leaf above each cut of a column, ascending."""
+        nodes = np.flatnonzero(self.columns == column)
+        first, _ = self.spans()
+        above = self.above[nodes]
+        return sorted(np.where(above >= 0, first[np.maximum(above, 0)], -1 - above).tolist())
+
     def spans(self) -> tuple[Labels, Labels]:
         """Return the first leaf of the subtree of each node, and the first leaf after it."""
         first, last = np.empty((2, len(self.columns)), dtype=np.intp)
@@ -111,6 +118,39 @@ def grow_tree(x: Matrix, capacity: float, cut: Cut, first: Cut | None = None) ->
         ends[:, 0],
         ends[:, 1],
         np.array(expected, dtype=np.intp),
+    )
+
+
+def joined_trees(trees: Sequence[Tree], column: int, borders: Sequence[float]) -> Tree:
+    """Return one tree of several, told apart by the value of a column; `borders` lie between them.
+
+    >>> one = grow_tree(np.zeros((1, 1)), 1, lambda x: None)
+    >>> joined_trees([one, one, one], 0, [0.5, 1.5]).assign(np.array([[0.0], [2.0], [1.0]]))
+    array([0, 2, 1])
+    """
+    if len(trees) == 1:
+        return trees[0]
+    # Halved again and again, so that the joined tree is as flat as can be.
+    half = len(trees) // 2
+    low = joined_trees(trees[:half], column, borders[: half - 1])
+    high = joined_trees(trees[half:], column, borders[half:])
+    nodes, leaves = len(low.columns), len(low)
+
+    def ends(name: str) -> list[Labels]:
+        # The root comes first, then the nodes of the lower side, then those of the upper one.
+        below, above = getattr(low, name), getattr(high, name)
+        return [
+            np.where(below >= 0, below + 1, below),
+            np.where(above >= 0, above + 1 + nodes, above - leaves),
+        ]
+
+    roots = 1 if nodes else -1, 1 + nodes if len(high.columns) else -1 - leaves
+    return Tree(
+        np.concatenate([[column], low.columns, high.columns]),
+        np.concatenate([[borders[half - 1]], low.thresholds, high.thresholds]),
+        np.concatenate([[roots[0]], *ends("below")]),
+        np.concatenate([[roots[1]], *ends("above")]),
+        np.concatenate([low.expected, high.expected]),
     )
 
 

@@ -7,31 +7,18 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from polars_microagg.core.options import whole_number
+from polars_microagg.core.options import group_size, whole_number
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.selection import Columns, as_frame, by_name
-from polars_microagg.leaves.fit import (
-    fit_leaves,
-    names_in,
-    one_leaf,
-    require_leaves,
-    require_same_call,
-    sample_size,
-)
+from polars_microagg.frames.selection import Columns, blocks_of
+from polars_microagg.leaves.fit import require_leaves, require_no_options
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.memory_budget import MemoryBudget, bytes_of
-from polars_microagg.leaves.options import leaf_plan, leaf_size
-from polars_microagg.leaves.refusals import refuse_few
-from polars_microagg.leaves.rules import coded_columns, restricted
+from polars_microagg.leaves.memory_budget import bytes_of
+from polars_microagg.leaves.options import leaf_request, leaf_size
+from polars_microagg.out_of_core.masking import mask_source
 from polars_microagg.out_of_core.parquet_source import ParquetSource
-from polars_microagg.out_of_core.passes import MaskingRun
 from polars_microagg.out_of_core.workspace import replace_target, working_folder
-from polars_microagg.progress import ticker
 
 __all__ = ["protect_parquet"]
-
-STEPS = 5
-"""Every record is read for the sample, split, masked, written and verified."""
 
 FITTING = {"size": None, "cut": "best", "method": "mdav", "scale": "zscore", "seed": 0}
 """Defaults of what decides where to cut: leaves that exist leave no room for other values."""
@@ -52,7 +39,7 @@ def protect_parquet(
     scale: str = "zscore",
     seed: int = 0,
     **options: Any,
-) -> Leaves:
+) -> Leaves | tuple[Leaves, ...]:
     """Mask Parquet files that may be larger than memory, leaf by leaf.
 
     Parameters
@@ -62,8 +49,8 @@ def protect_parquet(
         of their names. All have one schema.
     target : str or path
         The file to make. What was there stays until the new one is whole and verified.
-    columns : str, selector or list
-        What to mask.
+    columns : str, selector, list, or list of lists
+        What to mask; columns of several lists are masked each on their own.
     k : int
         Smallest group size, at least 2.
     memory : int or str, default "2GB"
@@ -84,25 +71,23 @@ def protect_parquet(
     seed : int, default 0
         Seed of methods that draw at random.
     **options : Any
-        ``center``, ``dtype``, ``refine``, the kinds of columns (``nominal``, ``ordinal``,
-        ``taxonomy``, ``circular``) and ``weigh``, the privacy models (``entity``, which takes
-        ``entity_mode="rows"`` here, and ``confidential`` with ``l``, ``max_share`` or ``t``) and
-        the options of the method.
+        Those of the function of the method, such as ``strata``, ``small_strata``, ``nulls`` and
+        ``order_by``. Of persons, ``entity`` takes ``entity_mode="rows"`` here.
 
     Returns
     -------
-    Leaves
+    Leaves, or tuple of Leaves
         Those by which the table was masked, with small ones merged, and those that break a
-        privacy model.
+        privacy model; of several lists of columns one for each.
 
     Raises
     ------
     InvalidParameterError
         A parameter is wrong, or one that leaves cannot honour.
     InvalidDataError
-        Nulls, NaN or infinities, a type without centroid, fewer than k records (but none are as
-        good as masked), a privacy model that all records as one group do not satisfy, or a file
-        that cannot be read.
+        Nulls that the call does not take, NaN or infinities, a type without centroid, fewer than k
+        records (but none are as good as masked), small strata that are not suppressed, a privacy
+        model that all records as one group do not satisfy, or a file that cannot be read.
     BrokenPromiseError
         A class of the written records is smaller than k or breaks a privacy model; the target is
         as it was.
@@ -122,52 +107,31 @@ def protect_parquet(
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> pl.DataFrame({"age": range(1000)}).write_parquet(folder / "people.parquet")
     >>> mg.protect_parquet(folder / "people.parquet", folder / "masked.parquet", "age", k=5)
-    Leaves(1 of about 5000 records, mdav, k=5, cut by median)
+    Leaves(1 of about 5000 records, mdav, k=5)
     >>> mg.verify(pl.scan_parquet(folder / "masked.parquet"), "age", k=5)
     """
-    own_options: dict[str, Any] = {"scale": scale, "seed": seed, **options}
-    if leaves is not None:
-        require_leaves(leaves)
-        beside = own_options | {"size": size, "cut": cut, "method": method}
-        beside = {n: v for n, v in beside.items() if n not in FITTING or v != FITTING[n]}
-        own_options, size, method = dict(leaves.options), leaves.size, leaves.method
-    plan = leaf_plan(method, k, own_options)
     limit = bytes_of(memory)
     if workers is not None:
         workers = whole_number("workers", workers, "a whole number of at least 1", 1)
-    size = leaf_size(size, plan)
+    if leaves is not None:
+        require_leaves(leaves)
+        beside = {"size": size, "cut": cut, "method": method, "scale": scale, "seed": seed}
+        beside = {n: v for n, v in beside.items() if v != FITTING[n]} | options
+        require_no_options(leaves, beside)
+        request = replace(leaves.request, plan=replace(leaves.plan, k=group_size(k)))
+    else:
+        request = leaf_request(method, k, {"scale": scale, "seed": seed, **options})
+        leaf_size(size, request.plan)
+    request = replace(request, blocks=blocks_of(columns))
     table = ParquetSource.of(source)
     to = _target(target, table)
-    empty = as_frame(table.schema.empty_table())
-    names = names_in(empty, columns, plan)
-    if leaves is not None:
-        require_same_call(leaves, names, plan.k, beside)
-        leaves.kinds(empty.schema)
-    refuse_few(table.rows or plan.k, plan.k)
-    plan = plan.bind([names])
-    counted = sum(map(len, coded_columns(plan)))
-    budget = MemoryBudget.of(limit, workers, len(names) + counted, table.wide)
-    # Values that models count are counted in the table that is read, and in the one that is written.
-    steps = STEPS + 2 * restricted(plan)
-    run = MaskingRun(table, names, plan, budget, ticker("protect_parquet", steps * table.rows))
-    references = run.references(table)
-    if leaves is None and not table.rows:
-        empty = empty.select(by_name(name) for name in names)
-        leaves = one_leaf(empty, plan.k, method, own_options, size)
-    elif leaves is None:
-        sample = run.sample(sample_size(table.rows, size) / table.rows)
-        own: dict[str, Any] = {"size": size, "cut": cut, "method": method}
-        leaves = fit_leaves(sample, names, k, records=table.rows, **own, **own_options)
     with working_folder(to) as folder:
-        if table.rows:
-            leaves, files = run.split(folder, replace(leaves, references=references))
-            run.mask(folder, leaves, files)
         made = folder / "made.parquet"
-        run.write(folder, made, leaves)
-        run.verify(folder, made, leaves)
+        own: dict[str, Any] = {"memory": limit, "workers": workers, "size": size, "cut": cut}
+        masked = mask_source(table, folder, made, request, leaves=leaves, **own)
         replace_target(made, to)
-    run.tick(steps * table.rows)
-    return leaves
+    several = len(masked.leaves) > 1
+    return masked.leaves if several else masked.leaves[0]
 
 
 def _target(target: str | PathLike[str], table: ParquetSource) -> Path:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -24,15 +23,8 @@ class Spill:
         self.folder, self.name = folder, name
         self.writers: list[Any] = [None] * count
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close the files."""
         for writer in self.writers:
             if writer is not None:
                 writer.close()

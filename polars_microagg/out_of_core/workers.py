@@ -19,8 +19,10 @@ import polars as pl
 
 from polars_microagg.errors import MicroaggError
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.masking import mask_leaves
-from polars_microagg.leaves.rules import restricted, rule_of
+from polars_microagg.leaves.masking import LeafRecords, mask_leaves
+from polars_microagg.leaves.rules import coded_columns, restricted, rule_of
+from polars_microagg.leaves.strata import KEYS
+from polars_microagg.leaves.suppressed import SmallStrata
 from polars_microagg.out_of_core.spill import read, write_ranges
 
 if TYPE_CHECKING:
@@ -44,14 +46,28 @@ class LeafJob:
         """Mask a part; return how many records it had."""
         folder = Path(self.folder)
         records = read(folder / name for name in self.parts[part])
-        columns = [records[str(j)].alias(name) for j, name in enumerate(leaves.columns)]
-        leaf = leaves.after_merging(records["leaf"].to_numpy())
-        frame = pl.DataFrame(columns)
-        plan = leaves.plan
-        rule = rule_of(plan, leaves.references, records) if restricted(plan) else None
-        masked = mask_leaves(plan, frame, leaves.size, leaf, records["ties"], rule)
-        named = {str(j): column for j, column in enumerate(masked)}
+        rule = None
+        if restricted(leaves.plan):
+            rule = rule_of(leaves.plan, leaves.references, records)
+        ready = LeafRecords(
+            [records[str(j)] for j in range(len(leaves.columns))],
+            leaves.after_merging(records["leaf"].to_numpy()),
+            records["ties"],
+            records.select(name for name in records.columns if name in KEYS),
+            [records[f"order{j}"] for j in range(len(leaves.request.order_by))],
+            rule,
+        )
+        masked = mask_leaves(leaves.plans_of, leaves.size, ready)
+        named = {str(j): column for j, column in enumerate(masked.columns)}
         done = pl.DataFrame({"row": records["row"], **named})
+        if leaves.parted:
+            small = SmallStrata.of(leaves, ready, masked.suppressed)
+            (folder / f"small-{part}.json").write_text(json.dumps(asdict(small)), encoding="utf-8")
+            done = done.with_columns(masked.flags(done.height).alias("gone"))
+            if rule is not None and masked.suppressed is not None:
+                counted = [name for names in coded_columns(leaves.plan) for name in names]
+                emptied = records.select(counted).filter(masked.suppressed)
+                emptied.write_ipc(folder / f"emptied-{part}.arrow")
         write_ranges(done, folder / f"masked-{part}.arrow", self.size, self.ranges)
         for name in self.parts[part]:
             (folder / name).unlink()

@@ -82,18 +82,18 @@ def test_known_are_the_categories_that_k_of_the_sample_have():
     frame = pl.DataFrame({"id": range(75), "job": job, "level": level, "zip": zips})
     columns, trees = ["job", "level", "zip"], {"zip": PREFIXES}
     leaves = mg.fit_leaves(frame, columns, 5, size=20, taxonomy=trees)
-    known = dict(zip(columns, leaves.keys, strict=True))
+    known = dict(zip(columns, leaves.large[0].known, strict=True))
     assert set(known["job"].names) == {"cook", "clerk"}
     assert known["level"] == Ranks(("low", "high"), (0, 40), (40, 33), 75)
     # What parts the records as another class does is that class.
     assert known["zip"].names == ("1***",) or known["zip"].names == ("12**",)
-    text = json.dumps(json.loads(leaves.to_json())["keys"])
+    text = json.dumps(json.loads(leaves.to_json())["large"][0]["keys"])
     assert not [name for name in ("judge", "mayor", "top", "1234", "1299") if name in text]
     persons = frame.with_columns(who=pl.min_horizontal("id", 43))
     own = mg.fit_leaves(
         persons, columns, 5, size=20, taxonomy=trees, entity="who", entity_mode="rows"
     )
-    assert own.keys[0].names == ("cook",)
+    assert own.large[0].known[0].names == ("cook",)
 
 
 def test_a_category_of_nobody_in_the_sample_is_like_all_others():
@@ -116,7 +116,7 @@ def test_a_large_leaf_of_unknown_categories_is_cut_by_rank():
     job = [f"job {i // 3}" for i in range(300)]
     frame = pl.DataFrame({"id": range(300), "job": job})
     leaves = mg.fit_leaves(frame, "job", 5, size=20)
-    assert leaves.keys == (Classes(),)
+    assert leaves.large[0].known == (Classes(),)
     assert len(leaves) == 1
     masked = leaves.mask(frame)
     mg.verify(masked, "job", 5)
@@ -134,7 +134,7 @@ def test_a_table_is_cut_between_categories():
     found = frame.with_columns(leaves.assign(frame)).group_by("leaf").agg(pl.col("job").n_unique())
     assert found["job"].to_list() == [1] * 8
     assert leaves.mask(frame)["job"].equals(frame["job"])
-    assert len(leaves.keys[0].names) == 8
+    assert len(leaves.large[0].known[0].names) == 8
 
 
 def test_those_that_tell_most_are_known_of_all_columns_together():
@@ -142,10 +142,10 @@ def test_those_that_tell_most_are_known_of_all_columns_together():
     many = [f"c{i}" for i in range(60)]
     frame = pl.DataFrame({"a": rng.choice(many, 3000), "b": rng.choice(["x", "y"], 3000)})
     leaves = mg.fit_leaves(frame, ["a", "b"], 3, size=300)
-    assert sum(len(key.names) for key in leaves.keys) == MOST
-    assert leaves.keys[1] == Classes(leaves.keys[1].names, (1.0,))
+    assert sum(len(key.names) for key in leaves.large[0].known) == MOST
+    assert leaves.large[0].known[1] == Classes(leaves.large[0].known[1].names, (1.0,))
     heavy = mg.fit_leaves(frame, ["a", "b"], 3, size=300, weigh={"a": 1000})
-    assert len(heavy.keys[0].names) == MOST
+    assert len(heavy.large[0].known[0].names) == MOST
 
 
 def test_distances_are_on_the_scale_of_the_table():
@@ -159,18 +159,20 @@ def test_distances_are_on_the_scale_of_the_table():
     )
     leaves = mg.fit_leaves(frame, ["a", "sex"], 2, size=20, cut="tail+median")
     share = 2 / 40
-    assert np.isclose(leaves.weights[1], 1 / np.sqrt(share * (1 - share)))
+    assert np.isclose(leaves.large[0].weights[1], 1 / np.sqrt(share * (1 - share)))
     same = mg.fit_leaves(frame, ["a", "sex"], 2, size=20, cut="tail+median", scale="minmax")
-    assert same.weights[1] == 1.0
+    assert same.large[0].weights[1] == 1.0
 
 
 def test_ranks_are_those_of_the_table():
     day = pl.Series(np.repeat(np.arange(10), 10), dtype=pl.Int32).cast(pl.Date)
     frame = pl.DataFrame({"id": range(100), "day": day, "a": np.arange(100) % 2 * 1e6})
     leaves = mg.fit_leaves(frame, ["a", "day"], 3, size=20, ordinal="day", cut="median")
-    (ranks,) = [key for key in leaves.keys if key]
+    (ranks,) = [key for key in leaves.large[0].known if key]
     assert ranks.before == tuple(range(0, 100, 10))
-    assert np.isclose(leaves.weights[1], 1 / np.std(np.repeat(np.arange(5.5, 100, 10), 10)))
+    assert np.isclose(
+        leaves.large[0].weights[1], 1 / np.std(np.repeat(np.arange(5.5, 100, 10), 10))
+    )
     mg.verify(leaves.mask(frame), ["a", "day"], 3)
 
 
@@ -179,11 +181,11 @@ def test_an_unknown_rank_is_that_between_its_neighbours_in_any_piece():
     days = np.sort([*np.repeat([0, 50, 99], 60), *np.repeat(np.arange(1, 99), 2)])
     frame = pl.DataFrame({"id": range(len(days)), "day": pl.Series(days, dtype=pl.Int32)})
     leaves = mg.fit_leaves(frame, "day", 5, size=20, ordinal="day")
-    assert leaves.keys[0].names == ("0", "50", "99")
+    assert leaves.large[0].known[0].names == ("0", "50", "99")
     whole = leaves.assign(frame)
     for size in (1, 7):
         assert pl.concat(leaves.assign(part) for part in frame.iter_slices(size)).equals(whole)
-    assert leaves.key_columns.matrix([pl.Series([0, 3, 40, 50], dtype=pl.Int32)]).T.tolist() == [
+    assert leaves.key_columns[0].matrix([pl.Series([0, 3, 40, 50], dtype=pl.Int32)]).T.tolist() == [
         [30.5, 109.5, 109.5, 189.5]
     ]
 
@@ -194,9 +196,9 @@ def test_times_of_day_weigh_by_their_circle():
         scale: mg.fit_leaves(frame, "hour", 5, size=50, circular="hour", scale=scale)
         for scale in ("minmax", "zscore")
     }
-    assert by["minmax"].weights == (0.5,)
-    x = by["zscore"].key_columns.matrix([frame["hour"]])
-    assert np.isclose(by["zscore"].weights[0], 1 / np.sqrt(x.var(axis=0).sum()))
+    assert by["minmax"].large[0].weights == (0.5,)
+    x = by["zscore"].key_columns[0].matrix([frame["hour"]])
+    assert np.isclose(by["zscore"].large[0].weights[0], 1 / np.sqrt(x.var(axis=0).sum()))
     assert np.allclose(np.square(x).sum(axis=1), 1)
 
 
@@ -212,7 +214,7 @@ def test_a_sample_is_enough_and_rare_categories_stay_in(monkeypatch):
     masked = leaves.mask(frame)
     mg.verify(masked, columns, 5)
     assert not emitted_rarely(frame, masked, columns, 5, options)
-    assert leaves.keys[3] == Points(2)
+    assert leaves.large[0].known[3] == Points(2)
 
 
 def test_dictionaries_of_arrow_keep_their_types_and_may_become_null():
@@ -250,14 +252,14 @@ def test_what_is_refused():
     with pytest.raises(mg.InvalidParameterError, match="'zap', which is not"):
         mg.fit_leaves(frame, ["zip"], 5, nominal="zap")
     holes = frame.with_columns(job=pl.when(pl.col("id") > 2).then("job"))
-    with pytest.raises(mg.MissingValuesError, match="'job' has 3 null.* with a category first"):
+    with pytest.raises(mg.MissingValuesError, match="'job' has 3 null"):
         mg.fit_leaves(holes, ["job"], 5)
     for cellwise in ("univariate", "individual_ranking"):
         with pytest.raises(mg.MicroaggError, match=cellwise):
             mg.fit_leaves(frame, ["job"], 5, method=cellwise)
-    leaves = mg.fit_leaves(frame, ["job"], 5)
+    leaves = mg.fit_leaves(frame, ["job"], 5, size=20)
     for call in (leaves.assign, leaves.mask, leaves.protect):
-        with pytest.raises(mg.MissingValuesError, match="with a category first"):
+        with pytest.raises(mg.MissingValuesError, match="'job' has 3 null"):
             call(holes)
         with pytest.raises(mg.NotNumericError, match="fitted to another kind of column") as caught:
             call(frame.with_columns(job=pl.lit(5)))
@@ -273,24 +275,28 @@ MIXED = mg.fit_leaves(
     circular="hour",
 )
 ALTERED = {
-    "keys: a list": (["keys"], [], "keys that are its columns"),
-    "keys: of another column": (["keys", "x"], {}, "keys that are its columns"),
-    "form": (["keys", "job", "form"], "classy", "a form that there is"),
-    "form: a list": (["keys", "job", "form"], [], "a form that there is"),
-    "one field more": (["keys", "job", "x"], 1, "a form that there is"),
-    "names: numbers": (["keys", "job", "names"], [1], "names of categories"),
-    "names: twice": (["keys", "job", "names"], ["a", "a"], "names of categories"),
-    "lengths: fewer": (["keys", "job", "lengths"], [], "lengths of its classes"),
-    "lengths: huge": (["keys", "job", "lengths", 0], 1e300, "lengths of its classes"),
-    "lengths: negative": (["keys", "job", "lengths", 0], -1.0, "lengths of its classes"),
-    "counts: fewer": (["keys", "level", "counts"], [], "counts of its categories"),
-    "counts: none": (["keys", "level", "counts", 0], 0, "counts of its categories"),
-    "counts: too many": (["keys", "level", "counts", 0], 10**6, "in their order"),
-    "before: a word": (["keys", "level", "before"], "ab", "counts of its categories"),
-    "records: few": (["keys", "level", "records"], 3, "in their order"),
-    "points: none": (["keys", "hour", "width"], 0, "coordinates of its points"),
-    "points: more": (["keys", "hour", "width"], 3, "each column as its centre"),
-    "no keys": (["keys"], {}, "each column as its centre"),
+    "keys: a list": (["large", 0, "keys"], [], "keys that are its columns"),
+    "keys: of another column": (["large", 0, "keys", "x"], {}, "keys that are its columns"),
+    "form": (["large", 0, "keys", "job", "form"], "classy", "a form that there is"),
+    "form: a list": (["large", 0, "keys", "job", "form"], [], "a form that there is"),
+    "one field more": (["large", 0, "keys", "job", "x"], 1, "a form that there is"),
+    "names: numbers": (["large", 0, "keys", "job", "names"], [1], "names of categories"),
+    "names: twice": (["large", 0, "keys", "job", "names"], ["a", "a"], "names of categories"),
+    "lengths: fewer": (["large", 0, "keys", "job", "lengths"], [], "lengths of its classes"),
+    "lengths: huge": (["large", 0, "keys", "job", "lengths", 0], 1e300, "lengths of its classes"),
+    "lengths: negative": (
+        ["large", 0, "keys", "job", "lengths", 0],
+        -1.0,
+        "lengths of its classes",
+    ),
+    "counts: fewer": (["large", 0, "keys", "level", "counts"], [], "counts of its categories"),
+    "counts: none": (["large", 0, "keys", "level", "counts", 0], 0, "counts of its categories"),
+    "counts: too many": (["large", 0, "keys", "level", "counts", 0], 10**6, "in their order"),
+    "before: a word": (["large", 0, "keys", "level", "before"], "ab", "counts of its categories"),
+    "records: few": (["large", 0, "keys", "level", "records"], 3, "in their order"),
+    "points: none": (["large", 0, "keys", "hour", "width"], 0, "coordinates of its points"),
+    "points: more": (["large", 0, "keys", "hour", "width"], 3, "each column as its centre"),
+    "no keys": (["large", 0, "keys"], {}, "each column as its centre"),
     "taxonomy: a word": (["options", "taxonomy", "zip"], "x", "Taxonomy objects in taxonomy"),
     "taxonomy: empty": (["options", "taxonomy", "zip"], {}, "Taxonomy objects in taxonomy"),
     "taxonomy: of nothing": (["options", "taxonomy"], 5, "taxonomy=5"),

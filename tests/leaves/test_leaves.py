@@ -50,7 +50,7 @@ def test_every_leaf_holds_k_and_nothing_else_changes():
 
 
 def test_a_whole_table_is_masked_leaf_by_leaf(monkeypatch):
-    monkeypatch.setattr("polars_microagg.leaves.leaves.MANY", 700)
+    monkeypatch.setattr("polars_microagg.leaves.protect.MANY", 700)
     frame = people()
     leaves = mg.fit_leaves(frame, COLUMNS, k=5, size=300)
     assert leaves.mask(frame).equals(masked_by(leaves, frame))
@@ -168,7 +168,7 @@ def test_distances_are_on_the_scale_of_the_table_and_not_of_the_leaf():
     frame = pl.DataFrame({"id": range(8), "a": a, "b": b})
     leaves = mg.fit_leaves(frame, ["a", "b"], k=2, size=4, cut="median", scale="minmax")
     assert leaves.assign(frame).to_list() == [0] * 4 + [1] * 4
-    assert np.allclose(leaves.weights, [1 / 1003, 1 / 300])
+    assert np.allclose(leaves.large[0].weights, [1 / 1003, 1 / 300])
     assert masked_by(leaves, frame)["a"].to_list()[:4] == [0.5, 0.5, 2.5, 2.5]
 
 
@@ -206,8 +206,20 @@ def test_a_large_table_is_fitted_to_a_sample_of_it(monkeypatch):
         ),
         ({"size": 9}, mg.InvalidParameterError, "a whole number of at least 2k=10"),
         ({"records": 10}, mg.InvalidParameterError, "at least those of the sample"),
-        ({"nulls": "impute"}, mg.InvalidParameterError, "fit_leaves cannot honour nulls='impute'"),
-        ({"strata": "age"}, mg.InvalidParameterError, "fit_leaves cannot honour strata='age'"),
+        ({"nulls": "fill"}, mg.InvalidParameterError, "nulls='fill' is not known"),
+        ({"strata": "age"}, mg.InvalidParameterError, "'age' is masked and is in strata as well"),
+        ({"strata": "regio"}, mg.InvalidParameterError, "'regio', which is not a column"),
+        ({"order_by": "regio"}, mg.InvalidParameterError, "'regio', which is not a column"),
+        (
+            {"entity": "id", "entity_mode": "mean"},
+            mg.InvalidParameterError,
+            "fit_leaves cannot honour entity_mode='mean'. Mask the table whole",
+        ),
+        (
+            {"strata": "note", "small_strata": "drop", "confidential": "id", "l": 2},
+            mg.InvalidParameterError,
+            "small_strata='drop'. Empty small strata, with small_strata='null'",
+        ),
         ({"gamma": 1}, mg.InvalidParameterError, "mdav has no option 'gamma'"),
         ({"method": "univariate"}, mg.InvalidParameterError, "one column at a time"),
         ({"method": "nearest"}, mg.UnknownMethodError, "There is no method 'nearest'"),
@@ -251,10 +263,12 @@ def test_extreme_values_stay_finite():
 
 
 def test_fitted_leaves_refuse_another_type_without_showing_a_value():
-    leaves = mg.fit_leaves(pl.DataFrame({"age": range(20)}), "age", 3)
+    leaves = mg.fit_leaves(pl.DataFrame({"age": range(20)}), "age", 3, size=6)
     names = pl.DataFrame({"age": ["Anna"] * 20})
     for call in (leaves.mask, leaves.assign, leaves.protect):
-        with pytest.raises(mg.NotNumericError, match="'age' is of type String") as caught:
+        with pytest.raises(
+            mg.NotNumericError, match="'age' is of type String|fitted to another kind"
+        ) as caught:
             call(names)
         assert "Anna" not in str(caught.value)
 

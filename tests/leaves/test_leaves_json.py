@@ -60,8 +60,11 @@ def test_one_leaf_comes_back_as_one_leaf():
 
 NODES = len(LEAVES.tree) - 1
 
+FIRST = ["large", 0]
+"""The way to the only large stratum."""
+
 ALTERED = {
-    "version": (["version"], 2, "of version 1"),
+    "version": (["version"], 1, "of version 2"),
     "columns: a number": (["columns"], 5, "names as its columns"),
     "columns: a word": (["columns"], "ab", "names as its columns"),
     "columns: numbers": (["columns"], [1, 2], "names as its columns"),
@@ -75,34 +78,43 @@ ALTERED = {
     "method: of columns": (["method"], "univariate", "univariate cannot honour leaves of several"),
     "method: of cells": (["method"], "individual_ranking", "cannot honour leaves"),
     "options: strata": (["options", "x"], 1, "mdav has no option 'x'"),
-    "options: nulls": (["options"], {"nulls": "impute"}, "cannot honour nulls='impute'"),
+    "options: nulls": (["options"], {"nulls": "pattern"}, "the hashes of each stratum as its key"),
+    "options: a cap": (["options"], {"cap_rows": 3, "entity": "a"}, "cap_rows"),
+    "strata: a number": (["large"], 5, "with its large strata"),
+    "strata: no trees": (["large"], [], "columns for each"),
+    "strata: two": (["large"], lambda large: large * 2, "one large stratum at most"),
+    "key": ([*FIRST, "key"], [1, 2], "the hashes of each stratum as its key"),
     "options: a list": (["options"], [1], "a method's options"),
     "options: a scale": (["options", "scale"], "sd", "scale='sd' is not known"),
     "size: too few": (["size"], 9, "at least 2k=10"),
     "size: a fraction": (["size"], 40.5, "whole number as its size"),
     "size: none": (["size"], None, "whole number as its size"),
-    "weights: fewer": (["weights"], [1.0], "each column as its weights"),
-    "weights: negative": (["weights"], [1.0, -1.0], "each column as its weights"),
-    "weights: infinite": (["weights"], [1.0, float("inf")], "each column as its weights"),
-    "weights: huge": (["weights"], [1.0, 10**400], "each column as its weights"),
-    "weights: more than products can hold": (["weights"], [1.0, 1e308], "weights below 2e\\+301"),
-    "weights: nothing": (["weights"], [0, 0.0], "with a weight above 0"),
-    "weights: nan": (["weights"], [1.0, float("nan")], "each column as its weights"),
-    "weights: true": (["weights"], [1.0, True], "each column as its weights"),
-    "centre: a word": (["centre"], "ab", "each column as its centre"),
-    "centre: nan": (["centre"], [1.0, float("nan")], "each column as its centre"),
-    "centre: fewer": (["centre"], [1.0], "each column as its centre"),
-    "centre: infinite": (["centre"], [1.0, float("-inf")], "each column as its centre"),
-    "cut": (["cut"], "best", "a cut that there is"),
-    "losses: a list": (["losses"], [], "the losses of cuts"),
-    "losses: a name": (["losses", "x"], 1.0, "the losses of cuts"),
-    "losses: a word": (["losses", "gain"], "much", "finite losses"),
-    "losses: nan": (["losses", "gain"], float("nan"), "finite losses"),
-    "losses: negative": (["losses", "gain"], -1.0, "finite losses"),
+    "weights: fewer": ([*FIRST, "weights"], [1.0], "each column as its weights"),
+    "weights: negative": ([*FIRST, "weights"], [1.0, -1.0], "each column as its weights"),
+    "weights: infinite": ([*FIRST, "weights"], [1.0, float("inf")], "each column as its weights"),
+    "weights: huge": ([*FIRST, "weights"], [1.0, 10**400], "each column as its weights"),
+    "weights: more than products can hold": (
+        [*FIRST, "weights"],
+        [1.0, 1e308],
+        "weights below 2e\\+301",
+    ),
+    "weights: nothing": ([*FIRST, "weights"], [0, 0.0], "with a weight above 0"),
+    "weights: nan": ([*FIRST, "weights"], [1.0, float("nan")], "each column as its weights"),
+    "weights: true": ([*FIRST, "weights"], [1.0, True], "each column as its weights"),
+    "centre: a word": ([*FIRST, "centre"], "ab", "each column as its centre"),
+    "centre: nan": ([*FIRST, "centre"], [1.0, float("nan")], "each column as its centre"),
+    "centre: fewer": ([*FIRST, "centre"], [1.0], "each column as its centre"),
+    "centre: infinite": ([*FIRST, "centre"], [1.0, float("-inf")], "each column as its centre"),
+    "cut": ([*FIRST, "cut"], "best", "a cut that there is"),
+    "losses: a list": ([*FIRST, "losses"], [], "the losses of cuts"),
+    "losses: a name": ([*FIRST, "losses", "x"], 1.0, "the losses of cuts"),
+    "losses: a word": ([*FIRST, "losses", "gain"], "much", "finite losses"),
+    "losses: nan": ([*FIRST, "losses", "gain"], float("nan"), "finite losses"),
+    "losses: negative": ([*FIRST, "losses", "gain"], -1.0, "finite losses"),
     "tree: nan": (["tree", "thresholds", 0], float("nan"), "finite threshold for each"),
     "tree: none": (["tree"], None, "with a tree"),
     "tree: a part less": (["tree", "below"], ..., "with a tree"),
-    "tree: a column that is not": (["tree", "columns", 0], 3, "columns for each"),
+    "tree: a column that is not": (["tree", "columns", 0], 6, "columns for each"),
     "tree: columns are a word": (["tree", "columns"], "ab", "columns for each"),
     "tree: a threshold less": (
         ["tree", "thresholds"],
@@ -124,7 +136,7 @@ ALTERED = {
     "merged: into itself": (["merged", 0], [1, 1], "into one that stays"),
     "merged: on": (["merged"], lambda m: [*m, [m[0][1], 5]], "into one that stays"),
     "merged: twice": (["merged"], lambda m: [*m, m[0]], "merged once"),
-    "gone": (["centre"], ..., "what Leaves.to_json wrote"),
+    "gone": ([*FIRST, "centre"], ..., "what Leaves.to_json wrote"),
 }
 
 
@@ -154,7 +166,7 @@ def test_a_method_of_one_column_is_read_with_one_column():
 @pytest.mark.parametrize("weight", [None, 0.0, 5e-324, 1e155, 1e301])
 def test_large_weights_and_values_mask_without_a_warning(cut, weight):
     read = json.loads(mg.fit_leaves(TABLE, ["a", "b"], 5, size=40, cut=cut).to_json())
-    read["weights"][1] = read["weights"][1] if weight is None else weight
+    read["large"][0]["weights"][1] = read["large"][0]["weights"][1] if weight is None else weight
     leaves = mg.Leaves.from_json(json.dumps(read))
     for size in (1.0, 1e300, 1e307):
         mg.verify(leaves.mask(TABLE * size), ["a", "b"], 5)
@@ -170,7 +182,7 @@ def test_weights_far_apart_mask_without_a_warning(weights, scale, cut):
     # Such are those of columns of 1e300 and 1e-300.
     fitted = mg.fit_leaves(TABLE, ["a", "b"], 5, size=40, cut=cut, scale=scale)
     read = json.loads(fitted.to_json())
-    read["weights"] = weights
+    read["large"][0]["weights"] = weights
     leaves = mg.Leaves.from_json(json.dumps(read))
     for size in (1e-300, 1.0, 1e300, 1e307):
         mg.verify(leaves.mask(TABLE * size), ["a", "b"], 5)

@@ -14,7 +14,7 @@ import polars_microagg as mg
 from polars_microagg.core import registry
 from polars_microagg.core.partition import Partition
 from polars_microagg.leaves.memory_budget import MemoryBudget
-from polars_microagg.out_of_core import passes, workers
+from polars_microagg.out_of_core import output, workers
 from tests.leaves.people import COLUMNS, by_hand, people
 
 
@@ -58,20 +58,20 @@ def test_a_method_that_breaks_its_promise_releases_nothing(released, monkeypatch
 
 def test_what_was_written_is_counted_again(released, small_parts, monkeypatch):
     people(1000).write_parquet(released / "in.parquet")
-    plain = passes.arrow_of
+    plain = output.arrow_of
 
     def spoilt(column, field):
         return plain(column.set(pl.int_range(len(column), eager=True) == 7, 17), field)
 
-    monkeypatch.setattr(passes, "arrow_of", spoilt)
+    monkeypatch.setattr(output, "arrow_of", spoilt)
     with pytest.raises(mg.BrokenPromiseError, match="where k=5 was promised"):
         protect(released, ["age"], size=100)
 
 
 def test_rows_in_another_order_are_noticed(released, small_parts, monkeypatch):
     people(1000).write_parquet(released / "in.parquet")
-    plain = passes.Ranges.frame
-    monkeypatch.setattr(passes.Ranges, "frame", lambda self, number: plain(self, number)[::-1])
+    plain = output.Ranges.frame
+    monkeypatch.setattr(output.Ranges, "frame", lambda self, number: plain(self, number)[::-1])
     with pytest.raises(mg.BrokenPromiseError, match="Nothing was released"):
         protect(released)
 
@@ -103,10 +103,10 @@ def test_equal_records_that_do_not_fit_are_refused(released, monkeypatch):
         ({"memory": "lots"}, "memory='lots'"),
         ({"memory": True}, "memory=True"),
         ({"workers": 0}, "workers=0"),
-        ({"nulls": "pattern"}, "cannot honour nulls='pattern'"),
+        ({"entity": "id", "entity_mode": "alike"}, "cannot honour entity_mode='alike'"),
         ({"columns": ["incom"]}, "Did you mean 'income'"),
         ({"columns": ["tags"]}, "'tags' is of type"),
-        ({"columns": [["age"], ["income"]]}, "2 lists"),
+        ({"columns": [["age"], ["age"]]}, "'age'"),
         ({"k": 1}, "k=1 is not a group size"),
         ({"k": 301}, "k=301 needs at least 301 records, got 300"),
     ],

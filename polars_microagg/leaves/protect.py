@@ -1,0 +1,88 @@
+"""Records of one leaf, or of a whole table in memory, masked by leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.core.partition import Labels
+from polars_microagg.core.rule import Rule
+from polars_microagg.frames.batch import Released
+from polars_microagg.frames.selection import as_frame
+from polars_microagg.leaves.masking import LeafRecords, fingerprints, mask_leaves
+from polars_microagg.leaves.memory_budget import parts_of
+from polars_microagg.leaves.merge_for_table import merge_for_table, rule_of_leaf
+from polars_microagg.leaves.refusals import refuse_few
+from polars_microagg.leaves.suppressed import SmallStrata, emptied_hold, settled
+
+if TYPE_CHECKING:
+    from polars_microagg.leaves.leaves import Leaves
+
+__all__ = ["mask_leaf", "mask_table"]
+
+MANY = 1 << 19
+"""Records masked at a time where all are in memory."""
+
+
+def mask_leaf(leaves: Leaves, table: Any, *, counted: bool = False) -> Any:
+    """Mask the records of one leaf, a table of Polars or Arrow.
+
+    Unless emptied rows were `counted` elsewhere, those of this leaf alone must hold what is promised.
+    """
+    frame = as_frame(table)
+    leaves.refuse_incomplete(leaves.selected(frame))
+    if not leaves.parted:
+        refuse_few(frame.height or leaves.k, leaves.k, leaf=True)
+    # All of them are in the leaf of the first.
+    leaf = leaves.after_merging(leaves.before_merging(frame.head(1)))
+    rule = rule_of_leaf(leaves, frame)
+    records = _records(leaves, frame, np.repeat(leaf, frame.height), rule)
+    masked = mask_leaves(leaves.plans_of, leaves.size, records)
+    small = SmallStrata.of(leaves, records, masked.suppressed)
+    small.refuse(leaves)
+    if small.records and not counted:
+        rows = np.flatnonzero(masked.flags(frame.height).to_numpy())
+        emptied_hold(leaves.plan, rule and rule.take(rows), len(rows))
+    return settled(leaves, table, masked)
+
+
+def mask_table(leaves: Leaves, frame: pl.DataFrame) -> pl.DataFrame:
+    """Mask a whole table, part by part."""
+    _, leaf, rule = merge_for_table(leaves, frame)
+    # So that sorting needs little memory; leaves are masked on their own, so the parts do not show
+    # in the result.
+    part = parts_of(leaves.tree, frame.height, MANY)[leaf]
+    order = np.argsort(part, kind="stable")
+    pieces, small = [], SmallStrata()
+    for rows in np.split(order, np.cumsum(np.bincount(part))[:-1]):
+        if rows.size:
+            own = _records(leaves, frame[rows], leaf[rows], rule and rule.take(rows))
+            masked = mask_leaves(leaves.plans_of, leaves.size, own)
+            small += SmallStrata.of(leaves, own, masked.suppressed)
+            named = [c.alias(str(j)) for j, c in enumerate(masked.columns)]
+            pieces.append(pl.DataFrame([*named, masked.flags(rows.size).alias("gone")]))
+    if not pieces:
+        return frame
+    small.refuse(leaves)
+    back = np.empty(len(order), dtype=np.intp)
+    back[order] = np.arange(len(order))
+    *columns, gone = pl.concat(pieces)[back].get_columns()
+    if small.records:
+        emptied = np.flatnonzero(gone.to_numpy())
+        emptied_hold(leaves.plan, rule and rule.take(emptied), len(emptied))
+    made: pl.DataFrame = settled(leaves, frame, Released(columns, gone if small.records else None))
+    return made
+
+
+def _records(leaves: Leaves, frame: pl.DataFrame, leaf: Labels, rule: Rule | None) -> LeafRecords:
+    """Return the records of whole leaves with all that masking them needs."""
+    return LeafRecords(
+        leaves.selected(frame).get_columns(),
+        leaf,
+        fingerprints(frame, without=leaves.columns),
+        leaves.stratum_keys(frame),
+        [frame[name] for name in leaves.request.order_by],
+        rule,
+    )

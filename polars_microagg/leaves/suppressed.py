@@ -1,0 +1,106 @@
+"""Small strata of a table that is masked leaf by leaf: counted over all leaves, and settled as asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.core.partition import Members
+from polars_microagg.core.plan import Plan
+from polars_microagg.core.rule import Rule
+from polars_microagg.core.suppression import refuse_emptied
+from polars_microagg.errors import TooFewRecordsError
+from polars_microagg.frames.batch import Released
+from polars_microagg.frames.released_strata import released_keys
+from polars_microagg.frames.selection import as_frame, by_name
+from polars_microagg.leaves.masking import LeafRecords, arrow_of, masked_field
+from polars_microagg.leaves.metadata_scrub import without_notes
+
+if TYPE_CHECKING:
+    from polars_microagg.leaves.leaves import Leaves
+
+__all__ = ["SmallStrata", "emptied_hold", "settled"]
+
+
+@dataclass(frozen=True)
+class SmallStrata:
+    """Counts of the strata that are suppressed, of all strata in leaves of small ones, and of records.
+
+    `fewest` are the records of the smallest of them.
+    """
+
+    small: int = 0
+    strata: int = 0
+    fewest: int = 2**62
+    records: int = 0
+
+    @classmethod
+    def of(cls, leaves: Leaves, records: LeafRecords, suppressed: pl.Series | None) -> SmallStrata:
+        """Count the strata of some leaves."""
+        shared = leaves.stratum_of_leaf[records.leaf] == len(leaves.large)
+        gone = np.zeros(len(shared), np.bool_) if suppressed is None else suppressed.to_numpy()
+        named = [column.alias(str(j)) for j, column in enumerate(records.keys)]
+        leaf = pl.Series("leaf", records.leaf.astype(np.uint32))
+        told = pl.DataFrame([leaf, *named, pl.Series("gone", gone), pl.Series("shared", shared)])
+        strata = (
+            told.filter(pl.col("shared") | pl.col("gone"))
+            .group_by("leaf", *(column.name for column in named))
+            .agg(pl.len().alias("records"), pl.col("gone", "shared").any())
+        )
+        small = strata.filter("gone")["records"]
+        fewest = int(small.min() or cls.fewest)  # type: ignore[arg-type]
+        return cls(len(small), int(strata["shared"].sum()), fewest, int(gone.sum()))
+
+    def __add__(self, other: SmallStrata) -> SmallStrata:
+        """Count the strata of other leaves as well."""
+        fewest = min(self.fewest, other.fewest)
+        counts = self.small + other.small, self.strata + other.strata
+        return SmallStrata(*counts, fewest, self.records + other.records)
+
+    def refuse(self, leaves: Leaves) -> None:
+        """Refuse small strata that may not be suppressed."""
+        if self.small and leaves.plan.small_strata == "raise":
+            strata = len(leaves.large) + self.strata
+            if not leaves.parted:
+                raise TooFewRecordsError.of(self.fewest, leaves.k)
+            raise TooFewRecordsError.strata(self.small, strata, self.fewest, leaves.k, "records")
+
+
+def emptied_hold(plan: Plan, rule: Rule | None, records: int) -> None:
+    """Refuse emptied records that as one group break the rule; `rule` is that of all of them."""
+    if plan.small_strata == "null" and records:
+        one = Members(np.arange(records), np.array([records], dtype=np.intp))
+        refuse_emptied(plan, rule or plan.rule(), one)
+
+
+def settled(leaves: Leaves, table: Any, masked: Released) -> Any:
+    """Put masked columns into their table, of Polars or Arrow, and empty or drop what is suppressed."""
+    frame = as_frame(table)
+    request, plan = leaves.request, leaves.plan
+    columns = [c.alias(name) for c, name in zip(masked.columns, leaves.columns, strict=True)]
+    own = frame.select(map(by_name, dict.fromkeys(request.keys)))
+    columns += own.select(released_keys(request.keys, own.schema)).get_columns()
+    gone = masked.suppressed
+    if gone is not None and plan.small_strata == "null":
+        # A key would show who was in a small stratum, so it becomes null where the masked cells do.
+        by = {column.name: column for column in (*own, *columns)}
+        emptied = (by[name] for name in request.strata)
+        columns += [pl.select(pl.when(~gone).then(c)).to_series().alias(c.name) for c in emptied]
+    if isinstance(table, pl.DataFrame):
+        made = table.with_columns({c.name: c for c in columns}.values())
+        return made if gone is None or not plan.drops else made.filter(~gone)
+    kinds = leaves.kinds(frame.schema)
+    for column in {c.name: c for c in columns}.values():
+        at = table.schema.get_field_index(column.name)
+        field = table.schema.field(at)
+        if column.name in kinds:
+            field = masked_field(field, kinds[column.name], plan)
+        elif plan.small_strata == "null":
+            field = field.with_nullable(True)
+        table = table.set_column(at, field, arrow_of(column, field))
+    if gone is not None and plan.drops:
+        table = table.filter((~gone).to_arrow())
+    return without_notes(table)

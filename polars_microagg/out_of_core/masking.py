@@ -1,0 +1,88 @@
+"""A Parquet table of any size masked into another one, leaf by leaf, within an amount of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.frames.mask import MaskRequest
+from polars_microagg.frames.selection import as_frame
+from polars_microagg.leaves.fit import names_in, require_leaves, require_same_call
+from polars_microagg.leaves.leaves import Leaves
+from polars_microagg.leaves.memory_budget import MemoryBudget
+from polars_microagg.leaves.options import leaf_size
+from polars_microagg.leaves.refusals import refuse_few
+from polars_microagg.leaves.rules import coded_columns, restricted
+from polars_microagg.out_of_core.output import verify_written, write_masked
+from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.out_of_core.passes import MaskingRun
+from polars_microagg.progress import ticker
+
+__all__ = ["MaskedFile", "mask_source"]
+
+STEPS = 5
+"""Every record is read for the sample, split, masked, written and verified."""
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedFile:
+    """A file that was masked out of core: its leaves, block by block, and what became of the rows.
+
+    `rows` came in; `suppressed` (rows,) says which of them were emptied or dropped, None if none was.
+    """
+
+    leaves: tuple[Leaves, ...]
+    rows: int
+    suppressed: npt.NDArray[np.bool_] | None
+
+
+def mask_source(
+    table: ParquetSource,
+    folder: Path,
+    made: Path,
+    request: MaskRequest,
+    released: Sequence[str] | None = None,
+    *,
+    memory: int,
+    workers: int | None = None,
+    size: int | None = None,
+    cut: str = "best",
+    leaves: Leaves | None = None,
+) -> MaskedFile:
+    """Mask a table into the file `made`, with the files that are needed meanwhile in `folder`.
+
+    `released` names the columns that come out, all by default. Where to cut is fitted to a sample, unless
+    `leaves` of one block say it. Every class of the file that was made is counted.
+    """
+    empty = as_frame(table.schema.empty_table())
+    blocks = [names_in(empty, block, request) for block in request.masker(empty.schema).plan.blocks]
+    plan = request.plan.bind(blocks)
+    request = replace(request, plan=plan, blocks=[list(block) for block in blocks])
+    if leaves is not None:
+        require_leaves(leaves)
+        require_same_call(leaves, blocks, plan.k)
+        leaves.kinds(empty.schema)
+    size = leaf_size(size, plan) if leaves is None else leaves.size
+    refuse_few(table.rows or plan.k, plan.k)
+    # Numbers of a record that are in memory together: those of one block, and what tells strata apart.
+    width = max(map(len, blocks)) + sum(map(len, coded_columns(plan)))
+    width += 2 * bool(request.strata or plan.nulls == "pattern") + len(request.order_by)
+    budget = MemoryBudget.of(memory, workers, width, table.wide)
+    # Values that models count are counted in the table that is read, and in the one that is written.
+    steps = STEPS + 2 * restricted(plan) + len(blocks) - 1
+    run = MaskingRun(table, request, budget, ticker("protect_parquet", steps * table.rows))
+    run.references = run.counted(table)
+    made_of = run.fitted(size, cut) if leaves is None else [leaves]
+    if table.rows:
+        made_of = run.split(folder, made_of)
+        run.mask()
+    suppressed = write_masked(run, made, made_of, empty.columns if released is None else released)
+    verify_written(
+        run, folder, made, 0 if suppressed is None else int(suppressed.sum()) * plan.drops
+    )
+    run.tick(steps * table.rows)
+    return MaskedFile(tuple(made_of), table.rows, suppressed)

@@ -1,0 +1,153 @@
+"""The last passes of a run: what was masked is written, read again and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from polars_microagg.analysis.anonymity import classes
+from polars_microagg.core.partition import Members
+from polars_microagg.errors import BrokenPromiseError
+from polars_microagg.frames.classes import classes_of
+from polars_microagg.frames.released_strata import released_keys
+from polars_microagg.frames.selection import as_frame, by_name
+from polars_microagg.leaves.leaves import Leaves
+from polars_microagg.leaves.masking import arrow_of, fingerprints, masked_field
+from polars_microagg.leaves.metadata_scrub import without_metadata, without_notes
+from polars_microagg.leaves.references import Reference
+from polars_microagg.leaves.rules import coded, restricted, rule_of
+from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.out_of_core.passes import MaskingRun
+from polars_microagg.out_of_core.spill import Ranges, Spill, read
+
+__all__ = ["verify_written", "write_masked"]
+
+
+def write_masked(
+    run: MaskingRun, made: Path, leaves: Sequence[Leaves], released: Sequence[str]
+) -> npt.NDArray[np.bool_] | None:
+    """Write the released columns, every row where it was; return which are emptied or dropped."""
+    import pyarrow.parquet as pq
+
+    ranges = [
+        Ranges(block.folder / f"masked-{part}.arrow" for part in block.files)
+        for block in run.blocks
+    ]
+    schema, start = _released(run, released), 0
+    gone = np.zeros(run.table.rows if leaves[0].parted else 0, dtype=np.bool_)
+    writer = pq.ParquetWriter(made, without_metadata(schema), compression="zstd")
+    try:
+        for number, table in enumerate(run.table.even(run.budget.batch, run.budget.range)):
+            masked = [one.frame(number) for one in ranges]
+            stop = start + table.num_rows
+            # Every row exactly once and in its place: a lost or repeated row is an error, never
+            # a shifted table.
+            for frame in masked:
+                if not np.array_equal(frame["row"], np.arange(start, stop)):
+                    height = frame.height
+                    raise BrokenPromiseError.shape(run.plan.method.name, height, table.num_rows)
+            if len(gone):
+                gone[start:stop] = masked[0]["gone"].to_numpy()
+            writer.write_table(_settled(run, table, masked, schema))
+            run.report(table.num_rows)
+            start = stop
+    finally:
+        for one in ranges:
+            one.close()
+        writer.close()
+    return gone if gone.any() else None
+
+
+def _settled(run: MaskingRun, table: Any, masked: Sequence[pl.DataFrame], schema: Any) -> Any:
+    """Return rows of the source with their masked columns; emptied or dropped where suppressed."""
+    changed = {
+        name: frame[str(j)]
+        for block, frame in zip(run.plan.blocks, masked, strict=True)
+        for j, name in enumerate(block)
+    }
+    own = as_frame(table.select(dict.fromkeys(run.request.keys)))
+    keys = own.with_columns(released_keys(run.request.keys, own.schema)).to_dict()
+    gone = masked[0]["gone"] if "gone" in masked[0].columns else None
+    if gone is not None and not gone.any():
+        gone = None
+    if gone is not None and run.plan.small_strata == "null":
+        # A key would show who was in a small stratum, so it becomes null where the cells do.
+        for name in run.request.strata:
+            keys[name] = pl.select(pl.when(~gone).then(keys[name])).to_series()
+    table = table.select(schema.names)
+    for name, column in (changed | keys).items():
+        if (at := schema.get_field_index(name)) >= 0:
+            field = schema.field(at)
+            table = table.set_column(at, field, arrow_of(column, field))
+    if gone is not None and run.plan.drops:
+        table = table.filter((~gone).to_arrow())
+    return without_notes(table)
+
+
+def _released(run: MaskingRun, released: Sequence[str]) -> Any:
+    """Return the schema of what is written, but for its metadata."""
+    import pyarrow as pa
+
+    kinds, fields = run.kinds, []
+    for each in (run.table.schema.field(name) for name in released):
+        if each.name in kinds:
+            fields.append(masked_field(each, kinds[each.name], run.plan))
+        else:
+            emptied = each.name in run.request.strata and run.plan.small_strata == "null"
+            fields.append(each.with_nullable(True) if emptied else each)
+    return pa.schema(fields)
+
+
+def verify_written(run: MaskingRun, folder: Path, made: Path, dropped: int) -> None:
+    """Read the written file, and count the records that share each masked record."""
+    # k is counted on the file as it was written, not on what was in memory.
+    written = ParquetSource.of(made)
+    if written.rows != run.table.rows - dropped:
+        method = run.plan.method.name
+        raise BrokenPromiseError.shape(method, written.rows, run.table.rows - dropped)
+    if not written.rows:
+        return
+    references = run.counted(written)
+    count = -(-written.rows // run.budget.part)
+    spills = [Spill(folder, f"written-{j}", count) for j in range(len(run.plan.blocks))]
+    keyed = [[*block, *run.request.strata] for block in run.plan.blocks]
+    try:
+        for batch in written.batches(run.budget.batch, run.columns):
+            whole = as_frame(batch)
+            for names, spill in zip(keyed, spills, strict=True):
+                # Equal records have equal hashes and are counted in one place.
+                frame = whole.select(by_name(n).alias(str(j)) for j, n in enumerate(names))
+                numbers = (fingerprints(frame).to_numpy() % count).astype(np.intp)
+                if restricted(run.plan):
+                    # Confidential values are compared with those of the file as it was written.
+                    counted = coded(run.plan, references, whole)
+                    frame = frame.with_columns(counted.get_columns())
+                spill.write(frame, numbers)
+            run.report(whole.height)
+    finally:
+        for spill in spills:
+            spill.close()
+    for names, spill in zip(keyed, spills, strict=True):
+        for number in range(count):
+            if spill.path(number).exists():
+                _keep_promise(run, read([spill.path(number)]), len(names), references)
+                spill.path(number).unlink()
+
+
+def _keep_promise(
+    run: MaskingRun, records: pl.DataFrame, columns: int, references: tuple[Reference, ...]
+) -> None:
+    """Refuse classes of written records that break the promise of the call."""
+    names = [str(j) for j in range(columns)]
+    if restricted(run.plan):
+        rule = rule_of(run.plan, references, records)
+        run.plan.keep_promise(classes_of(records, names), rule)
+    else:
+        sizes = classes(records, names)["size"].to_numpy().astype(np.intp)
+        counted = Members(np.empty(0, dtype=np.intp), sizes)
+        run.plan.keep_promise(counted, run.plan.rule())
