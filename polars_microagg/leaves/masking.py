@@ -19,7 +19,7 @@ from polars_microagg.frames.columns import kind_for, numbers, require
 from polars_microagg.frames.selection import by_name
 from polars_microagg.kernels.embedding import Embedding
 from polars_microagg.leaves.key_columns import KeyColumns, Ranks, table_ranks
-from polars_microagg.leaves.strata import STRATA, LargeStratum, completed_by
+from polars_microagg.leaves.strata import KEYS, STRATA, LargeStratum, completed_by
 from polars_microagg.leaves.tree import blocks_by_rank
 
 __all__ = [
@@ -185,11 +185,10 @@ class LeafRecords:
         columns = [column[start:stop] for column in self.columns]
         return LeafRecords(columns, self.leaf[start:stop], self.ties, keys, (), rule)
 
-    def strata(self) -> Labels:
-        """Number the strata of sorted records; those of two leaves are never one."""
+    def strata(self, names: Sequence[str] = STRATA) -> Labels:
+        """Number the strata of sorted records, told apart by these keys; no leaf shares one with others."""
         changed = np.diff(self.leaf, prepend=-1) != 0
-        # Records of several null patterns are told apart by the plan.
-        for column in self.keys.select(name for name in self.keys.columns if name in STRATA):
+        for column in self.keys.select(name for name in self.keys.columns if name in names):
             values = column.to_numpy()
             changed[1:] |= values[1:] != values[:-1]
         return np.asarray(np.cumsum(changed) - 1)
@@ -268,15 +267,19 @@ def _joined(blocks: Labels, rule: Rule | None) -> Labels:
 
 def _blocks(plan: Plan, records: LeafRecords, size: int) -> Labels:
     """Number the strata of sorted records, and the parts of those that are too large."""
+    # Null patterns of a stratum are told apart by the plan, but a rank may not part one of them.
     strata = records.strata()
-    starts = np.flatnonzero(np.diff(strata, prepend=-1))
+    if records.rule is not None and not isinstance(plan, LeafPlan):
+        # Halves of a small stratum may break the rule; it is masked whole, however large it came out.
+        return strata
+    starts = np.flatnonzero(np.diff(records.strata(KEYS), prepend=-1))
     counts = np.diff(starts, append=len(strata))
     parts = np.zeros(len(strata), dtype=np.intp)
     for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
         if count > LARGE * size:
             own = records.slice(start, start + count).columns
             x = plan.by_rank(own) if isinstance(plan, LeafPlan) else _unweighted(plan, own)
-            parts[start : start + count] = blocks_by_rank(x, size)
+            parts[start : start + count] = 1 + blocks_by_rank(x, size)
     # Parts of a leaf are strata of their own, numbered apart.
     return strata * (int(parts.max(initial=0)) + 1) + parts
 

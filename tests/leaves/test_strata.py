@@ -217,3 +217,18 @@ def test_leaves_hold_no_key_of_a_stratum():
     for altered in (read | {"large": read["large"][1:]}, read | {"large": read["large"] * 2}):
         with pytest.raises(mg.InvalidParameterError, match="what Leaves.to_json wrote"):
             mg.Leaves.from_json(json.dumps(altered))
+
+
+def test_a_stratum_that_grew_since_the_leaves_were_fitted_is_masked_all_the_same():
+    rng = np.random.default_rng(6)
+    few = pl.DataFrame({"who": range(30), "s": ["a", "b", "c"] * 10, "x": rng.normal(size=30)})
+    many = pl.DataFrame({"who": range(400), "s": ["a", "b"] * 200, "x": rng.normal(size=400)})
+    plain = mg.fit_leaves(few, "x", 3, size=20, strata="s")
+    persons = mg.fit_leaves(few, "x", 3, size=20, strata="s", entity="who", entity_mode="rows")
+    assert not plain.large
+    for leaves in (plain, persons):
+        masked = leaves.mask(many)
+        assert masked.group_by("s", "x").len()["len"].min() >= 3
+        assert masked["x"].null_count() == 0
+    # What is too large for a leaf is cut by rank, but not where halves could lack persons.
+    assert masked.equals(mg.mdav(many.sort("s", "x"), "x", 3, strata="s").sort("who"))
