@@ -52,7 +52,7 @@ def total(columns: Matrix) -> Vector:
     """Return the (d,) sum of the (d, m) columns, added in record order, m >= 1."""
     # `np.sum` adds in pairs or in order depending on shape and layout. `np.cumsum` has to add in
     # order, so the last bit depends on the records alone.
-    sums: Vector = np.cumsum(columns, axis=1)[:, -1]
+    sums: Vector = columns.cumsum(axis=1)[:, -1]
     return sums
 
 

@@ -14,7 +14,7 @@ __all__ = ["at_least_kth", "first_smallest"]
 SORTED = 64
 """Up to this many values are sorted, which is faster than selecting."""
 
-STRIPE = 64
+STRIPE = 16
 """Values in a stripe, of which only the least is looked at first."""
 
 
@@ -28,8 +28,9 @@ def at_least_kth(values: Vector, count: int) -> float:
         # The `count`-th smallest of the stripes' minima: `count` different stripes hold a value as
         # small, so at least `count` values do not exceed it. Neighbouring rows fall in different
         # stripes, so sorted data do no harm.
-        minima = values[: stripes * STRIPE].reshape(STRIPE, stripes).min(axis=0)
-        bound = float(np.partition(minima, count - 1)[count - 1])
+        minima = np.minimum.reduce(values[: stripes * STRIPE].reshape(STRIPE, stripes), axis=0)
+        minima.partition(count - 1)
+        bound = float(minima[count - 1])
         if bound < np.inf:
             return bound
     return float(np.partition(values, count - 1)[count - 1])

@@ -19,6 +19,7 @@ from polars_microagg.frames.columns import kind_for, numbers, require
 from polars_microagg.frames.selection import by_name
 from polars_microagg.kernels.embedding import Embedding
 from polars_microagg.leaves.key_columns import KeyColumns, Ranks, table_ranks
+from polars_microagg.leaves.sorting import sorted_by
 from polars_microagg.leaves.strata import KEYS, STRATA, LargeStratum, completed_by
 from polars_microagg.leaves.tree import blocks_by_rank
 
@@ -154,17 +155,10 @@ class LeafRecords:
 
     def sorting(self) -> pl.Series:
         """Return an order of the records that does not depend on how they came."""
-        # The codes behind categories depend on what was read before.
-        texts = [
-            column.cast(pl.String) if isinstance(column.dtype, pl.Categorical) else column
-            for column in (*self.keys, *self.order, *self.columns)
-        ]
-        leaf = pl.Series("leaf", self.leaf.astype(np.uint32))
-        named = [column.alias(str(j)) for j, column in enumerate(texts)]
-        keys = pl.DataFrame([leaf, *named, self.ties.alias("ties")])
         # Sorted by their values, then by hash: methods break ties by row, so the groups depend on what
         # the records are and not on when they arrived. That makes files, batches and Spark bit-equal.
-        return keys.select(pl.arg_sort_by(keys.columns, nulls_last=True)).to_series()
+        keys = (*self.keys, *self.order, *self.columns, self.ties)
+        return pl.Series(sorted_by(self.leaf, keys).astype(np.uint32))
 
     def take(self, rows: pl.Series) -> LeafRecords:
         """Return the records at these positions."""
