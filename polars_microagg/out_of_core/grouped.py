@@ -1,0 +1,130 @@
+"""Rows added up by their keys, however many there are: what does not fit waits in files by hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.frames.selection import as_frame
+from polars_microagg.out_of_core.spill import Spill
+
+__all__ = ["Grouped", "summed"]
+
+FILES = 128
+"""Most files that are written side by side."""
+
+DEPTH = 8
+"""Times that rows are divided anew, before they are taken as they are."""
+
+NARROW = 8
+"""Bytes of a cell that a number of rows is thought to have."""
+
+
+class Grouped:
+    """Sums by key of rows that come in batches: equal keys come out once, and in one frame with those near.
+
+    `keys` are the columns whose values are equal in a group, the others are added up. Rows that have
+    `near` in common (by default all keys) come out in one frame. No more than about `most` rows are in
+    memory, unless so many have `near` in common; `expected` are all that may come.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        keys: Sequence[str],
+        most: int,
+        expected: int = 0,
+        near: Sequence[str] | None = None,
+        depth: int = 0,
+    ) -> None:
+        self.folder, self.name, self.keys, self.most = folder, name, list(keys), max(most, 1)
+        self.near, self.depth = list(self.keys if near is None else near), depth
+        self.files = int(np.clip(-(-2 * expected // self.most), 4, FILES))
+        self.waiting: list[pl.DataFrame] = []
+        self.rows = self.cells = 0
+        self.spill: Spill | None = None
+        self.written = np.zeros(self.files, dtype=np.int64)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Add rows: keys, and numbers to add up."""
+        frame = summed(frame, self.keys)
+        if not frame.height:
+            return
+        self.waiting.append(frame)
+        self.rows += frame.height
+        self.cells += int(frame.estimated_size()) // NARROW
+        if self._full(self.rows, self.cells):
+            self._settle()
+            # Half of the room is left for what comes, or every batch would be added up anew.
+            if self.depth <= DEPTH and self._full(2 * self.rows, 2 * self.cells):
+                self._write()
+
+    def _full(self, rows: int, cells: int) -> bool:
+        # Texts are wider than numbers.
+        return rows > self.most or cells > self.most * (len(self.waiting[0].columns) + 3)
+
+    def _settle(self) -> None:
+        """Add up what waits."""
+        whole = (
+            summed(pl.concat(self.waiting), self.keys) if len(self.waiting) > 1 else self.waiting[0]
+        )
+        self.waiting, self.rows = [whole], whole.height
+        self.cells = int(whole.estimated_size()) // NARROW
+
+    def _write(self) -> None:
+        """Write what waits into the files of their hashes."""
+        if self.spill is None:
+            self.spill = Spill(self.folder, self.name, self.files)
+        for frame in self.waiting:
+            hashes = frame.select(self.near).hash_rows(seed=self.depth).to_numpy()
+            numbers = (hashes % np.uint64(self.files)).astype(np.intp)
+            self.spill.write(frame, numbers)
+            self.written += np.bincount(numbers, minlength=self.files)
+        self.waiting, self.rows, self.cells = [], 0, 0
+
+    def results(self) -> Iterator[pl.DataFrame]:
+        """Yield each key once, with its sums; then nothing can be added."""
+        if self.spill is None:
+            if self.waiting:
+                self._settle()
+                yield self.waiting.pop()
+            return
+        if self.waiting:
+            self._write()
+        self.spill.close()
+        for number in np.flatnonzero(self.written).tolist():
+            rows = int(self.written[number])
+            # Rows that no hash parts are not divided again.
+            depth = (
+                self.depth + 1 if 2 * rows < self.written.sum() or rows < self.most else DEPTH + 1
+            )
+            name = f"{self.name}-{number}"
+            part = Grouped(self.folder, name, self.keys, self.most, rows, self.near, depth)
+            path = self.spill.path(number)
+            for frame in _frames(path):
+                part.add(frame)
+            path.unlink()
+            yield from part.results()
+
+
+def summed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Add up the other columns by keys.
+
+    >>> summed(pl.DataFrame({"a": [7, 7], "n": [1, 2]}), ["a"]).row(0)
+    (7, 3)
+    """
+    return frame.group_by(keys).agg(pl.all().sum()).select(frame.columns)
+
+
+def _frames(path: Path) -> Iterator[pl.DataFrame]:
+    """Yield the records of a file, batch by batch."""
+    import pyarrow as pa
+
+    with pa.OSFile(str(path)) as file:
+        for batch in pa.ipc.open_stream(file):
+            if batch.num_rows:
+                yield as_frame(pa.Table.from_batches([batch]))
