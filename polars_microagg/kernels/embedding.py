@@ -72,15 +72,17 @@ class Embedding:
         held, number, counts = np.unique(
             codes[there].astype(np.intp), return_inverse=True, return_counts=True
         )
-        most = min(max(cells // max(1, len(codes)), FEWEST), MOST)
-        table = self._table(held, counts, most) if len(held) else np.zeros((0, 1))
+        table = self.table(held, counts, len(codes), cells)
         out = np.full((len(codes), table.shape[1]), np.nan, order="F")
         for j in range(table.shape[1]):
             out[there, j] = table[number, j]
         return out
 
-    def _table(self, held: Labels, counts: Labels, most: int) -> Matrix:
-        """Return the coordinates of some values, which so many records have."""
+    def table(self, held: Labels, counts: Labels, records: int, cells: int = CELLS) -> Matrix:
+        """Return the coordinates of some values, which so many of the records have."""
+        most = min(max(cells // max(1, records), FEWEST), MOST)
+        if not len(held):
+            return np.zeros((0, 1))
         if self.points is not None:
             return self.points[held]
         paths = self.paths[held]

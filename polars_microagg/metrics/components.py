@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from polars_microagg.core.partition import Matrix, Vector
+from polars_microagg.core.partition import Matrix
 from polars_microagg.core.registry import metric
-from polars_microagg.kernels.risk.moments import Moments, moments, present
+from polars_microagg.kernels.risk.changed_moments import CHANGES
+from polars_microagg.kernels.risk.moments import moments, present
 
 __all__ = [
     "delta_corr",
@@ -19,22 +18,11 @@ __all__ = [
 ]
 
 CITE = "Mateo-Sanz and Domingo-Ferrer (1998)"
-RULE = 1e-9
-"""Correlations, weights and eigenvalues up to this are 0 but for rounding: nothing to divide by."""
 
 
-def _varying(original: Matrix, masked: Matrix) -> tuple[Moments, Moments]:
-    """Moments before and after of the columns that vary before."""
+def _changed(name: str, original: Matrix, masked: Matrix) -> float | None:
     before, after = (moments(table) for table in present(original, masked))
-    vary = np.flatnonzero(before.variances > 0)
-    return before.only(vary), after.only(vary)
-
-
-def _percent(before: Vector, after: Vector) -> Vector:
-    """Relative change in per cent, without what is 0 before."""
-    divisible = np.abs(before) > RULE
-    change: Vector = 100.0 * (np.abs(after[divisible]) / np.abs(before[divisible]) - 1.0)
-    return change
+    return CHANGES[name](before, after)
 
 
 @metric(cite=CITE, assessed=170)
@@ -58,13 +46,11 @@ def mean_sd(original: Matrix, masked: Matrix, /) -> float | None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> mean_sd(np.array([[1.0], [3.0]]), np.array([[1.5], [2.5]]))
     0.5
     """
-    before, after = _varying(original, masked)
-    if not len(before.means):
-        return None
-    return float(np.sqrt(after.variances / before.variances).mean())
+    return _changed("mean_sd", original, masked)
 
 
 @metric(cite=CITE, assessed=180, unit="%")
@@ -91,15 +77,12 @@ def delta_r(original: Matrix, masked: Matrix, /) -> float | None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 0.0], [3.0, 3.0]])
     >>> round(delta_r(x, np.array([[0.5, 1.5], [0.5, 1.5], [2.5, 1.5], [2.5, 1.5]])), 3)
     -41.221
     """
-    tables = _varying(original, masked)
-    if not len(tables[0].means):
-        return None
-    before, after = (np.sqrt(v) * w for v, w in (t.first_component() for t in tables))
-    return float(_percent(before, after).mean())
+    return _changed("delta_r", original, masked)
 
 
 @metric(cite=CITE, assessed=190, unit="%")
@@ -124,19 +107,12 @@ def delta_w(original: Matrix, masked: Matrix, /) -> float | None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 0.0], [3.0, 3.0]])
     >>> round(delta_w(x, x[:, ::-1].copy()), 9)
     0.0
     """
-    tables = _varying(original, masked)
-    if not len(tables[0].means):
-        return None
-    before, after = (
-        w / np.sqrt(v) if v > 0 else np.zeros_like(w)
-        for v, w in (t.first_component() for t in tables)
-    )
-    divisible = np.abs(before) > RULE
-    return float(100.0 * np.abs(after[divisible] / before[divisible] - 1.0).mean())
+    return _changed("delta_w", original, masked)
 
 
 @metric(cite=CITE, assessed=200, unit="%")
@@ -161,19 +137,12 @@ def fpc_share(original: Matrix, masked: Matrix, /) -> float | None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 0.0], [3.0, 3.0]])
     >>> round(fpc_share(x, x), 3)
     72.361
     """
-    after = _varying(original, masked)[1]
-    total = np.count_nonzero(after.variances)
-    return 100.0 * after.first_component()[0] / len(after.means) if total else None
-
-
-def _corr_errors(original: Matrix, masked: Matrix) -> Vector:
-    before, after = (table.correlations for table in _varying(original, masked))
-    errors: Vector = np.abs(after - before)[np.triu_indices(len(before), 1)]
-    return errors
+    return _changed("fpc_share", original, masked)
 
 
 @metric(cite=CITE, assessed=210, reported=True)
@@ -196,11 +165,11 @@ def delta_corr(original: Matrix, masked: Matrix, /) -> float | None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> delta_corr(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([[1.0, 6.0], [3.0, 2.0]]))
     2.0
     """
-    errors = _corr_errors(original, masked)
-    return float(errors.mean()) if len(errors) else None
+    return _changed("delta_corr", original, masked)
 
 
 @metric(cite=CITE, assessed=220)
@@ -223,11 +192,11 @@ def delta_corr_sd(original: Matrix, masked: Matrix, /) -> float | None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> delta_corr_sd(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([[1.0, 6.0], [3.0, 2.0]]))
     0.0
     """
-    errors = _corr_errors(original, masked)
-    return float(errors.std()) if len(errors) else None
+    return _changed("delta_corr_sd", original, masked)
 
 
 @metric(cite="Templ, Kowarik and Meindl (2015)")
@@ -251,13 +220,9 @@ def eigenvalue_difference(original: Matrix, masked: Matrix, /) -> float | None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0]])
     >>> round(eigenvalue_difference(x, x), 9)
     0.0
     """
-    tables = _varying(original, masked)
-    if not len(tables[0].means):
-        return None
-    before, after = (np.linalg.eigvalsh(table.correlations) for table in tables)
-    divisible = before > RULE
-    return float((np.abs(before - after)[divisible] / before[divisible]).sum())
+    return _changed("eigenvalue_difference", original, masked)

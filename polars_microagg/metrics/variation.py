@@ -8,31 +8,17 @@ import numpy as np
 
 from polars_microagg.core.partition import Matrix
 from polars_microagg.core.registry import metric
+from polars_microagg.kernels.risk.changed_moments import CHANGES, mean_of, variation
 from polars_microagg.kernels.risk.moments import moments, present
 
 __all__ = ["il", "il1", "il1_zero_cells", "il2", "il3", "il4", "il5"]
 
 CITE = "Domingo-Ferrer and Torra (2001)"
-NOISE = 1e-12
-"""Share of its unit below which a difference is rounding."""
 
 
-def _variation(before: Matrix, after: Matrix, unit: Matrix) -> Matrix:
-    """Relative differences; from 0 they count in units, and as 1 where the unit is 0 as well."""
-    change = np.abs(after - before)
-    # A mean that masking kept differs in its last bits, which divided by a mean near 0 is a lot.
-    change[change <= NOISE * unit] = 0.0
-    below = np.where(before == 0, unit, np.abs(before))
-    # A difference from a number that is hardly above 0 may be infinitely many times that number.
-    with np.errstate(over="ignore"):
-        relative = np.where(below > 0, change / np.where(below > 0, below, 1.0), change > 0)
-    return np.where(np.isnan(change), np.nan, relative)
-
-
-def _mean(values: Matrix) -> float:
-    """Mean of what is no NaN; nothing is no change."""
-    defined = ~np.isnan(values)
-    return float(values[defined].mean()) if defined.any() else 0.0
+def _changed(name: str, original: Matrix, masked: Matrix) -> float:
+    before, after = (moments(table) for table in present(original, masked))
+    return float(CHANGES[name](before, after) or 0.0)
 
 
 @metric(cite=CITE, assessed=40)
@@ -66,10 +52,10 @@ def il1(original: Matrix, masked: Matrix, /, *, zero: Literal["scale", "skip"] =
     """
     before, after = present(original, masked)
     sizes = np.broadcast_to(moments(before).sizes, before.shape)
-    changes = _variation(before, after, sizes)
+    changes = variation(before, after, sizes)
     if zero == "skip":
         changes[(before == 0) & (after != 0)] = np.nan
-    return _mean(changes)
+    return mean_of(changes)
 
 
 @metric(cite=CITE)
@@ -119,8 +105,7 @@ def il2(original: Matrix, masked: Matrix, /) -> float:
     >>> il2(np.array([[2.0], [4.0]]), np.array([[3.0], [4.5]]))
     0.25
     """
-    before, after = (moments(table) for table in present(original, masked))
-    return _mean(_variation(before.means, after.means, before.sizes))
+    return _changed("il2", original, masked)
 
 
 @metric(cite=CITE, assessed=60)
@@ -147,11 +132,7 @@ def il3(original: Matrix, masked: Matrix, /) -> float:
     >>> il3(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([[1.5, 4.0], [2.5, 4.0]]))
     0.9166666666666666
     """
-    before, after = (moments(table) for table in present(original, masked))
-    sd = np.sqrt(before.variances)
-    upper = np.triu_indices(len(sd))
-    changes = _variation(before.covariances, after.covariances, sd * sd[:, None])
-    return _mean(changes[upper])
+    return _changed("il3", original, masked)
 
 
 @metric(cite=CITE, assessed=70)
@@ -177,8 +158,7 @@ def il4(original: Matrix, masked: Matrix, /) -> float:
     >>> il4(np.array([[1.0], [3.0]]), np.array([[1.5], [2.5]]))
     0.75
     """
-    before, after = (moments(table) for table in present(original, masked))
-    return _mean(_variation(before.variances, after.variances, before.variances))
+    return _changed("il4", original, masked)
 
 
 @metric(cite=CITE, assessed=80)
@@ -211,11 +191,11 @@ def il5(
     >>> il5(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([[1.0, 6.0], [3.0, 2.0]]))
     2.0
     """
+    if change == "absolute":
+        return _changed("il5", original, masked)
     before, after = (moments(table).correlations for table in present(original, masked))
     upper = np.triu_indices(len(before), 1)
-    if change == "absolute":
-        return _mean(np.abs(after - before)[upper])
-    return _mean(_variation(before, after, np.ones_like(before))[upper])
+    return mean_of(variation(before, after, np.ones_like(before))[upper])
 
 
 @metric(cite=CITE, assessed=90, reported=True, unit="%")
