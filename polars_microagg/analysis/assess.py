@@ -32,7 +32,7 @@ from polars_microagg.frames.selection import Columns, Names, as_frame, by_name
 from polars_microagg.kernels.equal_records import class_sizes
 from polars_microagg.wording import Setting
 
-__all__ = ["assess", "measure"]
+__all__ = ["assess", "entries_of", "measure"]
 
 
 def _shared(
@@ -218,7 +218,7 @@ def assess(
     │ 3.2  ┆ 50.0 ┆ 2     │
     └──────┴──────┴───────┘
     """
-    entries = _entries(metrics)
+    entries = entries_of(metrics)
     before = collected(as_frame(original), "original")
     after = collected(as_frame(masked), "masked")
     keys, parts = keys_of(before, "key", key), keys_of(before, "by", by)
@@ -265,7 +265,7 @@ def _parts(
     return divided, [(before[part], after[part]) for part in rows["row"]]
 
 
-def _entries(metrics: object) -> list[registry.Metric]:
+def entries_of(metrics: object) -> list[registry.Metric]:
     """Return the named metrics, or those that are assessed by default."""
     known = registry.metrics()
     listed = tuple(registry.assessed()) if metrics is None else names_of("metrics", metrics)

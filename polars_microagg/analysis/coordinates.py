@@ -18,7 +18,15 @@ from polars_microagg.errors.categories import new_categories
 from polars_microagg.frames.columns import kind_for, require, values
 from polars_microagg.frames.safe_collect import quietly
 
-__all__ = ["Coordinates", "coordinates", "kinds_asked", "matrices", "refuse_new_categories"]
+__all__ = [
+    "CELLS",
+    "Coordinates",
+    "at_least_two",
+    "coordinates",
+    "kinds_asked",
+    "matrices",
+    "refuse_new_categories",
+]
 
 CELLS = 1 << 26
 """Numbers that the coordinates of a column may take for measures, which pass over them a few times."""
@@ -66,7 +74,9 @@ def coordinates(
         # A masked value that the type before does not have would be shown by the error of its cast.
         one, other, embedding = quietly(partial(values, before, after, kind), "masked")
         both = np.concatenate([one, other])
-        wide = both[:, None] if embedding is None else _several(embedding.coordinates(both, CELLS))
+        wide = (
+            both[:, None] if embedding is None else at_least_two(embedding.coordinates(both, CELLS))
+        )
         parts.append(wide)
         joint += [j] * wide.shape[1]
         numeric += [kind.numeric and embedding is None] * wide.shape[1]
@@ -81,7 +91,7 @@ def coordinates(
     )
 
 
-def _several(wide: Matrix) -> Matrix:
+def at_least_two(wide: Matrix) -> Matrix:
     """Add a second coordinate to one of two categories: measures know categories by several."""
     return wide if wide.shape[1] > 1 else np.hstack([wide, wide - wide])
 

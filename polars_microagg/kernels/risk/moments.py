@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 
-__all__ = ["Moments", "moments", "present"]
+__all__ = ["Moments", "moments", "moments_of", "present"]
 
 NOISE = 1e-12
 """Share of the size of a column below which a moment is taken for 0."""
@@ -91,7 +92,13 @@ def moments(x: Matrix) -> Moments:
     centred = filled - means if whole else np.where(there, filled - means, 0.0)
     pairs = count if whole else np.maximum(there.T.astype(float) @ there, 1.0)
     sizes = np.abs(filled).sum(axis=0) / count
-    covariances = centred.T @ centred / pairs
+    return moments_of(means, centred.T @ centred / pairs, sizes, constant)
+
+
+def moments_of(
+    means: Vector, covariances: Matrix, sizes: Vector, constant: npt.NDArray[np.bool_]
+) -> Moments:
+    """Return moments without what is rounding; `constant` columns have the same value everywhere."""
     covariances[constant] = covariances[:, constant] = 0.0
     sd = np.sqrt(np.diagonal(covariances))
     # What is smaller than rounding can make it is 0, so that a measure does not divide by noise.

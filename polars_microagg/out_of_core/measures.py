@@ -1,0 +1,280 @@
+"""The measures of a release larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from polars_microagg.analysis.assess import entries_of
+from polars_microagg.analysis.coordinates import kinds_asked
+from polars_microagg.core import registry
+from polars_microagg.core.evaluate import MetricInputs, evaluate
+from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.columns import refuse
+from polars_microagg.frames.selection import as_frame
+from polars_microagg.kernels.risk.changed_moments import CHANGES
+from polars_microagg.leaves.memory_budget import OWN, MemoryBudget
+from polars_microagg.out_of_core.aligned import Kept, require_aligned
+from polars_microagg.out_of_core.class_sizes import ClassSizes
+from polars_microagg.out_of_core.coordinate_files import CoordinateFiles
+from polars_microagg.out_of_core.counts import class_sizes, own_folder
+from polars_microagg.out_of_core.linked_sample import Linkage, Share, drawn_rows, share_of
+from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.out_of_core.rank_intervals import inside_by_rank
+from polars_microagg.out_of_core.streamed_sums import Categories, Numbers
+
+__all__ = ["LINKED", "assessed"]
+
+LINKED = 2000
+"""Records of the sample that is linked, where there are more."""
+
+FEW = 20_000
+"""Records up to which probabilistic linkage is measured, as in a table that is there whole."""
+
+
+def assessed(
+    original: ParquetSource,
+    released: ParquetSource,
+    columns: Sequence[str],
+    *,
+    metrics: str | Sequence[str] | None = None,
+    kinds: Mapping[str, Any] | None = None,
+    kept_rows: Kept = None,
+    budget: MemoryBudget,
+    seed: int = 0,
+    sample: int = LINKED,
+    folder: Path | None = None,
+) -> dict[str, float | int | None]:
+    """Measure the loss and the risk of a release in bounded memory, as `assess` does.
+
+    `kept_rows` says which rows of the original are in the release. All but `dld` is exact; `dld` is
+    that of `sample` records drawn by `seed`, each compared with all masked ones, and comes with
+    `dld_low` and `dld_high`, an interval of 95 %, and `dld_sampled`, how many were drawn. A measure
+    that is made of `dld` has that of the sample. Files take 16 bytes for each cell in `folder`.
+    """
+    entries = entries_of(metrics)
+    asked = kinds_asked(dict(kinds or {}), "assess")
+    types = [as_frame(table.schema.empty_table()).schema for table in (original, released)]
+    for name in columns:
+        for schema in types:
+            if name not in schema:
+                raise InvalidParameterError.unknown_column("columns", name, schema)
+            refuse(name, schema[name], asked)
+    require_aligned(original, released, kept_rows)
+    with own_folder(folder) as place:
+        pair = _Pair(
+            place, original, released, list(columns), asked, kept_rows, budget, seed, sample
+        )
+        computed = dict[str, Any]()
+        for entry in entries:
+            for name in _parts(entry):
+                if name not in computed:
+                    computed[name] = pair.measure(name)
+        # What is made of other measures is computed as ever, and needs nothing else.
+        nothing = cast(MetricInputs, None)
+        found = {entry.name: evaluate(entry, nothing, computed) for entry in entries}
+        return found | pair.linked_by_sample if "dld" in computed else found
+
+
+def _parts(entry: registry.Metric) -> Iterable[str]:
+    """Return the names of the measures that one is made of; its own if of none."""
+    made_of = [registry.metrics()[name] for name in entry.needed({}) if name in registry.metrics()]
+    return [name for part in made_of for name in _parts(part)] if made_of else [entry.name]
+
+
+class _Pair:
+    """A table before and after in files, and what is computed of it when a measure needs it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        original: ParquetSource,
+        released: ParquetSource,
+        names: list[str],
+        asked: Mapping[str, Any],
+        kept_rows: Kept,
+        budget: MemoryBudget,
+        seed: int,
+        sample: int,
+    ) -> None:
+        self.folder, self.names, self.budget = folder, names, budget
+        self.tables, self.asked, self.kept_rows = (original, released), asked, kept_rows
+        self.rows, self.seed, self.sample = released.rows, seed, sample
+        self.size = max(1, budget.batch)
+
+    @cached_property
+    def files(self) -> CoordinateFiles:
+        """The coordinates of both tables."""
+        return CoordinateFiles.made(
+            self.folder, *self.tables, self.names, self.asked, self.budget, self.kept_rows
+        )
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """Sums over the columns of numbers and of ranks."""
+        plain = [j for j, column in enumerate(self.files.columns) if column.table is None]
+        return Numbers(self.files, plain, self.size)
+
+    @cached_property
+    def categories(self) -> dict[int, Categories]:
+        """Counts of the columns of categories."""
+        return {
+            j: Categories(self.files, j, self.size)
+            for j, column in enumerate(self.files.columns)
+            if column.table is not None
+        }
+
+    @cached_property
+    def numeric(self) -> Labels:
+        """Places of the columns of numbers among `numbers`."""
+        of = [self.files.columns[j].numeric for j in self.numbers.chosen]
+        return np.flatnonzero(np.array(of, dtype=np.bool_))
+
+    @cached_property
+    def classes(self) -> ClassSizes:
+        """The classes of equal masked records."""
+        return class_sizes(self.tables[1], [self.names], [], self.budget, folder=self.folder)[0]
+
+    @cached_property
+    def linked(self) -> Share | None:
+        """The share of records of a sample that are linked to their own."""
+        if not self.rows:
+            return None
+        rows = drawn_rows(self.rows, self.sample, self.seed)
+        linkage = Linkage(self.files, self.numbers, self.categories, self.size)
+        return share_of(linkage.hits(rows), self.rows)
+
+    @property
+    def linked_by_sample(self) -> dict[str, float | int | None]:
+        """The interval of the share that is linked, and the records of the sample."""
+        if (share := self.linked) is None:
+            return {"dld_low": None, "dld_high": None, "dld_sampled": 0}
+        return {
+            "dld_low": 100.0 * share.low,
+            "dld_high": 100.0 * share.high,
+            "dld_sampled": share.sampled,
+        }
+
+    def measure(self, name: str) -> float | int | None:
+        """Compute one measure that is made of no other."""
+        if name in CHANGES:
+            return CHANGES[name](*self.numbers.of(self.numeric)) if len(self.numeric) else None
+        if name not in MEASURES:
+            way = "Leave it out of metrics, or measure a sample of the rows that fits into memory."
+            raise InvalidParameterError.cannot("memory", f"metrics={name!r}", way)
+        return MEASURES[name](self)
+
+    def sse(self) -> float:
+        """Return the squared differences on standardised columns."""
+        numbers = self.numbers
+        ranks = np.ones(len(numbers.chosen), dtype=np.bool_)
+        ranks[self.numeric] = False
+        total = float(numbers.errors.sum() + numbers.lost[ranks].sum())
+        return total + sum(found.errors for found in self.categories.values())
+
+    def sst(self) -> float:
+        """Return the squared differences from the mean: the values of columns that vary."""
+        held = int(self.numbers.held[self.numbers.varies].sum())
+        return float(held + sum(c.held for c in self.categories.values() if c.varies))
+
+    def loss(self) -> float:
+        """Return the share of the squares that is lost."""
+        total = self.sst()
+        return 100.0 * self.sse() / total if total else 0.0
+
+    def il1(self) -> float | None:
+        """Return the mean relative difference."""
+        if not len(self.numeric):
+            return None
+        compared = int(self.numbers.compared[self.numeric].sum())
+        return float(self.numbers.changes[self.numeric].sum() / max(compared, 1))
+
+    def il1s(self) -> float | None:
+        """Return the mean difference in standard deviations."""
+        if not len(self.numeric):
+            return None
+        numbers = self.numbers
+        count = np.maximum(numbers.held, 2)
+        distances = numbers.distances * np.sqrt((count - 1) / count / 2)
+        chosen = self.numeric[numbers.varies[self.numeric]]
+        return float(distances[chosen].sum() / max(int(numbers.both[chosen].sum()), 1))
+
+    def zero_cells(self) -> int | None:
+        """Count the cells that are 0 before and not after."""
+        return int(self.numbers.zeros[self.numeric].sum()) if len(self.numeric) else None
+
+    def cells(self) -> int:
+        """Count the cells with a value before and after."""
+        return int(self.numbers.both.sum()) + sum(c.both for c in self.categories.values())
+
+    def changed(self) -> float | None:
+        """Return the share of cells with another value."""
+        if not self.rows:
+            return None
+        same = [*self.numbers.same.tolist(), *(c.same for c in self.categories.values())]
+        return float(100.0 * (1.0 - np.mean(np.array(same) / self.rows)))
+
+    def dld(self) -> float | None:
+        """Return the share of records of the sample that are linked, in per cent."""
+        return None if self.linked is None else 100.0 * self.linked.mean
+
+    def pld(self) -> float | None:
+        """Return the share that is linked by likelihood, which is defined for few records."""
+        if not 0 < self.rows <= FEW:
+            return None
+        tables, joint = (list[Matrix](), list[Matrix]()), list[int]()
+        for j, column in enumerate(self.files.columns):
+            for side in (0, 1):
+                tables[side].append(_wide(self.files.read(j, side, 0, self.rows), column.table))
+            joint += [j] * tables[0][-1].shape[1]
+        owner = None if len(set(joint)) == len(joint) else np.array(joint, dtype=np.intp)
+        entry = registry.metrics()["pld"]
+        before, after = (np.asfortranarray(np.hstack(table)) for table in tables)
+        found: float | None = entry.function(before, after, None, owner)
+        return found
+
+    def interval_disclosure(self) -> float | None:
+        """Return the share of values inside intervals of ranks."""
+        if 10 * self.rows > self.budget.memory - OWN:
+            need = f"more: the {self.rows} values of a column in order do not fit; or name other metrics"
+            raise InvalidParameterError.kind("memory", self.budget.memory, need)
+        shares = []
+        for j, column in enumerate(self.files.columns):
+            if column.table is None:
+                share = inside_by_rank(self.files, j, self.size)
+            else:
+                found = self.categories[j]
+                share = found.inside / found.both if found.both else None
+            shares += [] if share is None else [share]
+        return 100.0 * float(np.mean(shares)) if shares else None
+
+
+def _wide(codes: Any, table: Matrix | None) -> Matrix:
+    """Return the coordinates of categories by their codes."""
+    if table is None:
+        return np.asarray(codes)[:, None]
+    placed = np.vstack([table, np.full((1, table.shape[1]), np.nan)])
+    return placed[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
+
+
+MEASURES: dict[str, Callable[[_Pair], float | int | None]] = {
+    "sse": _Pair.sse,
+    "sst": _Pair.sst,
+    "loss": _Pair.loss,
+    "il1": _Pair.il1,
+    "il1s": _Pair.il1s,
+    "il1_zero_cells": _Pair.zero_cells,
+    "cells": _Pair.cells,
+    "changed": _Pair.changed,
+    "dld": _Pair.dld,
+    "pld": _Pair.pld,
+    "interval_disclosure": _Pair.interval_disclosure,
+    "k_min": lambda pair: pair.classes.smallest,
+    "k_prime": lambda pair: pair.classes.k_prime,
+}
+"""Measures that are computed piece by piece, beside those of the moments."""
