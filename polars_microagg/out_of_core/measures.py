@@ -18,7 +18,7 @@ from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.columns import refuse
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.kernels.risk.changed_moments import CHANGES
-from polars_microagg.leaves.memory_budget import OWN, MemoryBudget
+from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.aligned import Kept, require_aligned
 from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.out_of_core.coordinate_files import CoordinateFiles
@@ -240,9 +240,6 @@ class _Pair:
 
     def interval_disclosure(self) -> float | None:
         """Return the share of values inside intervals of ranks."""
-        if 10 * self.rows > self.budget.memory - OWN:
-            need = f"more: the {self.rows} values of a column in order do not fit; or name other metrics"
-            raise InvalidParameterError.kind("memory", self.budget.memory, need)
         shares = []
         for j, column in enumerate(self.files.columns):
             if column.table is None:
