@@ -2,8 +2,7 @@
 
 from polars_microagg import functions as _functions
 from polars_microagg._version import __version__
-from polars_microagg.analysis.anonymity import anonymity, methods, verify
-from polars_microagg.analysis.assess import assess
+from polars_microagg.analysis.anonymity import methods
 from polars_microagg.analysis.compare import compare
 from polars_microagg.analysis.lower_bound import lower_bound
 from polars_microagg.analysis.recommend import recommend
@@ -26,7 +25,7 @@ from polars_microagg.errors import (
 from polars_microagg.functions import *  # noqa: F403
 from polars_microagg.leaves import Leaves, fit_leaves
 from polars_microagg.namespace import MicroaggExpr, MicroaggFrame
-from polars_microagg.out_of_core import protect_parquet
+from polars_microagg.out_of_core import anonymity, assess, protect_parquet, verify
 from polars_microagg.progress import progress
 from polars_microagg.publishing.publish import publish
 

@@ -31,6 +31,7 @@ __all__ = [
     "fewest_records",
     "keys_of",
     "methods",
+    "plan_of",
     "selected",
     "verify",
 ]
@@ -156,50 +157,10 @@ def verify(
 ) -> None:
     """Check that at least k records, or entities, share each record, and raise if not.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame or polars.LazyFrame
-        A masked table; a LazyFrame is collected.
-    columns : str, selector, list, or list of lists
-        The columns that were masked; each block of a list of lists is checked on its own.
-    k : int
-        Smallest class allowed, at least 2.
-    strata : str or list of str, optional
-        Columns that were kept as strata: classes are counted within each.
-    entity : str or list of str, optional
-        Columns that say whom a record is about: k then counts distinct entities, not records.
-    entity_mode : {"rows", "mean", "alike"}, default "rows"
-        With "alike", k entities must also have the same rows, and as many of each.
-    confidential : str or list of str, optional
-        Columns that nobody is to learn from a class; needs one of the bounds.
-    **bounds : Any
-        Bounds on them, as for `mask`: `l`, `max_share`, and `t` with `t_scale`.
-
-    Raises
-    ------
-    NotAnonymousError
-        Some class is smaller than k, or does not keep a bound.
-
-    Notes
-    -----
-    Null is a value like any other: records that were emptied, whose masked columns and strata are
-    all null, are a class, which has to have k records as well. 0.0 and -0.0 are two values, since a
-    reader can tell them apart, also inside lists, arrays and structs; every NaN is the same one.
-
-    Examples
-    --------
-    >>> verify(pl.DataFrame({"age": [30, 30, 41]}), ["age"], k=2)
-    Traceback (most recent call last):
-        ...
-    polars_microagg.errors.NotAnonymousError: The table is not 2-anonymous on 'age': ...
-    >>> visits = pl.DataFrame({"age": [30, 30], "who": ["u", "v"], "sick": ["no", "yes"]})
-    >>> verify(visits, "age", k=2, entity="who", confidential="sick", l=2)
+    See `polars_microagg.verify`.
     """
-    if others := [name for name in bounds if name not in MODEL_OPTIONS]:
-        raise InvalidParameterError.option("verify", others[0], MODEL_OPTIONS)
-    # A plan is checked as that of masking is, and says what has to hold.
     people = {"entity": entity, "entity_mode": entity_mode, "confidential": confidential}
-    plan = Plan.make("mdav", k, **people, **bounds)
+    plan = plan_of(k, people, bounds)
     frame = as_frame(frame)
     keys = keys_of(frame, "strata", strata)
     counted = [n for what in ("entity", "confidential") for n in keys_of(frame, what, people[what])]
@@ -211,6 +172,13 @@ def verify(
         else:
             found = CountedClasses.of_sizes(classes(frame, names, keys)["size"].to_numpy())
         found.hold(plan, names, keys)
+
+
+def plan_of(k: int, people: Mapping[str, Any], bounds: Mapping[str, Any]) -> Plan:
+    """Check what has to hold as a call of masking does."""
+    if others := [name for name in bounds if name not in MODEL_OPTIONS]:
+        raise InvalidParameterError.option("verify", others[0], MODEL_OPTIONS)
+    return Plan.make("mdav", k, **people, **bounds)
 
 
 def _read(
@@ -235,58 +203,7 @@ def anonymity(
 ) -> pl.DataFrame:
     """Count the classes of equal records, and what they tell about confidential columns.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame or polars.LazyFrame
-        A table; a LazyFrame is collected.
-    columns : str, selector, list, or list of lists
-        What an intruder is thought to know; each block of a list of lists is counted on its own.
-    strata : str or list of str, optional
-        More such columns: classes are counted within each stratum.
-    k : int, optional
-        Adds the sizes of the classes and the records in classes of fewer than k.
-    confidential : str or list of str, optional
-        Columns that an intruder wants to learn: adds the sizes of the classes, and what each privacy
-        model counts of such columns, as `l`, `max_share` and `t`.
-    entity : str or list of str, optional
-        Columns that say whom a record is about: adds entities, k_entities and alike_min, and k
-        counts entities, not records. Their null is an error.
-    **options : Any
-        Options of the models, as for `mask`: `t_scale`.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row: records, classes, k_min (the smallest class), k_prime (records divided by
-        classes), uniques (records alone in their class). Null counts as a value. With `k` or
-        `confidential` also size_q25, size_median, size_q75, size_max (of the classes, linear
-        between ranks) and histogram (a list of sizes and the number of classes of each); then
-        at_risk with `k`. With `entity`: entities (distinct), k_entities (the fewest in a class) and
-        alike_min (the fewest that have the same rows, and as many of each). With `confidential` a
-        column a model, of all classes and confidential columns the worst. Of several blocks one
-        row each, that begins with the `columns` of the block.
-
-    Notes
-    -----
-    `l` is the least number of distinct confidential values in a class (Machanavajjhala et al.,
-    2007), `max_share` the greatest share of one value (Wong et al., 2006). A null is not counted,
-    as it hides nobody among those whose values can be read; a class of nulls has 1 and 0. `t` is
-    the greatest earth mover's distance, from 0 to 1, between the values of a class and those of
-    all records (Li, Li and Venkatasubramanian, 2007): of numbers, decimals, dates, times and
-    categories of an Enum by their order, of other types with all values equally far apart. Null is a
-    value there, since a class may also tell that nothing is known of its records; it comes before
-    all others in order.
-
-    Examples
-    --------
-    >>> anonymity(pl.DataFrame({"age": [30, 30, 41]}), ["age"]).row(0)
-    (3, 2, 1, 1.5, 1)
-    >>> sick = pl.DataFrame({"age": [30, 30, 41, 41], "sick": ["no", "yes", "no", "no"]})
-    >>> anonymity(sick, "age", confidential="sick").select("l", "max_share", "t").row(0)
-    (1, 1.0, 0.25)
-    >>> visits = sick.with_columns(who=pl.Series(["u", "v", "w", "w"]))
-    >>> anonymity(visits, "age", entity="who").select("entities", "k_entities", "alike_min").row(0)
-    (3, 1, 1)
+    See `polars_microagg.anonymity`.
     """
     frame = as_frame(frame)
     blocks = selected(frame, columns)

@@ -32,10 +32,10 @@ from polars_microagg.frames.selection import Columns, Names, as_frame, by_name
 from polars_microagg.kernels.equal_records import class_sizes
 from polars_microagg.wording import Setting
 
-__all__ = ["assess", "entries_of", "measure"]
+__all__ = ["assess", "entries_of", "measure", "shared_columns"]
 
 
-def _shared(
+def shared_columns(
     original: pl.DataFrame,
     masked: pl.DataFrame,
     columns: object,
@@ -157,67 +157,7 @@ def assess(
     by_column: bool = False,
     **kinds: Any,
 ) -> pl.DataFrame:
-    """Measure the loss and the risk of a release.
-
-    Parameters
-    ----------
-    original, masked : polars.DataFrame or polars.LazyFrame
-        The table before and after; LazyFrames are collected.
-    columns : str, selector or list, optional
-        Columns to measure; all numeric and temporal ones that both tables have by default, and those
-        that are named as categories.
-    metrics : str or list of str, optional
-        Names of metrics; by default those that the papers report.
-    known : str, int or list, optional
-        What an intruder knows, for `dld`, `pld`, `dr`, `score`, `k_min` and `k_prime`: a list of
-        columns; "all" of `columns` (the default); a whole number m, for all sets of m columns;
-        "subsets", for all sets; or a list of lists of columns. A metric is then the average over
-        the sets, `k_min` the least.
-    known_sample : int, optional
-        How many of the sets to draw at random without repetition; all by default.
-    by : str or list of str, optional
-        Columns of `original` whose values divide the rows: one row of the result for each.
-    key : str or list of str, optional
-        Columns that identify a row; rows are matched by position by default.
-    seed : int, default 0
-        Seed of `known_sample`.
-    by_column : bool, default False
-        Whether each column is measured, and known, by itself: one row for each, after its name.
-    **kinds : Any
-        Which columns are categories, as for `mask`: ``nominal``, ``ordinal``, ``taxonomy`` and so on.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row, or one for each value of `by` in order of appearance; one column a metric. Null
-        where a metric is not defined: for `pld` above 20,000 records, or where no column varies.
-
-    Raises
-    ------
-    InvalidDataError
-        The rows cannot be matched, or an intruder knows a column without distances, such as one of
-        strings, and a metric is not among `k_min` and `k_prime`, which only count.
-
-    Notes
-    -----
-    Each metric is also a function of its own, with options and with its conventions in its help.
-    The table of metrics in docs/methods.md says which are computed by default and which only where
-    `metrics` names them.
-
-    Examples
-    --------
-    >>> before = pl.DataFrame({"age": [30, 32, 41, 43]})
-    >>> after = pl.DataFrame({"age": [31, 31, 42, 42]})
-    >>> assess(before, after, metrics=["loss", "dld", "k_min"])
-    shape: (1, 3)
-    ┌──────┬──────┬───────┐
-    │ loss ┆ dld  ┆ k_min │
-    │ ---  ┆ ---  ┆ ---   │
-    │ f64  ┆ f64  ┆ i64   │
-    ╞══════╪══════╪═══════╡
-    │ 3.2  ┆ 50.0 ┆ 2     │
-    └──────┴──────┴───────┘
-    """
+    """Measure the loss and the risk of a release. See `polars_microagg.assess`."""
     entries = entries_of(metrics)
     before = collected(as_frame(original), "original")
     after = collected(as_frame(masked), "masked")
@@ -227,7 +167,7 @@ def assess(
         if by_column and value is not None:
             way = "Leave it out: an intruder knows each column by itself."
             raise InvalidParameterError.cannot("by_column", Setting(option, value), way)
-    names = _shared(before, after, columns, (*keys, *parts), asked)
+    names = shared_columns(before, after, columns, (*keys, *parts), asked)
     what = attacker(known, known_sample, seed, names, after)
     each: list[tuple[list[str], Attack]] = (
         [([name], ([name], [(0,)])) for name in names] if by_column else [(names, what)]
@@ -305,7 +245,7 @@ def measure(
     after = collected(as_frame(masked), "masked")
     key = shared.get("key")
     asked = keys_asked(options)
-    names = _shared(before, after, columns, keys_of(before, "key", key), asked)
+    names = shared_columns(before, after, columns, keys_of(before, "key", key), asked)
     sample, seed = shared.get("known_sample"), shared.get("seed", 0)
     what = attacker(shared.get("known"), sample, seed, names, after)
     after = matched(before, after, keys_of(after, "key", key))
