@@ -43,6 +43,7 @@ INSIDE = {".errors", ".wording", ".progress", ".core", ".kernels", "numpy"}
 FRAMES = {*INSIDE, ".frames", "polars"}
 ANALYSIS = {*FRAMES, ".analysis"}
 PUBLISHING = {*ANALYSIS, ".publishing", ".durable", "._version", "pyarrow", "duckdb"}
+PUBLISHING |= {".leaves", ".out_of_core"}
 ROOMS = {
     "__init__": {
         *("._version", ".core.taxonomy", ".errors", ".functions", ".namespace", ".analysis"),

@@ -10,6 +10,7 @@ import polars as pl
 from polars_microagg.cli.parser import Parser
 from polars_microagg.errors import InvalidParameterError, usage
 from polars_microagg.publishing.column_kinds import read_as_text
+from polars_microagg.publishing.formats.file_content import opened
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
 
@@ -45,7 +46,8 @@ def raw(place: Location) -> pl.DataFrame:
     """Read a raw table; refuse a CSV file that looks malformed."""
     frame = place.read()
     if suspect := formats()[place.format].suspect:
-        suspect(place.path, frame, place.separator)
+        with opened(place.path, place.format) as file:
+            suspect(place.path, file, [frame], place.separator)
     return frame
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TypeVar
 
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, MicroaggError
 
-__all__ = ["collected", "quietly", "schema_of"]
+__all__ = ["collected", "quietly", "schema_of", "sunk"]
 
 T = TypeVar("T")
 MISSING = re.compile(r"[\w ]+ \(os error (\d+)\)(?:: ([^\n]+))?")
@@ -32,6 +33,20 @@ def collected(frame: pl.DataFrame | pl.LazyFrame, what: str = "frame") -> pl.Dat
     if isinstance(frame, pl.DataFrame):
         return frame
     return quietly(frame.collect, what, lambda: frame.collect_schema().names())
+
+
+def sunk(frame: pl.LazyFrame, file: Path, rows: int, what: str = "frame") -> None:
+    """Run the plan of a LazyFrame into a Parquet file, in groups of so many rows, in their order.
+
+    What is in memory at a time is what Polars needs for the plan. Errors are those of `collected`.
+    """
+    quietly(
+        lambda: frame.sink_parquet(
+            file, compression="zstd", compression_level=1, row_group_size=rows, maintain_order=True
+        ),
+        what,
+        lambda: frame.collect_schema().names(),
+    )
 
 
 def schema_of(frame: pl.DataFrame | pl.LazyFrame, what: str = "frame") -> pl.Schema:

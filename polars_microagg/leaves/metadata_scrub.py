@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["has_dictionary", "without_metadata", "without_notes", "without_unused"]
+__all__ = ["has_dictionary", "recoded", "without_metadata", "without_notes", "without_unused"]
 
 TYPES = b"ARROW:extension:", b"PARQUET:field_id", b"_PL_"
 """Beginnings of the metadata of a field that belong to its type."""
@@ -80,7 +81,7 @@ def without_unused(column: Any) -> Any:
 
     if not has_dictionary(column.type):
         return column
-    return pa.chunked_array([_used(chunk) for chunk in column.chunks], type=column.type)
+    return pa.chunked_array([recoded(chunk, _used) for chunk in column.chunks], type=column.type)
 
 
 def has_dictionary(dtype: Any) -> bool:
@@ -96,8 +97,8 @@ def has_dictionary(dtype: Any) -> bool:
     return bool(pa.types.is_dictionary(dtype)) or any(map(has_dictionary, inner))
 
 
-def _used(array: Any) -> Any:
-    """Return an array with only the used values in each of its dictionaries."""
+def recoded(array: Any, change: Callable[[Any], Any]) -> Any:
+    """Return an array with each of its dictionary arrays changed, always visited in one order."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -105,27 +106,38 @@ def _used(array: Any) -> Any:
     if not has_dictionary(dtype):
         return array
     if is_a.is_dictionary(dtype):
-        used = pc.unique(array.indices.drop_null())
-        # In the order of the dictionary, so that the codes tell nothing of the order of records.
-        used = used.take(pc.array_sort_indices(used))
-        codes = pc.index_in(array.indices, value_set=used).cast(dtype.index_type)
-        kinds = array.dictionary.take(used)
-        return pa.DictionaryArray.from_arrays(codes, kinds, ordered=dtype.ordered)
+        return change(array)
     mask = array.is_null() if array.null_count else None
     if is_a.is_struct(dtype):
-        children = [_used(child) for child in array.flatten()]
+        children = [recoded(child, change) for child in array.flatten()]
         return pa.StructArray.from_arrays(children, fields=list(dtype), mask=mask)
     if is_a.is_fixed_size_list(dtype):
         size = dtype.list_size
         # A slice of lists keeps the values of the whole array; take only its own.
         values = array.values.slice(array.offset * size, len(array) * size)
-        return pa.FixedSizeListArray.from_arrays(_used(values), type=dtype, mask=mask)
+        return pa.FixedSizeListArray.from_arrays(recoded(values, change), type=dtype, mask=mask)
     if is_a.is_map(dtype):
         first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
-        pairs = [_used(part.slice(first, last - first)) for part in (array.keys, array.items)]
+        pairs = [
+            recoded(part.slice(first, last - first), change) for part in (array.keys, array.items)
+        ]
         starts = pc.subtract(array.offsets, first)
         return pa.MapArray.from_arrays(starts, *pairs, type=dtype, mask=mask)
     lengths = pc.fill_null(pc.list_value_length(array), 0)
     starts = pc.cumulative_sum(pa.concat_arrays([pa.array([0], lengths.type), lengths]))
     kind = pa.LargeListArray if is_a.is_large_list(dtype) else pa.ListArray
-    return kind.from_arrays(starts, _used(array.flatten()), type=dtype, mask=mask)
+    return kind.from_arrays(starts, recoded(array.flatten(), change), type=dtype, mask=mask)
+
+
+def _used(array: Any) -> Any:
+    """Return a dictionary array with only the used values in its dictionary."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    used = pc.unique(array.indices.drop_null())
+    # In the order of the dictionary, so that the codes tell nothing of the order of records.
+    used = used.take(pc.array_sort_indices(used))
+    codes = pc.index_in(array.indices, value_set=used).cast(array.type.index_type)
+    return pa.DictionaryArray.from_arrays(
+        codes, array.dictionary.take(used), ordered=array.type.ordered
+    )

@@ -19,7 +19,7 @@ from polars_microagg.core.plan import Plan
 from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.classes import classes_of
 from polars_microagg.frames.selection import by_name
-from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.formats.text_types import CODE, typed
 from polars_microagg.publishing.manifest.model import Entities, Found, Models
 from polars_microagg.publishing.manifest.rounding import rounded
 
@@ -27,9 +27,6 @@ __all__ = ["PROMISES", "Recount", "masking_options", "quantities"]
 
 PROMISES = ("entity", "entity_mode", "cap_rows", "confidential", *MODEL_OPTIONS)
 """Options of a call that say what its groups must satisfy besides their size."""
-
-CODE = r"^\s*[+-]?0[0-9]|[eEnN]"
-"""A number as it is written in codes, such as 007 and 1E3, which are not quantities."""
 
 
 def masking_options(options: Mapping[str, Any]) -> dict[str, Any]:

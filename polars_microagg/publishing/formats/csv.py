@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,7 +13,8 @@ import polars as pl
 
 from polars_microagg.errors.files import bad_header, bad_names
 from polars_microagg.publishing.formats.csv_errors import ragged_line, refuse_encoding
-from polars_microagg.publishing.formats.csv_suspicions import refuse_doubtful, refuse_text
+from polars_microagg.publishing.formats.csv_suspicions import NearlyTyped, refuse_doubtful
+from polars_microagg.publishing.formats.file_content import opened
 from polars_microagg.publishing.formats.register import Format, register
 from polars_microagg.publishing.formats.text_types import typed
 
@@ -28,6 +30,32 @@ def read_csv(file: IO[bytes], separator: str = ",") -> pl.DataFrame:
     An empty cell that is not quoted is null. Ragged lines, a header that names a column twice, and
     bytes that are not UTF-8 are refused.
     """
+    from pyarrow import csv as arrow
+
+    names, options = _options(file, separator)
+    with _ragged(file, len(names), separator):
+        return _named(arrow.read_csv(file, **options), names)
+
+
+def _batches(file: IO[bytes], separator: str, rows: int, _: object) -> Iterator[pl.DataFrame]:
+    """Read it as `read_csv` does, at most so many rows at a time."""
+    from pyarrow import csv as arrow
+
+    separator = separator or ","
+    names, options = _options(file, separator)
+    with _ragged(file, len(names), separator):
+        reader = arrow.open_csv(file, **options)
+    yield _named(reader.schema.empty_table(), names)
+    while True:
+        with _ragged(file, len(names), separator):
+            batch = next(reader, None)
+        if batch is None:
+            return
+        yield from _named(batch, names).iter_slices(rows)
+
+
+def _options(file: IO[bytes], separator: str) -> tuple[list[str], dict[str, Any]]:
+    """Return the names of the columns, and how Arrow is to read them."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -48,14 +76,33 @@ def read_csv(file: IO[bytes], separator: str = ",") -> pl.DataFrame:
             quoted_strings_can_be_null=False,
         ),
     }
+    return names, options
+
+
+@contextmanager
+def _ragged(file: IO[bytes], width: int, separator: str) -> Iterator[None]:
+    """Name the line that has another number of cells."""
+    import pyarrow as pa
+
     try:
-        table = arrow.read_csv(file, **options)
+        yield
     except pa.ArrowInvalid as error:
         if "Expected" not in str(error):
             raise
-        raise ragged_line(file, len(names), separator) from None
+        raise ragged_line(file, width, separator) from None
+
+
+def _named(table: Any, names: Sequence[str]) -> pl.DataFrame:
+    """Return a frame of text; columns are named by their places until here."""
+    places = [str(i) for i in range(len(names))]
     frame = pl.DataFrame({i: pl.Series(i, table.column(i), dtype=pl.String) for i in places})
     return frame.rename(dict(zip(places, names, strict=True)))
+
+
+def _write(frames: Iterable[pl.DataFrame], file: IO[bytes]) -> None:
+    """Write frames one below the other, under one header."""
+    for number, frame in enumerate(frames):
+        frame.write_csv(file, include_header=not number)
 
 
 def _header(file: IO[bytes], separator: str) -> list[str]:
@@ -81,7 +128,10 @@ UNHELD = (
 def _typed(path: Path, frame: pl.DataFrame, names: Sequence[str], separator: str) -> pl.DataFrame:
     """Read types from the text of some columns; a column in which none is read is refused."""
     read = typed(frame, names)
-    refuse_text(path, read, names, separator or ",")
+    nearly = NearlyTyped(names)
+    nearly.see(read)
+    with opened(path, "csv") as file:
+        nearly.refuse(lambda: [read], lambda record: (path, file, record), separator or ",")
     return read
 
 
@@ -97,7 +147,9 @@ CSV = register(
         "CSV",
         (".csv",),
         read=lambda file, separator: read_csv(file, separator or ","),
-        write=lambda frame, file: frame.write_csv(file),
+        read_batches=_batches,
+        write_batches=lambda made, file: _write(made.frames(), file),
+        write=lambda frame, file: _write([frame], file),
         holds=lambda dtype: not isinstance(dtype, UNHELD),
         refuse_names=_refuse_names,
         typeless=True,
@@ -105,5 +157,6 @@ CSV = register(
         separated=True,
         suspect=refuse_doubtful,
         typed=_typed,
+        nearly=NearlyTyped,
     )
 )

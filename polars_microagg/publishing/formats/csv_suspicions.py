@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, files
+from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.csv_errors import line_of
-from polars_microagg.publishing.formats.file_content import opened
 from polars_microagg.publishing.formats.text_types import READ
 
-__all__ = ["refuse_doubtful", "refuse_text"]
+__all__ = ["NearlyTyped", "refuse_doubtful"]
 
 BLOCK = 1 << 24
 """Bytes that are looked at in one go."""
@@ -34,30 +35,36 @@ MARKED = r"^[+-]?[0-9]+([,.' ][0-9]+)+\s*%?$"
 """A number with a decimal comma or with marks between thousands."""
 
 
-def refuse_doubtful(path: Path, frame: pl.DataFrame, separator: str = "") -> None:
-    """Refuse a CSV file in which rows may be hidden in a cell, or a record in the header."""
-    if frame.width == 1 and not separator:
-        _refuse_separator(path, frame.columns[0])
-    if not frame.height:
+def refuse_doubtful(
+    path: Path, file: IO[bytes], frames: Iterable[pl.DataFrame], separator: str = ""
+) -> None:
+    """Refuse a CSV file in which rows may be hidden in a cell, or a record in the header.
+
+    `frames` are its rows, in at least one part.
+    """
+    rows, inside, names = 0, 0, list[str]()
+    for frame in frames:
+        if frame.width == 1 and not separator:
+            _refuse_separator(path, frame.columns[0])
+        names, rows = frame.columns, rows + frame.height
+        between = min(max(1, frame.width - 1), WIDE)
+        lines = rf"\n[^\n]*({re.escape(separator or ',')}[^\n]*){{{between}}}\n"
+        inside += sum(frame.select(pl.all().str.contains(lines).sum().cast(pl.Int64)).row(0))
+    if not rows:
         why = (
             "it has a header and no record behind it. Write the table to it, or a header above it."
         )
         raise InvalidDataError.unreadable(path, why)
-    with opened(path, "csv") as file:
-        quotes = sum(piece.count(b'"') for piece in iter(lambda: file.read(BLOCK), b""))
+    file.seek(0)
+    quotes = sum(piece.count(b'"') for piece in iter(lambda: file.read(BLOCK), b""))
     if quotes % 2:
         why = "it has a quote that is never closed, and all rows behind it would be one cell."
         raise InvalidDataError.unreadable(path, f"{why} Close the quote, or double it.")
-    between = min(max(1, frame.width - 1), WIDE)
-    rows = rf"\n[^\n]*({re.escape(separator or ',')}[^\n]*){{{between}}}\n"
-    inside = sum(frame.select(pl.all().str.contains(rows).sum().cast(pl.Int64)).row(0))
     if inside:
         why = f"{inside} cell(s) hold what reads like whole lines of the table."
         way = "Close or double the quotes before them, or take line breaks out of that text."
         raise InvalidDataError.unreadable(path, f"{why} {way}")
-    numbers = sum(
-        name.replace(".", "", 1).replace("-", "", 1).isdecimal() for name in frame.columns
-    )
+    numbers = sum(name.replace(".", "", 1).replace("-", "", 1).isdecimal() for name in names)
     if numbers:
         why = f"{numbers} name(s) in its header are numbers, so that may be its first record."
         raise InvalidDataError.unreadable(path, f"{why} Write a line of names above it.")
@@ -71,35 +78,92 @@ def _refuse_separator(path: Path, name: str) -> None:
             raise InvalidDataError.unreadable(path, f"{why} {way}")
 
 
-def refuse_text(path: Path, frame: pl.DataFrame, names: Iterable[str], separator: str) -> None:
-    """Refuse masked columns of a CSV file of which most cells, and not all, are of a type.
+KINDS = list(READ)[1:]
+"""Whole numbers are numbers as well."""
 
-    Other text has categories.
+
+class NearlyTyped:
+    """Masked columns of a CSV file of which most cells, and not all, are of a type.
+
+    Other text has categories. The columns are seen a part at a time, once their types are read.
     """
-    for name in names:
-        column = frame.get_column(name).alias("text")
-        if column.dtype != pl.String or column.null_count() == len(column):
-            continue
-        if error := _no_type(path, frame.width, name, column, separator):
-            raise error
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._cells = {name: _Cells() for name in names}
+        self._width = 0
+
+    def see(self, frame: pl.DataFrame) -> None:
+        """Count the next rows."""
+        self._width = frame.width
+        for name, cells in self._cells.items():
+            if frame.schema[name] == pl.String:
+                cells.see(frame.get_column(name))
+
+    def refuse(
+        self,
+        again: Callable[[], Iterable[pl.DataFrame]],
+        place: Callable[[int], tuple[Path, IO[bytes], int]],
+        separator: str,
+    ) -> None:
+        """Refuse the first such column, and name a line.
+
+        `again` gives all parts once more, and `place` the file that has a record, and which it is there.
+        """
+        for name, cells in self._cells.items():
+            if cells.slashed > MOST * cells.filled:
+                raise files.two_readings_of_dates(name)
+            kind, lost = cells.nearest()
+            if lost > MOST * cells.filled and cells.marked > MOST * cells.filled:
+                raise files.like_numbers(name)
+            if cells.filled and lost <= MOST * cells.filled:
+                texts = (frame.select(by_name(name).alias("0")) for frame in again())
+                path, file, record = place(cells.first_lost(texts, kind))
+                line = line_of(file, record + 1, separator, blank=self._width == 1)
+                raise files.wrong_cells(name, lost, kind, line, path)
 
 
-def _no_type(
-    path: Path, width: int, name: str, column: pl.Series, separator: str
-) -> InvalidDataError | None:
-    """Return what is wrong with a column that is nearly of a type; None for plain text."""
-    text = column.str.strip_chars()
-    filled = len(text) - text.null_count()
-    if text.str.contains(SLASHED).sum() > MOST * filled:
-        return files.two_readings_of_dates(name)
-    kinds = list(READ)[1:]  # whole numbers are numbers as well
-    read = {kind: READ[kind](text.to_frame()).to_series() for kind in kinds}
-    counts = {kind: filled - read[kind].count() for kind in kinds}
-    kind = min(counts, key=lambda kind: counts[kind])
-    if counts[kind] > MOST * filled:
-        marked = text.str.contains(MARKED).sum() > MOST * filled
-        return files.like_numbers(name) if marked else None
-    wrong = (read[kind].is_null() & text.is_not_null()).arg_max()
-    with opened(path, "csv") as file:
-        line = line_of(file, int(wrong or 0) + 1, separator, blank=width == 1)
-    return files.wrong_cells(name, counts[kind], kind, line, path)
+class _Cells:
+    """Counts of the cells of one column: with text, and read as each type."""
+
+    def __init__(self) -> None:
+        self.filled = self.slashed = self.marked = 0
+        self._read: dict[str, dict[pl.DataType, int]] = {kind: {} for kind in KINDS}
+
+    def see(self, column: pl.Series) -> None:
+        """Count the next cells."""
+        if not (filled := column.count()):
+            return
+        text = column.str.strip_chars().alias("0")
+        self.filled += filled
+        self.slashed += int(text.str.contains(SLASHED).sum())
+        self.marked += int(text.str.contains(MARKED).sum())
+        for kind, counts in self._read.items():
+            read = READ[kind](text.to_frame()).to_series()
+            counts[read.dtype] = counts.get(read.dtype, 0) + int(read.count())
+
+    def nearest(self) -> tuple[str, int]:
+        """Return the type that most cells are of, and how many are not."""
+        lost = {kind: self.filled - self._of_one(kind)[1] for kind in KINDS}
+        kind = min(KINDS, key=lost.__getitem__)
+        return kind, lost[kind]
+
+    def _of_one(self, kind: str) -> tuple[pl.DataType | None, int]:
+        """Return the type and the cells of a kind; if not all instants have a zone, none may."""
+        counts = self._read[kind]
+        plain = [dtype for dtype in counts if not getattr(dtype, "time_zone", None)]
+        dtype = next(iter(plain or counts), None)
+        return dtype, counts[dtype] if dtype is not None else 0
+
+    def first_lost(self, texts: Iterable[pl.DataFrame], kind: str) -> int:
+        """Return the first record that is not of a kind."""
+        dtype, records = self._of_one(kind)[0], 0
+        for text in texts:
+            text = text.select(pl.all().str.strip_chars())
+            read = READ[kind](text).to_series()
+            lost = text.to_series().is_not_null()
+            if read.dtype == dtype:
+                lost &= read.is_null()
+            if lost.any():
+                return records + int(lost.arg_max() or 0)
+            records += text.height
+        return records

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_microagg.publishing.formats.duckdb_read import read_table
+from polars_microagg.publishing.formats.duckdb_read import read_batches, read_table
 from polars_microagg.publishing.formats.duckdb_write import TableSwap, foreseen, through
 from polars_microagg.publishing.formats.register import Format, Tables, register
 
@@ -45,6 +45,6 @@ DUCKDB = register(
         cannot="does not go through a table of DuckDB and back",
         refuse_names=_refuse_names,
         begins=rb".{8}DUCK",
-        tables=Tables(read_table, TableSwap, foreseen, through),
+        tables=Tables(read_table, read_batches, TableSwap, foreseen, through),
     )
 )

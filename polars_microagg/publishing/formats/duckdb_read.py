@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,11 +24,14 @@ __all__ = [
     "FAILED",
     "connected",
     "failed",
+    "limit_memory",
     "located",
     "parts",
     "quoted",
+    "read_batches",
     "read_table",
     "relation_kind",
+    "row_batches",
     "rows",
 ]
 
@@ -39,6 +43,9 @@ WAIT = 60.0
 
 PAUSE = 0.05
 """Seconds between two attempts."""
+
+MEMORY = "256MB"
+"""What DuckDB may take where a table is read or written in batches."""
 
 GRACE = 1.0
 """Seconds without one of `OPEN`, after which the caller is assumed to have the file open."""
@@ -184,13 +191,36 @@ def parts(con: Any, path: Path, table: str) -> tuple[str, str]:
 def rows(con: Any, place: str) -> pl.DataFrame:
     """Read a table that `located` has written, an ENUM with its values in their order."""
     relation = con.sql(f"FROM {place}")
-    ordered = {
+    return _ordered(relation.pl(), _orders(relation))
+
+
+def row_batches(con: Any, place: str, most: int) -> Iterator[pl.DataFrame]:
+    """Read a table as `rows` does, at most so many rows at a time, in a bounded amount of memory."""
+    import pyarrow as pa
+
+    limit_memory(con)
+    relation = con.sql(f"FROM {place}")
+    orders, reader = _orders(relation), relation.to_arrow_reader(most)
+    yield _ordered(pl.DataFrame(reader.schema.empty_table()), orders)
+    for batch in reader:
+        yield _ordered(pl.DataFrame(pa.Table.from_batches([batch])), orders)
+
+
+def limit_memory(con: Any) -> None:
+    """Keep DuckDB from holding in memory what it reads and writes: it takes all there is else."""
+    con.execute(f"SET memory_limit = '{MEMORY}'")
+
+
+def _orders(relation: Any) -> dict[str, pl.Enum]:
+    return {
         name: pl.Enum(dict(dtype.children)["values"])
         for name, dtype in zip(relation.columns, relation.types, strict=True)
         if dtype.id == "enum"
     }
-    frame: pl.DataFrame = relation.pl()
-    return frame.with_columns(frame.get_column(n).cast(dtype) for n, dtype in ordered.items())
+
+
+def _ordered(frame: pl.DataFrame, orders: dict[str, pl.Enum]) -> pl.DataFrame:
+    return frame.with_columns(frame.get_column(n).cast(dtype) for n, dtype in orders.items())
 
 
 def _refuse_types(con: Any, place: str, what: str) -> None:
@@ -231,6 +261,19 @@ def _refuse_lossy(con: Any, place: str, what: str) -> None:
 
 def read_table(path: Path, table: str) -> pl.DataFrame:
     """Read a table of a DuckDB file, or one of another schema, written ``schema.table``."""
+    (frame,) = _parts(path, table, lambda con, place: iter([rows(con, place)]))
+    return frame
+
+
+def read_batches(path: Path, table: str, most: int) -> Iterator[pl.DataFrame]:
+    """Read a table as `read_table` does, at most so many rows at a time, as it was at one instant."""
+    return _parts(path, table, lambda con, place: row_batches(con, place, most))
+
+
+def _parts(
+    path: Path, table: str, read: Callable[[Any, str], Iterator[pl.DataFrame]]
+) -> Iterator[pl.DataFrame]:
+    """Yield what `read` does of a table."""
     what = f"{path}::{table}"
     try:
         refuse_special(path)
@@ -250,10 +293,12 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
             if table_type is None:
                 why = "the file has no such table. List its tables with SHOW ALL TABLES in DuckDB."
                 raise InvalidDataError.unreadable(what, why)
+            con.execute("BEGIN")  # all that is read and checked is of one instant
             view, place = table_type == "VIEW", located(con, table)
             _refuse_lossy(con, place, what)
             try:
-                return rows(con, place)
+                yield from read(con, place)
+                return
             except FAILED:
                 _refuse_types(con, place, what)
                 raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -12,6 +12,7 @@ from typing import Any, Self
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, OutputError
+from polars_microagg.leaves.metadata_scrub import without_metadata
 from polars_microagg.publishing.atomic import Swap, checked
 from polars_microagg.publishing.formats.duckdb_causes import unreadable, unwritable
 from polars_microagg.publishing.formats.duckdb_read import (
@@ -19,16 +20,22 @@ from polars_microagg.publishing.formats.duckdb_read import (
     FAILED,
     connected,
     failed,
+    limit_memory,
     located,
     parts,
     quoted,
     relation_kind,
+    row_batches,
     rows,
 )
-from polars_microagg.publishing.formats.files import rows_digest
+from polars_microagg.publishing.formats.files import digest_of
+from polars_microagg.publishing.formats.register import Made
 from polars_microagg.publishing.formats.scrub import visible
 
 __all__ = ["TableSwap", "foreseen", "refuse_view", "through"]
+
+ROWS = 1 << 16
+"""Rows that are read at a time to be hashed."""
 
 HEADERS = 3 * 4096
 """Bytes of the smallest file of DuckDB; a shorter one was not made to its end."""
@@ -118,7 +125,7 @@ class TableSwap(Swap):
 
     def _digest(self, con: Any) -> str:
         try:
-            return rows_digest(rows(con, self._at))
+            return digest_of(row_batches(con, self._at, ROWS))
         except self._failed:
             raise FileNotFoundError from None
 
@@ -137,11 +144,22 @@ class TableSwap(Swap):
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write the new rows into a table of a temporary name."""
-        self._attempt(lambda: self._create(frame))
+        self._attempt(lambda: self._create(frame, lambda: visible(frame).to_arrow()))
 
-    def _create(self, frame: pl.DataFrame) -> None:
+    def fill(self, made: Made) -> None:
+        """Write a finished table as `write` does, in batches."""
+        import pyarrow as pa
+
+        empty = pl.DataFrame(made.source.schema.empty_table())
+        schema = without_metadata(made.source.schema)
+        batches = (batch for table in made.tables() for batch in table.to_batches())
+        given = pa.RecordBatchReader.from_batches(schema, batches)
+        self._attempt(lambda: limit_memory(self._con))
+        self._attempt(lambda: self._create(empty, lambda: given))
+
+    def _create(self, frame: pl.DataFrame, given: Callable[[], Any]) -> None:
         try:
-            self._con.register(self._given, visible(frame).to_arrow())
+            self._con.register(self._given, given())
         except FAILED:
             why = "a column is of a type that Arrow does not have. Cast it first, or write Parquet."
             raise OutputError.of(self._what, why) from None
@@ -149,16 +167,24 @@ class TableSwap(Swap):
 
     def reread(self) -> pl.DataFrame:
         """Read the new rows."""
+        (frame,) = self._read(lambda: iter([rows(self._con, self._beside)]))
+        return frame
+
+    def batches(self, most: int) -> Iterator[pl.DataFrame]:
+        """Read the new rows, at most so many at a time."""
+        return self._read(lambda: row_batches(self._con, self._beside, most))
+
+    def _read(self, read: Callable[[], Iterator[pl.DataFrame]]) -> Iterator[pl.DataFrame]:
         fails = failed()
         try:
-            return rows(self._con, self._beside)
+            yield from read()
         except fails as error:
             unreadable(self._what, error)  # raises if DuckDB lacks memory
             raise InvalidDataError.unreadable(self._what, "its new rows are foreign.") from None
 
     def content(self) -> tuple[str, str, int | None]:
         """Return "rows" and the hash of the new rows."""
-        return "rows", rows_digest(self.reread()), None
+        return "rows", digest_of(self.batches(ROWS)), None
 
     def commit(self, record: bytes) -> None:
         """Put the new rows and their record in place of the old ones.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
 
 from polars_microagg.errors import InvalidDataError
@@ -18,6 +20,9 @@ UNPACK = "Unpack it first."
 ARCHIVE = "Unpack it first, and name one of its files."
 SHEET = "Save its sheet as CSV, in UTF-8."
 UTF_16 = "Save it as UTF-8, as with iconv -f utf-16 -t utf-8."
+
+PIECE = 1 << 20
+"""Bytes that are unpacked at a time."""
 
 HEAD = 4096
 """Bytes that are looked at."""
@@ -45,8 +50,8 @@ FOREIGN = (
 """First bytes of files of other programs, what they are, and the way out."""
 
 
-def opened(path: Path, form: str) -> IO[bytes]:
-    """Open a file; text that is compressed is unpacked into memory."""
+def opened(path: Path, form: str, folder: Path | None = None) -> IO[bytes]:
+    """Open a file; text that is compressed is unpacked into memory, or to a file of a folder."""
     file = path.open("rb")
     packer = _packer(file.read(16)) if formats()[form].compressed else None
     file.seek(0)
@@ -56,10 +61,17 @@ def opened(path: Path, form: str) -> IO[bytes]:
 
     with file:
         try:
-            return io.BytesIO(pa.CompressedInputStream(file, packer).read())
+            unpacked = _unnamed(folder)
+            shutil.copyfileobj(pa.CompressedInputStream(file, packer), unpacked, PIECE)
+            unpacked.seek(0)
+            return unpacked
         except (OSError, ValueError):
             why = f"it is compressed with {packer} and damaged. Write it again."
             raise InvalidDataError.unreadable(path, why) from None
+
+
+def _unnamed(folder: Path | None) -> IO[bytes]:
+    return TemporaryFile(dir=folder) if folder else io.BytesIO()
 
 
 def _packer(start: bytes) -> str | None:

@@ -8,16 +8,17 @@ import io
 import os
 import re
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 import polars as pl
-import polars.selectors as cs
 
 from polars_microagg.errors import InvalidDataError, MicroaggError, OutputError
 from polars_microagg.errors.files import compressed_target, no_table_named, unknown_ending
+from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.atomic import is_special, of_system, system_message
 from polars_microagg.publishing.formats.file_content import (
     opened,
@@ -27,14 +28,27 @@ from polars_microagg.publishing.formats.file_content import (
 from polars_microagg.publishing.formats.register import (
     COMPRESSED,
     Format,
+    Made,
     Tables,
     ending_of,
     format_of,
     formats,
 )
+from polars_microagg.publishing.formats.row_hash import digest_of, rows_digest
 from polars_microagg.publishing.formats.scrub import visible
 
-__all__ = ["STREAM", "Location", "parsed", "rows_digest", "serialised", "write"]
+__all__ = [
+    "STDIN",
+    "STREAM",
+    "Location",
+    "deliver",
+    "digest_of",
+    "named_errors",
+    "parsed",
+    "parsed_batches",
+    "rows_digest",
+    "write",
+]
 
 STREAM = "stream"
 """Format of standard input and output."""
@@ -44,6 +58,8 @@ BROKEN: tuple[type[BaseException], ...] = (
     *(OSError, ValueError, EOFError, UnicodeError),
 )
 """Errors of reading a file that is not in the format of its ending."""
+
+STDIN = "standard input"
 
 SEVERAL = "it holds several tables. Name one of them, as in file.ending::table."
 """Why there is nothing that reads or writes the file as a whole."""
@@ -132,31 +148,45 @@ class Location:
         """Read the whole table; columns of CSV files are text."""
         if self.tables:
             return self.tables.read(self.path, self.table)
-        try:
-            if self.piped:
-                return parsed(io.BytesIO(sys.stdin.buffer.read()), STREAM, "standard input")
+        if self.piped:
+            with named_errors(self.path):
+                return parsed(io.BytesIO(sys.stdin.buffer.read()), STREAM, STDIN)
+        with self.opened() as file:
+            return parsed(file, self.format, self.path, self.separator)
+
+    @contextmanager
+    def opened(self, folder: Path | None = None) -> Iterator[IO[bytes]]:
+        """Open the file; what is compressed is unpacked into memory, or into a folder."""
+        with named_errors(self.path):
             refuse_special(self.path)
             if self.path.is_dir():
                 raise InvalidDataError.unreadable(self.path, "it is a folder. Name a file in it.")
-            with opened(self.path, self.format) as file:
-                return parsed(file, self.format, self.path, self.separator)
-        except InvalidDataError:
-            raise
-        except FileNotFoundError:
-            why = "there is no such file. Check the name and the folder."
-            raise InvalidDataError.unreadable(self.path, why) from None
-        except (OSError, ValueError) as error:
-            raise InvalidDataError.unreadable(self.path, system_message(error)) from None
+            with opened(self.path, self.format, folder) as file:
+                yield file
 
     def mac(self, key: bytes, rows: pl.DataFrame) -> dict[str, str]:
         """Hash what was read with a key: the bytes of a file, the rows of anything else."""
         if self.table or self.piped:
-            return {"of": "rows", "hmac_sha256": hmac.digest(key, serialised(rows), "sha256").hex()}
+            return {"of": "rows", "hmac_sha256": digest_of([rows], key)}
         with self.path.open("rb") as file:
             digest = hmac.new(key, digestmod="sha256")
             while piece := file.read(1 << 20):
                 digest.update(piece)
         return {"of": "file", "hmac_sha256": digest.hexdigest()}
+
+
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """Say of which file an error of the system is."""
+    try:
+        yield
+    except InvalidDataError:
+        raise
+    except FileNotFoundError:
+        why = "there is no such file. Check the name and the folder."
+        raise InvalidDataError.unreadable(path, why) from None
+    except (OSError, ValueError) as error:
+        raise InvalidDataError.unreadable(path, system_message(error)) from None
 
 
 def _table(entry: Format, text: str) -> re.Match[str] | None:
@@ -168,6 +198,33 @@ def _table(entry: Format, text: str) -> re.Match[str] | None:
 
 def parsed(file: IO[bytes], form: str, what: object, separator: str = "") -> pl.DataFrame:
     """Read an open file; its parser's own words may hold data, so none of them are passed on."""
+    (frame,) = _parts(file, form, what, lambda read, _: iter([read(file, separator)]))
+    return frame
+
+
+def parsed_batches(
+    file: IO[bytes],
+    form: str,
+    what: object,
+    separator: str,
+    rows: int,
+    schema: pl.Schema | None = None,
+) -> Iterator[pl.DataFrame]:
+    """Read an open file as `parsed` does, at most so many rows at a time."""
+    return _parts(
+        file,
+        form,
+        what,
+        lambda read, batches: (
+            batches(file, separator, rows, schema) if batches else iter([read(file, separator)])
+        ),
+    )
+
+
+def _parts(
+    file: IO[bytes], form: str, what: object, read: Callable[[Any, Any], Iterator[pl.DataFrame]]
+) -> Iterator[pl.DataFrame]:
+    """Yield what `read` makes of a file, with the two readers of its format."""
     if not file.seek(0, os.SEEK_END):
         raise InvalidDataError.unreadable(what, "it is empty. Write a table to it first.")
     file.seek(0)
@@ -176,71 +233,71 @@ def parsed(file: IO[bytes], form: str, what: object, separator: str = "") -> pl.
         raise InvalidDataError.unreadable(what, SEVERAL)
     try:
         refuse_foreign(file, form)
-        frame = entry.read(file, separator)
+        for frame in read(entry.read, entry.read_batches):
+            if not frame.width:
+                break
+            yield frame
+        else:
+            return
     except InvalidDataError as error:
         raise InvalidDataError.unreadable(what, error.sentence) from None
+    except NotImplementedError:
+        why = "it has a type that cannot be read in batches, such as whole numbers of 128 bits."
+        raise InvalidDataError.unreadable(what, f"{why} Cast it, or leave it out.") from None
     except BROKEN:
         why = f"it is not a whole {entry.title} file. Write it again, or give it the ending of its format."
         raise InvalidDataError.unreadable(what, why) from None
-    if not frame.width:
-        raise InvalidDataError.unreadable(what, "it has no columns. Write a table to it first.")
-    return frame
+    raise InvalidDataError.unreadable(what, "it has no columns. Write a table to it first.")
 
 
 def write(frame: pl.DataFrame, file: IO[bytes], form: str, what: object) -> None:
     """Write a table to an open file; `what` names it in messages."""
     entry = formats()[form]
+
+    def step(write: Callable[[pl.DataFrame, IO[bytes]], object]) -> None:
+        # Text has what is seen; columns in binary may still hold what was there before.
+        write(frame if entry.typeless else visible(frame), file)
+
+    _written(entry, what, frame.schema, step, file)
+
+
+def deliver(made: ParquetSource, file: IO[bytes], place: Location, *, batch: int) -> None:
+    """Write a finished table to an open file as `write` does, so many rows at a time.
+
+    A format that does not write batches gets the whole table.
+    """
+    entry, table = formats()[place.format], Made(made, batch)
+
+    def step(write: Callable[[pl.DataFrame, IO[bytes]], object]) -> None:
+        if entry.write_batches is None:
+            write(pl.concat(table.frames()), file)
+        else:
+            entry.write_batches(table, file)
+
+    _written(entry, place, pl.DataFrame(made.schema.empty_table()).schema, step, file)
+
+
+def _written(
+    entry: Format, what: object, schema: pl.Schema, step: Callable[[Any], None], file: IO[bytes]
+) -> None:
+    """Write by `step`, which gets the writer of the format."""
     if entry.write is None:
         raise OutputError.of(what, SEVERAL)
     try:
-        # Text has what is seen; columns in binary may still hold what was there before.
-        entry.write(frame if entry.typeless else visible(frame), file)
+        step(entry.write)
         file.flush()
     except OSError as error:
         raise OutputError.of(what, system_message(error)) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         if of_system(error):
             raise OutputError.of(what, system_message(error)) from None
-        types = ", ".join(sorted({str(t.base_type()) for t in frame.schema.values()}))
-        why = f"{form} cannot hold all of {types}. Write Parquet, or cast those columns first."
+        types = ", ".join(sorted({str(t.base_type()) for t in schema.values()}))
+        why = (
+            f"{entry.name} cannot hold all of {types}. Write Parquet, or cast those columns first."
+        )
         raise OutputError.of(what, why) from None
     except (MicroaggError, MemoryError):
         raise
     except Exception as error:  # a format may be anybody's, and its own words may hold data
         why = f"what writes {entry.title} failed with {type(error).__name__}. Write another format."
         raise OutputError.of(what, why) from None
-
-
-def serialised(frame: pl.DataFrame) -> bytes:
-    """Rows as one uncompressed Arrow stream, the same for the same values.
-
-    Two equal columns of Arrow may differ where nobody looks: in what lies under a null, and in the
-    order in which texts are stored. Both are settled.
-    """
-    buffer = io.BytesIO()
-    frame = frame.select(
-        _settled(cs.by_name(name).as_expr(), dtype) for name, dtype in frame.schema.items()
-    )
-    level = pl.CompatLevel.oldest()
-    frame.rechunk().write_ipc_stream(buffer, compression="uncompressed", compat_level=level)
-    return buffer.getvalue()
-
-
-def _settled(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Return the same values, with the same bytes under every null."""
-    if dtype.is_nested():
-        return pl.struct(column).struct.json_encode().name.keep()
-    if dtype in (pl.Categorical, pl.Enum):
-        column, dtype = column.cast(pl.String), pl.String()
-    if dtype.is_numeric() or dtype.is_temporal():
-        nothing = pl.lit(0).cast(dtype)
-    elif dtype in (pl.String, pl.Binary, pl.Boolean):
-        nothing = pl.lit(False if dtype == pl.Boolean else "").cast(dtype)
-    else:
-        return column
-    return pl.when(column.is_not_null()).then(column.fill_null(nothing)).name.keep()
-
-
-def rows_digest(frame: pl.DataFrame) -> str:
-    """Hash the rows of a table."""
-    return hashlib.sha256(serialised(frame)).hexdigest()

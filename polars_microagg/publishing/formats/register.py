@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Protocol, Self
+from typing import IO, Any, Protocol, Self, TypeAlias
 
 import polars as pl
+
+from polars_microagg.leaves.metadata_scrub import without_notes
+from polars_microagg.out_of_core.parquet_source import ParquetSource
 
 __all__ = [
     "COMPRESSED",
     "Format",
+    "Made",
+    "Nearly",
     "Tables",
     "Target",
     "ending_of",
@@ -60,11 +65,59 @@ class Target(Protocol):
         ...
 
 
+Batches: TypeAlias = "Callable[[IO[bytes], str, int, pl.Schema | None], Iterator[pl.DataFrame]]"
+"""From an open file, the separator, the most rows, and the schema if `merged` gave it."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A finished table that is written in batches of so many rows, as often as it is asked for."""
+
+    source: ParquetSource
+    rows: int
+
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """Yield tables of Arrow, without notes and categories that no row has."""
+        for table in self.source.batches(self.rows, columns):
+            yield without_notes(table)
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield frames; an empty one if there are no rows."""
+        none = True
+        for table in self.tables():
+            none = False
+            yield pl.DataFrame(table)
+        if none:
+            yield pl.DataFrame(self.source.schema.empty_table())
+
+
+class Nearly(Protocol):
+    """Text that is nearly of a type, counted a part at a time."""
+
+    def see(self, frame: pl.DataFrame) -> None:
+        """Count the next rows."""
+        ...
+
+    def refuse(
+        self,
+        again: Callable[[], Iterable[pl.DataFrame]],
+        place: Callable[[int], tuple[Path, IO[bytes], int]],
+        separator: str,
+    ) -> None:
+        """Refuse a column, and name the first wrong line.
+
+        `again` gives all rows once more, and `place` the file that has a record, and which it is there.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Tables:
     """Functions of a format with several tables in one file, which read and replace one of them."""
 
     read: Callable[[Path, str], pl.DataFrame]
+    read_batches: Callable[[Path, str, int], Iterator[pl.DataFrame]]
+    """As `read`, at most so many rows at a time, as the table was at one instant."""
     replace: Callable[[Path, str, Path], Target]
     """From file, table and record."""
     foresee: Callable[[Path, str], bool]
@@ -92,6 +145,14 @@ class Format:
     None, as `write`, if a file of the format holds several tables; `tables` is given then.
     """
     write: Callable[[pl.DataFrame, IO[bytes]], object] | None = None
+    read_batches: Batches | None = None
+    """As `read`, at most so many rows at a time; the first frame has none.
+
+    A format without it, or `write_batches`, is read, or written, as a whole.
+    """
+    merged: Callable[[Sequence[pl.Schema]], pl.Schema] | None = None
+    """The schema in which files are read together; they must be of one by default."""
+    write_batches: Callable[[Made, IO[bytes]], object] | None = None
     holds: Callable[[pl.DataType], bool] = lambda dtype: not isinstance(dtype, pl.Object)
     """Whether columns of a type can be written; asked of the types inside a type, too."""
     cannot: str = ""
@@ -110,10 +171,12 @@ class Format:
     """Such a file, as in "it is an Arrow IPC file"; "a TITLE file" by default."""
     tables: Tables | None = None
     """Given where a file holds several tables, written ``file.ending::table``."""
-    suspect: Callable[[Path, pl.DataFrame, str], None] | None = None
-    """Refuse a raw file that is not what it seems."""
+    suspect: Callable[[Path, IO[bytes], Iterable[pl.DataFrame], str], None] | None = None
+    """Refuse a raw file that is not what it seems, by its bytes and by its rows in parts."""
     typed: Callable[[Path, pl.DataFrame, Sequence[str], str], pl.DataFrame] | None = None
     """Read types from the text of some columns of a raw file, or say which cell has none."""
+    nearly: Callable[[Sequence[str]], Nearly] | None = None
+    """The same refusal for a file that is read in batches: from the columns that are typed."""
 
 
 _FORMATS: dict[str, Format] = {}

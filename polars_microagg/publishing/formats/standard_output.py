@@ -7,9 +7,11 @@ import errno
 import importlib
 import os
 import select
+import shutil
 import stat
 import sys
 import time
+from typing import IO
 
 from polars_microagg.errors import OutputError
 from polars_microagg.publishing.atomic import system_message
@@ -19,18 +21,25 @@ __all__ = ["deliver", "lost"]
 PATIENCE = 10.0
 """Seconds for which a reader may take nothing before it is left alone with a full pipe."""
 
+PIECE = 1 << 20
+"""Bytes of a file that are written at a time."""
+
 EVERY = 0.005
 """Seconds between two looks at the pipe."""
 
 
-def deliver(content: bytes) -> None:
-    """Write all of a release to standard output.
+def deliver(content: bytes | IO[bytes]) -> None:
+    """Write all of a release, or a file from its beginning, to standard output.
 
     A pipe takes some 64 kB from us before anybody reads them, so it is also waited until the
     reader has them, or has closed its end with some of them in it.
     """
     try:
-        sys.stdout.buffer.write(content)
+        if isinstance(content, bytes):
+            sys.stdout.buffer.write(content)
+        else:
+            content.seek(0)
+            shutil.copyfileobj(content, sys.stdout.buffer, PIECE)
         sys.stdout.buffer.flush()
         taken = _taken()
     except OSError as error:

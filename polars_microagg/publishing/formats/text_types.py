@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 
 import polars as pl
 
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_batches import batches
 
-__all__ = ["READ", "retyped", "typed"]
+__all__ = ["CODE", "READ", "TypesSeen", "read_as", "retyped", "typed"]
 
 
 def _dates(texts: pl.DataFrame) -> pl.DataFrame:
@@ -45,6 +45,18 @@ READ: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 }
 """Types that columns of text are read as: the first that reads every value is taken."""
 
+OF: dict[type[pl.DataType], str] = {
+    pl.Int64: "whole numbers",
+    pl.Float64: "numbers",
+    pl.Date: "dates",
+    pl.Datetime: "dates and times",
+    pl.Time: "times",
+}
+"""By which name of `READ` text becomes a type."""
+
+CODE = r"^\s*[+-]?0[0-9]|[eEnN]"
+"""A number as it is written in codes, such as 007 and 1E3, which are not quantities."""
+
 FIRST = 64
 """Rows that are tried before all are; a column that fails on them fails as a whole."""
 
@@ -61,6 +73,72 @@ def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     for batch in batches([c for c in columns if c.dtype == pl.String], frame.height):
         read |= _read(pl.DataFrame(batch))
     return frame.with_columns(column.alias(names[int(i)]) for i, column in read.items())
+
+
+class TypesSeen:
+    """The types of columns of text of which a batch is seen at a time: those of `typed`.
+
+    Of `quantities`, those that have a code such as 007 stay text.
+
+    >>> seen = TypesSeen(["age"])
+    >>> for ages in (["31"], ["47.5", None]):
+    ...     seen.see(pl.DataFrame({"age": ages}))
+    >>> seen.types
+    {'age': Float64}
+    """
+
+    def __init__(self, names: Iterable[str], quantities: Iterable[str] = ()) -> None:
+        self._quantities = dict.fromkeys(quantities)
+        self._seen: dict[str, set[pl.DataType]] = {
+            name: set() for name in (*names, *self._quantities)
+        }
+        for name in names:
+            self._quantities.pop(name, None)
+
+    @property
+    def asked(self) -> bool:
+        """Return whether any column is looked at."""
+        return bool(self._seen)
+
+    def see(self, frame: pl.DataFrame) -> None:
+        """Look at the next rows."""
+        text = pl.String()
+        names = [n for n, seen in self._seen.items() if _one(seen) != text]
+        names = [n for n in names if frame.schema[n] == text]
+        coded = [n for n in names if n in self._quantities]
+        has = frame.select(by_name(n).str.contains(CODE).any() for n in coded)
+        codes = {n for n in coded if has[n].item()}
+        read = typed(frame, [n for n in names if n not in codes])
+        filled = frame.select(by_name(n).count() > 0 for n in names)
+        for name in names:
+            if filled[name].item():
+                self._seen[name].add(read.schema[name])
+
+    @property
+    def types(self) -> dict[str, pl.DataType]:
+        """The types that read every value so far, where they are not text."""
+        found = {name: _one(seen) for name, seen in self._seen.items()}
+        return {name: dtype for name, dtype in found.items() if dtype and dtype != pl.String}
+
+
+def _one(seen: Set[pl.DataType]) -> pl.DataType | None:
+    """Return the type that reads what these read, each a part; None if nothing was seen."""
+    if seen == {pl.Int64(), pl.Float64()}:
+        return pl.Float64()
+    return pl.String() if len(seen) > 1 else next(iter(seen), None)
+
+
+def read_as(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Read columns of text as the types that `TypesSeen` found.
+
+    >>> read_as(pl.DataFrame({"age": ["31"]}), {"age": pl.Float64()})["age"].to_list()
+    [31.0]
+    """
+    read = {}
+    for name, dtype in types.items():
+        texts = pl.DataFrame({"0": frame.get_column(name).str.strip_chars()})
+        read[name] = READ[OF[dtype.base_type()]](texts).to_series().cast(dtype).alias(name)
+    return frame.with_columns(read.values())
 
 
 TEXTS = (pl.String, pl.Categorical, pl.Enum)
