@@ -14,7 +14,7 @@ from typing import IO, Any, TypeAlias
 
 import polars as pl
 
-from polars_microagg.errors import InvalidDataError
+from polars_microagg.errors import InvalidDataError, MicroaggError
 from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.safe_collect import schema_of, sunk
 from polars_microagg.frames.selection import by_name
@@ -82,9 +82,16 @@ def set_down(
         stack.enter_context(rows.opened())
         frames = stack.enter_context(closing(rows.frames()))
         first = next(frames)
-        asked = typed(first.columns) if callable(typed) else typed
+        asked = NONE
+        wrong: MicroaggError | None = None
+        try:
+            asked = typed(first.columns) if callable(typed) else typed
+        except MicroaggError as error:
+            wrong = error
         seen = TypesSeen(asked.names, asked.quantities)
         again = rows.look(seen, raw=raw)
+        if wrong is not None:  # a column that is not there may be that of a doubtful file
+            raise wrong
 
         def read(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
             for frame in frames:
@@ -143,6 +150,7 @@ class _Rows:
         self._keys = key_columns(files)
         self._stdin: IO[bytes] | None = None
         self._schema: pl.Schema | None = None
+        self._known: dict[int, pl.Schema] = {}
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -164,8 +172,11 @@ class _Rows:
     def _of(self, number: int) -> Iterator[pl.DataFrame]:
         """Yield the rows of one file."""
         place = self.files[number].place
-        schema = self._merged() if self.entry.merged and len(self.files) > 1 else None
-        for frame in _frames(place, self._folder, self._batch, self._stdin, schema):
+        if self.entry.merged and len(self.files) > 1 and not self._known:
+            self._known = dict.fromkeys(range(len(self.files)), self._merged(self.entry.merged))
+        known = self._known.get(number)
+        for frame in _frames(place, self._folder, self._batch, self._stdin, known):
+            self._known[number] = frame.schema
             keyed = frame
             for key in self._keys[number].get_columns():
                 if key.name not in frame.columns:
@@ -175,16 +186,13 @@ class _Rows:
                 raise _unlike(place, self.files[0].place)
             yield keyed
 
-    def _merged(self) -> pl.Schema:
+    def _merged(self, merged: Callable[[Sequence[pl.Schema]], pl.Schema]) -> pl.Schema:
         """Return the schema in which all files are read."""
-        if self._schema is None and self.entry.merged is not None:
-            parts = [_frames(file.place, self._folder, self._batch) for file in self.files]
-            schemas = [next(frames).schema for frames in parts]
-            try:
-                self._schema = self.entry.merged(schemas)
-            except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-                raise _unlike(self.files[-1].place, self.files[0].place) from None
-        return self._schema or pl.Schema()
+        parts = [_frames(file.place, self._folder, self._batch) for file in self.files]
+        try:
+            return merged([next(frames).schema for frames in parts])
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            raise _unlike(self.files[-1].place, self.files[0].place) from None
 
     def look(self, seen: TypesSeen, *, raw: bool) -> bool:
         """Look for types in the text of all rows, and in raw files for what is doubtful.

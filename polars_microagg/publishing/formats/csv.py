@@ -23,6 +23,15 @@ __all__ = ["CSV", "read_csv"]
 BLOCK = 1 << 24
 """Bytes that are parsed at a time; a line must fit."""
 
+SMALL = 1 << 20
+"""Bytes that are parsed at a time where a file is read in batches."""
+
+CELLS = 1 << 14
+"""Bytes for each column in such a block at least."""
+
+STRADDLES = "straddles two block boundaries"
+"""Arrow's message for a line that does not fit."""
+
 
 def read_csv(file: IO[bytes], separator: str = ",") -> pl.DataFrame:
     """Read every column as text, so that what is kept is written as it was read.
@@ -37,12 +46,38 @@ def read_csv(file: IO[bytes], separator: str = ",") -> pl.DataFrame:
         return _named(arrow.read_csv(file, **options), names)
 
 
-def _batches(file: IO[bytes], separator: str, rows: int, _: object) -> Iterator[pl.DataFrame]:
+def _batches(
+    file: IO[bytes], separator: str, rows: int, known: pl.Schema | None
+) -> Iterator[pl.DataFrame]:
     """Read it as `read_csv` does, at most so many rows at a time."""
+    import pyarrow as pa
+
+    done, small = 0, True
+    while True:
+        passed = 0
+        try:
+            for frame in _blocks(file, separator or ",", known, small=small):
+                rest = frame.slice(max(0, done - passed))
+                passed += frame.height
+                yield from rest.iter_slices(rows) if frame.height else [frame]
+            return
+        except pa.ArrowInvalid as error:
+            if not small or STRADDLES not in str(error):
+                raise
+        # A line is longer than such blocks, which are smaller so that all is read in less memory.
+        done, small = passed, False
+
+
+def _blocks(
+    file: IO[bytes], separator: str, known: pl.Schema | None, *, small: bool
+) -> Iterator[pl.DataFrame]:
+    """Read it block by block, the header first."""
     from pyarrow import csv as arrow
 
-    separator = separator or ","
-    names, options = _options(file, separator)
+    names, options = _options(file, separator, checked=known is not None)
+    if small:
+        options["read_options"].block_size = min(BLOCK, max(SMALL, len(names) * CELLS))
+        options["read_options"].use_threads = False
     with _ragged(file, len(names), separator):
         reader = arrow.open_csv(file, **options)
     yield _named(reader.schema.empty_table(), names)
@@ -51,15 +86,19 @@ def _batches(file: IO[bytes], separator: str, rows: int, _: object) -> Iterator[
             batch = next(reader, None)
         if batch is None:
             return
-        yield from _named(batch, names).iter_slices(rows)
+        yield _named(batch, names)
 
 
-def _options(file: IO[bytes], separator: str) -> tuple[list[str], dict[str, Any]]:
+def _options(
+    file: IO[bytes], separator: str, *, checked: bool = False
+) -> tuple[list[str], dict[str, Any]]:
     """Return the names of the columns, and how Arrow is to read them."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    refuse_encoding(file)
+    if not checked:
+        refuse_encoding(file)
+    file.seek(0)
     names = _header(file, separator)
     places = [str(i) for i in range(len(names))]
     options: dict[str, Any] = {

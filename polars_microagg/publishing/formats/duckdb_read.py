@@ -44,8 +44,8 @@ WAIT = 60.0
 PAUSE = 0.05
 """Seconds between two attempts."""
 
-MEMORY = "256MB"
-"""What DuckDB may take where a table is read or written in batches."""
+MEMORY = 128
+"""Megabytes that DuckDB may take where a table of up to 64 columns is read or written in batches."""
 
 GRACE = 1.0
 """Seconds without one of `OPEN`, after which the caller is assumed to have the file open."""
@@ -195,20 +195,20 @@ def rows(con: Any, place: str) -> pl.DataFrame:
 
 
 def row_batches(con: Any, place: str, most: int) -> Iterator[pl.DataFrame]:
-    """Read a table as `rows` does, at most so many rows at a time, in a bounded amount of memory."""
+    """Read a table as `rows` does, at most so many rows at a time; the first frame has none."""
     import pyarrow as pa
 
-    limit_memory(con)
+    yield rows(con, f"{place} LIMIT 0")
     relation = con.sql(f"FROM {place}")
-    orders, reader = _orders(relation), relation.to_arrow_reader(most)
-    yield _ordered(pl.DataFrame(reader.schema.empty_table()), orders)
-    for batch in reader:
+    orders = _orders(relation)
+    for batch in relation.to_arrow_reader(most):
         yield _ordered(pl.DataFrame(pa.Table.from_batches([batch])), orders)
 
 
-def limit_memory(con: Any) -> None:
-    """Keep DuckDB from holding in memory what it reads and writes: it takes all there is else."""
-    con.execute(f"SET memory_limit = '{MEMORY}'")
+def limit_memory(con: Any, columns: int) -> None:
+    """Keep DuckDB from holding in memory what it reads and writes: else it takes all there is."""
+    con.execute(f"SET memory_limit = '{max(MEMORY, MEMORY // 64 * columns)}MB'")
+    con.execute("SET threads = 1")
 
 
 def _orders(relation: Any) -> dict[str, pl.Enum]:
@@ -267,7 +267,12 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
 
 def read_batches(path: Path, table: str, most: int) -> Iterator[pl.DataFrame]:
     """Read a table as `read_table` does, at most so many rows at a time, as it was at one instant."""
-    return _parts(path, table, lambda con, place: row_batches(con, place, most))
+
+    def read(con: Any, place: str) -> Iterator[pl.DataFrame]:
+        limit_memory(con, len(con.sql(f"FROM {place}").columns))
+        return row_batches(con, place, most)
+
+    return _parts(path, table, read)
 
 
 def _parts(

@@ -154,7 +154,7 @@ class TableSwap(Swap):
         schema = without_metadata(made.source.schema)
         batches = (batch for table in made.tables() for batch in table.to_batches())
         given = pa.RecordBatchReader.from_batches(schema, batches)
-        self._attempt(lambda: limit_memory(self._con))
+        self._attempt(lambda: limit_memory(self._con, empty.width))
         self._attempt(lambda: self._create(empty, lambda: given))
 
     def _create(self, frame: pl.DataFrame, given: Callable[[], Any]) -> None:

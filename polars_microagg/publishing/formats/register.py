@@ -66,7 +66,10 @@ class Target(Protocol):
 
 
 Batches: TypeAlias = "Callable[[IO[bytes], str, int, pl.Schema | None], Iterator[pl.DataFrame]]"
-"""From an open file, the separator, the most rows, and the schema if `merged` gave it."""
+"""From an open file, the separator, the most rows, and the schema if it is known.
+
+It is known where `merged` gave it, and where the file was read before.
+"""
 
 
 @dataclass(frozen=True)
