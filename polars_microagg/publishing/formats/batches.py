@@ -32,7 +32,15 @@ from polars_microagg.publishing.formats.register import Format, formats
 from polars_microagg.publishing.formats.source_files import SourceFile, key_columns, source_files
 from polars_microagg.publishing.formats.text_types import TypesSeen, read_as, retyped
 
-__all__ = ["Asked", "Typed", "deliver", "frames_of", "set_down", "set_down_frame"]
+__all__ = [
+    "Asked",
+    "Typed",
+    "deliver",
+    "frames_of",
+    "set_down",
+    "set_down_frame",
+    "set_down_frames",
+]
 
 NAME = "source.parquet"
 """The file that a table is set down as."""
@@ -107,14 +115,14 @@ def set_down(
                 yield frame if columns is None else frame.select(map(by_name, columns))
 
         rest = stack.enter_context(closing(rows.frames())) if again else chain([first], frames)
-        _write(even(written(rest), lambda _: batch), folder / name, rows.what)
+        source = set_down_frames(written(rest), folder, rows.what, batch=batch, name=name)
         if nearly is not None:
             nearly.refuse(
                 lambda: read(rows.frames()),
                 lambda record: rows.place(record, stack),
                 rows.separator,
             )
-    return ParquetSource.of(folder / name)
+    return source
 
 
 def set_down_frame(
@@ -128,6 +136,20 @@ def set_down_frame(
     """
     _refuse_types(pl.DataFrame(schema=schema_of(frame)), "frame")
     sunk(frame, folder / name, batch)
+    return ParquetSource.of(folder / name)
+
+
+def set_down_frames(
+    frames: Iterable[pl.DataFrame], folder: Path, what: object, *, batch: int, name: str = NAME
+) -> ParquetSource:
+    """Write frames of one schema, at least one, to a Parquet file; `what` names them in messages.
+
+    >>> import tempfile
+    >>> parts = [pl.DataFrame({"age": [31]}), pl.DataFrame({"age": [47]})]
+    >>> set_down_frames(parts, Path(tempfile.mkdtemp()), "a table", batch=9).rows
+    2
+    """
+    _write(even(frames, lambda _: batch), folder / name, what)
     return ParquetSource.of(folder / name)
 
 

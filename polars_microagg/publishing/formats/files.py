@@ -8,7 +8,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,10 +164,13 @@ class Location:
             with opened(self.path, self.format, folder) as file:
                 yield file
 
-    def mac(self, key: bytes, rows: pl.DataFrame) -> dict[str, str]:
-        """Hash what was read with a key: the bytes of a file, the rows of anything else."""
+    def mac(self, key: bytes, rows: pl.DataFrame | Iterable[pl.DataFrame]) -> dict[str, str]:
+        """Hash what was read with a key: the bytes of a file, the rows of anything else, also in parts."""
         if self.table or self.piped:
-            return {"of": "rows", "hmac_sha256": digest_of([rows], key)}
+            return {
+                "of": "rows",
+                "hmac_sha256": digest_of([rows] if isinstance(rows, pl.DataFrame) else rows, key),
+            }
         with self.path.open("rb") as file:
             digest = hmac.new(key, digestmod="sha256")
             while piece := file.read(1 << 20):

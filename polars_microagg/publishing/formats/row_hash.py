@@ -26,7 +26,9 @@ def _serialised(frame: pl.DataFrame) -> bytes:
         _settled(cs.by_name(name).as_expr(), dtype) for name, dtype in frame.schema.items()
     )
     level = pl.CompatLevel.oldest()
-    frame.rechunk().write_ipc_stream(buffer, compression="uncompressed", compat_level=level)
+    # Copied as one of two parts, so that a column without nulls has no bitmap that says so.
+    frame = pl.concat([frame, frame.head(1)], rechunk=True).head(frame.height)
+    frame.write_ipc_stream(buffer, compression="uncompressed", compat_level=level)
     return buffer.getvalue()
 
 

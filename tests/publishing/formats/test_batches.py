@@ -1,7 +1,5 @@
 """Every format read in batches: the values, types and sentences of `Location.read`."""
 
-import datetime as dt
-import gzip
 import io
 import sys
 
@@ -11,54 +9,19 @@ import pyarrow as pa
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.cli.input_table import raw, source_of, typed_columns
-from polars_microagg.cli.models import typed_values
-from polars_microagg.publishing.formats import csv, ndjson
-from polars_microagg.publishing.formats.batches import Typed, frames_of, set_down, set_down_frame
-from polars_microagg.publishing.formats.duckdb_write import _query
-from polars_microagg.publishing.formats.files import Location, write
+from polars_microagg.publishing.formats.batches import Typed, frames_of, set_down_frame
+from polars_microagg.publishing.formats.files import Location
+from tests.publishing.formats.batched import (  # noqa: F401
+    BATCH,
+    UNHELD,
+    alike,
+    in_batches,
+    place_of,
+    same,
+    small,
+    told,
+)
 from tests.publishing.formats.test_types import COLUMNS, FORMATS, REFUSED, N, frame
-
-BATCH = 4
-UNHELD = {"Int128", "Int128 large", "UInt128", "UInt128 large", "List Int128", "Array empty"}
-UNHELD |= {"Struct empty"}
-"""Types that no file that is read in batches has; those of CSV and NDJSON are read as others."""
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Parse a few bytes at a time."""
-    monkeypatch.setattr(csv, "SMALL", 32)
-    monkeypatch.setattr(csv, "CELLS", 1)
-    monkeypatch.setattr(ndjson, "PIECE", 16)
-
-
-def place_of(table, form, folder):
-    """Write a table in a format, and return where it is."""
-    place = Location.of(f"{folder}/o.{form}")
-    if place.tables:
-        with duckdb.connect(str(place.path)) as con:
-            con.register("given", table.to_arrow())
-            con.execute(f"CREATE TABLE t AS {_query(table, 'given')}")
-    else:
-        with place.path.open("wb") as file:
-            write(table, file, place.format, place)
-    return place
-
-
-def in_batches(places, folder, **options):
-    inner = folder / "inner"
-    inner.mkdir(exist_ok=True)
-    source = set_down(places, inner, batch=BATCH, **options)
-    parts = list(frames_of(source, 3))
-    assert max(part.height for part in parts) <= 3
-    return pl.concat(parts)
-
-
-def same(found, expected):
-    assert found.schema == expected.schema
-    assert list(found.schema) == list(expected.schema)
-    assert found.equals(expected)
 
 
 @pytest.mark.parametrize("rows", [N, 0, 1, BATCH])
@@ -107,166 +70,6 @@ def test_an_arrow_file_of_others_is_read_alike(size, tmp_path):
     with pa.ipc.new_file(str(place.path), table.schema) as writer:
         writer.write_table(table, max_chunksize=size)
     same(in_batches(place, tmp_path), place.read())
-
-
-TEXTS = {
-    "whole": ["1", " 2", "+3", None, "-0", "007"],
-    "numbers": ["1", "2", "-0", "4", "5", "0.25"],
-    "late": ["1", "2", "3", "4", "5", "none of them"],
-    "mixed": ["2024-01-01", "1", "x", "2024-01-01", "y", ""],
-    "days": [None, None, None, None, "2024-02-29", "2024-01-01"],
-    "zoned": ["2024-01-01T10:00Z", None, "2024-01-01 10:00:01.5+01:00", None, None, None],
-    "zones": [*["2024-01-01T10:00Z"] * 3, *["2024-01-01T10:00"] * 3],
-    "plain": ["2024-01-01T10:00:00"] * 6,
-    "times": ["10:00:00", "23:59:59.5", None, "00:00:00", "10:00:00", "10:00:00"],
-    "empty": [None] * 6,
-    "code": ["1", "2", "3", "4", "5", "007"],
-    "text": ["a", 'say "no"', "two\nlines", "ü,;", " b ", "c"],
-    "long": ["a" * 99] * 6,
-}
-
-
-def whole(place, names=(), quantities=()):
-    table = raw(place)
-    resolved(table.columns, [*names, *quantities])
-    return typed_values(place, typed_columns(place, table, names), quantities)
-
-
-def told(step):
-    try:
-        return step()
-    except mg.MicroaggError as error:
-        return f"{type(error).__name__} {error}"
-
-
-def resolved(columns, names):
-    """What the roles of a call do."""
-    if missing := [name for name in names if name not in columns]:
-        raise mg.InvalidParameterError.unknown_column("columns", missing[0], columns)
-    return names
-
-
-def alike(path, folder, names=(), quantities=(), separator=None):
-    """Both paths give one table or one sentence."""
-    place = source_of(str(path), separator)
-    expected = told(lambda: whole(place, names, quantities))
-
-    def typed(columns):
-        return Typed(resolved(columns, names), resolved(columns, quantities))
-
-    found = told(lambda: in_batches(place, folder, typed=typed, raw=True))
-    if isinstance(expected, str) or isinstance(found, str):
-        assert found == expected
-    else:
-        same(found, expected)
-    return expected
-
-
-@pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize("role", ["mask", "confidential", "both", "none"])
-def test_text_is_typed_in_batches_as_in_the_whole_column(name, role, tmp_path):
-    table = pl.DataFrame({"id": range(6), name: pl.Series(TEXTS[name], dtype=pl.String)})
-    table.write_csv(tmp_path / "o.csv")
-    names, quantities = [name] * (role in ("mask", "both")), [name] * (role[0] in "cb")
-    alike(tmp_path / "o.csv", tmp_path, names, quantities)
-
-
-def test_the_types_are_those_that_were_meant(tmp_path):
-    pl.DataFrame(TEXTS).write_csv(tmp_path / "o.csv")
-    place = Location.of(tmp_path / "o.csv")
-    quantities = [name for name in TEXTS if name != "code"]
-    read = in_batches(place, tmp_path, typed=lambda names: Typed(["code"], names))
-    other = in_batches(place, tmp_path, typed=Typed([], [*quantities, "code"]))
-    assert read["code"].dtype == pl.Int64
-    assert other["code"].to_list() == TEXTS["code"]
-    assert (read["numbers"].dtype, read["whole"].dtype) == (pl.Float64, pl.String)
-    assert str(read["numbers"][2]) == "-0.0"
-    assert read["days"].to_list()[-2:] == [dt.date(2024, 2, 29), dt.date(2024, 1, 1)]
-    assert read["zoned"].dtype == pl.Datetime("us", "UTC")
-    assert read["zones"].dtype == read["late"].dtype == read["empty"].dtype == pl.String
-
-
-LINES = "".join(f"{i},x{i}\n" for i in range(9))
-BAD = {
-    "no file": None,
-    "empty": b"",
-    "blank": b"\n\n",
-    "header": b"a,b\n",
-    "no newline": b"a,b",
-    "twice": b"a,a\n1,2\n",
-    "ragged": f"a,b\n{LINES}1\n".encode(),
-    "ragged first": b"a,b\n1,2,3\n1,2\n",
-    "latin": f"a,b\n{LINES}1,".encode() + b"\xff\n",
-    "quote": f'a,b\n{LINES}1,"x\n'.encode(),
-    "hidden": f'a,b\n{LINES}1,"x\n1,2\n3,4\n5,6\n"\n'.encode(),
-    "semicolons": b"a;b\n1;2\n",
-    "numbers above": b"1,b\n1,2\n",
-    "workbook": b"PK\x03\x04.....xl/workbook",
-    "page": b"<html>a,b</html>\n1,2\n",
-    "parquet": b"PAR1\x15\x04abcd",
-    "wrong cell": f"a,b\n{LINES}none,x\n".encode(),
-    "wrong day": b"a,b\n2024-01-01,1\n2024-01-02,2\n\n2024-01-03,3\n2024-1-04,4\n2024-01-05,5\n",
-    "wrong zone": b"a,b\n2024-01-01T10:00,1\n2024-01-01T10:00,1\n2024-01-01T10:00Z,2\n",
-    "slashes": b"a,b\n01/02/2024,x\n03/04/2024,y\n",
-    "thousands": b'a,b\n"1,5",x\n"2,7",y\n3,z\n',
-    "one column": b"a\n1\n\n2\nx\n3\n",
-    "other name": f"x,b\n{LINES}".encode(),
-    "crlf": b"a,b\r\n1,2\r\n3,x\r\n5,6\r\n",
-    "bom": b"\xef\xbb\xbfa,b\n1,2\n",
-    "good": f"a,b\n{LINES}".encode(),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-@pytest.mark.parametrize("packed", ["", ".gz"])
-def test_a_doubtful_csv_file_is_told_alike(name, packed, tmp_path):
-    path = tmp_path / f"o.csv{packed}"
-    content = BAD[name]
-    if content is not None:
-        path.write_bytes(gzip.compress(content) if packed and content else content)
-    said = alike(path, tmp_path, ["a"], ["b"] * (name not in ("twice", "one column")))
-    assert isinstance(said, str) == (name not in ("good", "bom", "crlf"))
-    assert {item.name for item in tmp_path.iterdir()} <= {path.name, "inner"}
-
-
-def test_a_line_that_is_longer_than_a_block_is_read_and_no_row_twice(tmp_path, monkeypatch):
-    table = pl.DataFrame(
-        {"a": [f"{i}" * (1 + 500 * (i == 60)) for i in range(99)], "b": ["x"] * 99}
-    )
-    table.write_csv(tmp_path / "o.csv")
-    place = Location.of(tmp_path / "o.csv")
-    same(in_batches(place, tmp_path), table)
-    monkeypatch.setattr(csv, "BLOCK", 64)
-    alike(tmp_path / "o.csv", tmp_path)
-
-
-def test_a_separator_is_kept(tmp_path):
-    (tmp_path / "o.csv").write_text("a;b\n1;2,5\n3;4\n")
-    assert alike(tmp_path / "o.csv", tmp_path, ["a"], separator=";").columns == ["a", "b"]
-
-
-JSON = {
-    "numbers": b'{"a":1}\n{"a":2.5}\n{"a":null}\n',
-    "text": b'{"a":1}\n{"a":2.5}\n{"a":"x"}\n',
-    "late": b'{"a":null}\n{"b":[]}\n{"b":[1]}\n{"c":{"x":1}}\n{"c":{"y":"z"}}\n',
-    "first": b'{"b":1,"a":2}\n{"a":3,"b":4}\n\n{"c":1}\n',
-    "yes": b'{"a":true}\n{"a":1}\n',
-    "lists": b'{"a":[1]}\n{"a":2}\n',
-    "any": b'{"a":"x"}\n{"a":{"x":1}}\n',
-    "cut": b'{"a":1}\n{"a":2}\n{"a":',
-    "no object": b'{"a":1}\n[2]\n',
-    "nothing": b"x",
-    "blank first": b'\n{"a":1}\n',
-    "unicode": '{"größe":"ü\\n"}\n{"größe":"\\u00e9"}'.encode(),
-    "latin": b'{"a":"x"}\n{"a":"\xff"}\n',
-    "empty": b"",
-}
-
-
-@pytest.mark.parametrize("name", JSON)
-def test_lines_of_json_have_the_types_of_all_lines(name, tmp_path):
-    (tmp_path / "o.ndjson").write_bytes(JSON[name])
-    alike(tmp_path / "o.ndjson", tmp_path)
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "arrows", "duckdb::t"])
