@@ -24,6 +24,7 @@ from tests.publishing.formats.batched import (  # noqa: F401
 from tests.publishing.formats.test_types import COLUMNS, FORMATS, REFUSED, N, frame
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("rows", [N, 0, 1, BATCH])
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_type_is_read_in_batches_as_it_is_read_whole(form, rows, tmp_path):

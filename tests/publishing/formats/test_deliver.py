@@ -48,6 +48,7 @@ def read_again(file, form):
     return parsed(file, Location.of(f"o.{form}").format, "o")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("rows", [N, 0, 1, BATCH])
 @pytest.mark.parametrize("form", FILES)
 def test_every_type_is_delivered_as_it_is_written_whole(form, rows, tmp_path):
@@ -123,6 +124,7 @@ def swap(folder, table="t"):
     return TableSwap(folder / "o.duckdb", table, folder / "o.json")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("rows", [N, 0, 1, BATCH])
 def test_a_table_of_duckdb_is_filled_as_it_is_written_whole(rows, tmp_path):
     held = [name for name in COLUMNS if name not in REFUSED["duckdb::t"] | UNHELD]
