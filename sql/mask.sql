@@ -3,7 +3,8 @@
 -- play a role in a call (it runs when the query is bound, so wrong parameters are errors then),
 -- _microagg_mask and _microagg_groups see all records at once. `spec` is the call as JSON.
 -- register() fills in the words with a dollar sign: types that kinds of columns take which are not
--- numbers, those of them that are categories, and the parameters that name tables of trees.
+-- numbers, those of them that are categories, and the parameters that name tables of trees, or the
+-- kinds of columns.
 
 -- Which list carries the values of a type: d(ouble), i(nteger), t(ext), or none.
 CREATE OR REPLACE MACRO microagg._lane(type) AS CASE
@@ -49,6 +50,34 @@ CREATE OR REPLACE MACRO microagg._unsigned(key) AS CASE
 -- Whether a call counts entities or confidential values, which may be of any type.
 CREATE OR REPLACE MACRO microagg._counts(spec) AS
     spec->>'entity' IS NOT NULL OR spec->>'confidential' IS NOT NULL;
+
+-- One row, true: or an error, if the lists of these columns and what is made of them would take more
+-- than the memory_limit of the connection. Values are counted where they may be categories, each of
+-- which takes a coordinate.
+CREATE OR REPLACE MACRO microagg._fits(source, spec) AS TABLE
+WITH __mg_u AS (
+    SELECT COLUMNS(system.main._microagg_columns((*), 'columns', spec)) FROM query_table(source)
+),
+__mg_a AS (
+    SELECT
+        count(*) AS __mg_rows,
+        {
+            'type': typeof(first(COLUMNS(*))),
+            'values': approx_count_distinct(COLUMNS(*)) FILTER (
+                microagg._categories(typeof(COLUMNS(*)))
+                OR list_has_any(json_keys(spec), [$named]::VARCHAR[]))
+        }
+    FROM __mg_u
+),
+__mg_n AS (
+    SELECT __mg_rows, {
+        'name': concat(alias(COLUMNS(* EXCLUDE (__mg_rows)))), 'seen': COLUMNS(* EXCLUDE (__mg_rows))
+    }
+    FROM __mg_a
+)
+SELECT system.main._microagg_fits(spec, current_setting('memory_limit'), __mg_rows,
+    list_value(*COLUMNS(* EXCLUDE (__mg_rows)))) AS __mg_fits
+FROM __mg_n;
 
 -- One list a column, in the order that the threads found the records in; with `texts` those of
 -- types that cannot be masked are lists of what is read of their values.
@@ -169,7 +198,10 @@ CREATE OR REPLACE MACRO microagg._aligned(row, masked_row) AS CASE
 -- columns that are not masked.
 CREATE OR REPLACE MACRO microagg._mask(source, spec) AS TABLE
 WITH __mg_s AS MATERIALIZED (FROM microagg._numbered(source, spec)),
-__mg_m AS (FROM microagg._chosen('__mg_s', spec)),
+__mg_m AS (
+    SELECT __mg_x.*
+    FROM microagg._chosen('__mg_s', spec) AS __mg_x JOIN microagg._fits('__mg_s', spec) ON __mg_fits
+),
 __mg_c AS (SELECT list(__mg_tree) AS __mg_trees FROM microagg._trees(spec) AS __mg_tree),
 __mg_y AS MATERIALIZED (
     SELECT system.main._microagg_mask(spec, __mg_rows, __mg_keys,
@@ -225,7 +257,10 @@ UNION ALL BY NAME (
 -- The same records with the number of their group.
 CREATE OR REPLACE MACRO microagg._groups(source, spec) AS TABLE
 WITH __mg_s AS MATERIALIZED (FROM microagg._numbered(source, spec)),
-__mg_m AS (FROM microagg._chosen('__mg_s', spec)),
+__mg_m AS (
+    SELECT __mg_x.*
+    FROM microagg._chosen('__mg_s', spec) AS __mg_x JOIN microagg._fits('__mg_s', spec) ON __mg_fits
+),
 __mg_c AS (SELECT list(__mg_tree) AS __mg_trees FROM microagg._trees(spec) AS __mg_tree),
 __mg_l AS (
     SELECT unnest(__mg_y.rows) AS __mg_at, unnest(__mg_y.groups) AS microagg_group

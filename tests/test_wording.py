@@ -160,6 +160,7 @@ SUBJECTS = {
         release.without_role(["age"]),
     ],
     tables: [
+        tables.beyond_memory(5_000_000, 4, 2_300_000_000, 1_000_000_000),
         tables.copy_of_masked("age_1", "age"),
         tables.no_order(),
         tables.not_a_connection(3),

@@ -2,6 +2,6 @@
 
 from polars_microagg.duckdb.assess import assess, compare
 from polars_microagg.duckdb.register import register
-from polars_microagg.duckdb.relation import mask
+from polars_microagg.duckdb.relation import mask, needs
 
-__all__ = ["assess", "compare", "mask", "register"]
+__all__ = ["assess", "compare", "mask", "needs", "register"]

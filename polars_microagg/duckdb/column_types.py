@@ -21,6 +21,7 @@ __all__ = [
     "as_steps",
     "categories",
     "counted",
+    "dtype_of",
     "lane_of",
     "list_type",
     "outline",
@@ -105,6 +106,18 @@ def list_type(type_: str) -> ListType | None:
     return TYPES.get(type_)
 
 
+def dtype_of(type_: str, *, named: bool) -> pl.DataType | None:
+    """Return the type that kinds of columns know a type by, where a call names its kind or does not.
+
+    >>> dtype_of("DATE", named=True), dtype_of("DATE", named=False), dtype_of("UUID", named=False)
+    (Date, Int64, None)
+    """
+    carried = list_type(type_)
+    if carried is None:
+        return None
+    return NAMED.get(type_, carried.dtype) if named else carried.dtype
+
+
 def texts_of_kinds() -> list[str]:
     """Return the types other than numbers, dates and times that a registered kind takes.
 
@@ -187,10 +200,9 @@ def refuse_kind(
 ) -> None:
     """Refuse a column of a type that cannot be what a call names, or that a method cannot group."""
     option = next((option for option, columns in asked.items() if name in columns), None)
-    carried = list_type(type_)
-    if carried is None:
+    dtype = dtype_of(type_, named=option is not None)
+    if dtype is None:
         raise NotNumericError.of(name, outline(type_))
-    dtype = NAMED.get(type_, carried.dtype) if option else carried.dtype
     if option and kind_of(dtype, name, asked) is None:
         raise not_of_kind(name, outline(type_), option, key_options()[option].takes)
     refuse(name, dtype, asked, method)

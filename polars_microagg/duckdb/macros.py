@@ -81,6 +81,7 @@ def macros(catalog: str) -> Iterator[str]:
         kinds=", ".join(map(literal, texts_of_kinds())),
         categories=", ".join(map(literal, categories())),
         trees=", ".join(map(literal, BY_TABLE)),
+        named=", ".join(map(literal, KEY_OPTIONS)),
     )
     # Those by default come first, in their order.
     measured = {**registry.assessed(), **registry.on_demand()}

@@ -31,6 +31,7 @@ from polars_microagg.duckdb.macro_call import (
     call_of,
     columns_in_role,
 )
+from polars_microagg.duckdb.memory_need import MemoryNeed, bytes_of_limit
 from polars_microagg.duckdb.trees import rows_of
 from polars_microagg.errors import MicroaggError
 from polars_microagg.wording import SQL
@@ -40,6 +41,7 @@ __all__ = ["FUNCTIONS"]
 LISTS = "STRUCT(type VARCHAR, d DOUBLE[], i BIGINT[], t VARCHAR[])"
 COLUMNS = f"STRUCT(name VARCHAR, lists {LISTS})[]"
 MASKED = "STRUCT(name VARCHAR, d DOUBLE[], i BIGINT[], t VARCHAR[])[]"
+SEEN = "STRUCT(name VARCHAR, seen STRUCT(type VARCHAR, values BIGINT))[]"
 TREES = "STRUCT(option VARCHAR, name VARCHAR, source VARCHAR, rows VARCHAR[])[]"
 SIDE = f"STRUCT(rows BIGINT[], keys BIGINT[], columns {COLUMNS})"
 
@@ -72,6 +74,18 @@ def _columns(names: Any, role: Any, spec: Any) -> Any:
         columns_in_role(text.as_py(), part.as_py(), table.as_py()) for text, part, table in calls
     ]
     return pa.array(chosen, pa.list_(pa.string()))
+
+
+@_in_sql
+def _fits(spec: Any, limit: Any, rows: Any, columns: Any) -> Any:
+    """Return true, or refuse what takes more memory than the connection may."""
+    for text, allowed, size, column in _calls(spec, limit, rows, columns):
+        seen = {each["name"]: each["seen"] for each in column.as_py()}
+        types = {name: each["type"] for name, each in seen.items()}
+        distinct = {name: each["values"] for name, each in seen.items()}
+        need = MemoryNeed("macro", call_of(MaskCall, text.as_py()).bind([*seen]), types)
+        need.require(bytes_of_limit(allowed.as_py()), size.as_py(), distinct)
+    return pa.array([True] * len(spec), pa.bool_())
 
 
 @_in_sql
@@ -146,6 +160,11 @@ def _table(scalar: Any) -> Table:
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Sequence[str], str]] = {
     "_microagg_columns": (_columns, ["VARCHAR[]", "VARCHAR", "VARCHAR"], "VARCHAR[]"),
+    "_microagg_fits": (
+        _fits,
+        ["VARCHAR", "VARCHAR", "BIGINT", SEEN],
+        "BOOLEAN",
+    ),
     "_microagg_mask": (
         _mask,
         ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS, TREES],

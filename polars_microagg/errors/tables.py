@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
 from polars_microagg.wording import PerDoor, Sentence, Setting
 
-__all__ = ["copy_of_masked", "no_order", "not_a_connection", "not_a_table"]
+__all__ = ["beyond_memory", "copy_of_masked", "no_order", "not_a_connection", "not_a_table"]
 
 
 def not_a_connection(con: object) -> InvalidParameterError:
@@ -54,3 +57,36 @@ def no_order() -> InvalidParameterError:
             example=PerDoor(both, by_id, by_id),
         ),
     )
+
+
+def beyond_memory(rows: int, columns: int, need: int, allowed: int) -> InvalidDataError:
+    """Refuse to mask more at once than the memory that DuckDB may take."""
+    return InvalidDataError.of_fields(
+        "Masking {rows} rows of {columns} column(s) at once takes about {need} beside the table, and "
+        "memory_limit of this connection is {allowed}. Nothing was released. {way}",
+        rows=rows,
+        columns=columns,
+        need=_amount(need),
+        allowed=_amount(allowed),
+        way=Sentence(
+            "Allow more, as in SET memory_limit = '{enough}', or mask the table out of core with {it}.",
+            # DuckDB rounds what it is given.
+            enough=_amount(need + need // 20),
+            it=PerDoor(
+                "mg.publish('file.duckdb::t', 'out.duckdb::t', ..., memory='2GB')",
+                "the command microagg protect, which takes a table as file.duckdb::t",
+                "microagg protect file.duckdb::t -o out.duckdb::t --memory 2GB",
+            ),
+        ),
+    )
+
+
+def _amount(size: int) -> str:
+    """Write an amount of memory, rounded up to two digits.
+
+    >>> _amount(1_234_000_000), _amount(81), _amount(10_000_000)
+    ('1300MB', '1MB', '10MB')
+    """
+    megabytes = max(1, math.ceil(size / 10**6))
+    step = 10 ** max(0, len(str(megabytes)) - 2)
+    return f"{-(-megabytes // step) * step}MB"

@@ -8,13 +8,22 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 
-__all__ = ["Embedding"]
+__all__ = ["Embedding", "most_coordinates"]
 
 FEWEST, MOST = 64, 256
 """Bounds of the most coordinates of a column: fewer of many records, as all are compared with all."""
 
 CELLS = 1 << 23
 """Numbers that the coordinates of a column may take for grouping."""
+
+
+def most_coordinates(records: int, cells: int = CELLS) -> int:
+    """Return the most coordinates that a column of so many records gets.
+
+    >>> most_coordinates(1_000), most_coordinates(1_000_000)
+    (256, 64)
+    """
+    return min(max(cells // max(1, records), FEWEST), MOST)
 
 
 @dataclass(frozen=True, eq=False)
