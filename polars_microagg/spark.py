@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_microagg.analysis.anonymity import selected
+from polars_microagg.core.kind import has_means
 from polars_microagg.core.options import group_size
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotAnonymousError
@@ -107,7 +108,7 @@ def protect(
         if not kind.numeric:
             # Where no category may be emitted there is null.
             fields[j] = StructField(fields[j].name, fields[j].dataType)
-        elif leaves.plan.dtype == "float":
+        elif leaves.plan.dtype == "float" and has_means(kind):
             fields[j] = StructField(fields[j].name, DoubleType())
     whole = (
         with_leaf(table, leaves)

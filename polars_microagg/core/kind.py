@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from polars_microagg.core.partition import Holders, Labels, Strata, Vector
     from polars_microagg.kernels.embedding import Embedding
 
-__all__ = ["KeyOption", "Kind", "key_options", "kind", "kind_of", "kinds"]
+__all__ = [
+    "KeyOption",
+    "Kind",
+    "has_means",
+    "is_embedded",
+    "key_options",
+    "kind",
+    "kind_of",
+    "kinds",
+]
 
 
 class Kind(Protocol):
@@ -164,3 +173,18 @@ def kind_of(dtype: Any, name: str = "", asked: Mapping[str, Any] | None = None) 
             return made if made.can_take(dtype) else None
     # The latest first: a kind of one's own takes a type from those that are there already.
     return next((kind for kind in reversed(_KINDS.values()) if kind.takes(dtype)), None)
+
+
+def has_means(kind: Kind | Callable[..., Kind]) -> bool:
+    """Return whether groups of a kind get means of their numbers, which Float64 can hold.
+
+    Categories have none, and the mean direction of times on a clock is a time.
+    """
+    numeric = bool(getattr(kind, "numeric", True))
+    return numeric and not is_embedded(kind)
+
+
+def is_embedded(kind: Kind | Callable[..., Kind]) -> bool:
+    """Return whether the values of a kind are at points, and are no numbers along a line."""
+    own = getattr(kind if isinstance(kind, type) else type(kind), "embedding", Kind.embedding)
+    return own is not Kind.embedding

@@ -14,6 +14,7 @@ from polars_microagg.analysis.counted_classes import (
     options_of_models,
 )
 from polars_microagg.core import registry
+from polars_microagg.core.kind import has_means
 from polars_microagg.core.options import COMMON, KEY_OPTIONS, keys_asked
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
@@ -109,8 +110,8 @@ class MaskCall:
         if self.groups and any(same(name, GROUP) for name in table):
             raise InvalidParameterError.taken(GROUP)
         keep = self.plan.dtype == "keep"
-        # A column that is named as categories keeps its type; SQL sees whose type says so.
-        own = [name for name in masked if keep or _as_categories(name, plan.kinds)]
+        # A column that is named as what has no means keeps its type; SQL sees whose type says so.
+        own = [name for name in masked if keep or _without_means(name, plan.kinds)]
         others = [name for name in table if name not in masked]
         counted = [*plan.entity, *plan.confidential]
         copies = [] if self.groups else [copy for copy, _ in copies_of(masked, others)]
@@ -230,10 +231,10 @@ class AssessCall:
         return {"columns": columns + also, "key": key or [ROW]}
 
 
-def _as_categories(name: str, kinds: Mapping[str, Any]) -> bool:
-    """Return whether a call names a column as categories."""
+def _without_means(name: str, kinds: Mapping[str, Any]) -> bool:
+    """Return whether a call names a column as categories, or as times on a clock."""
     made = [KEY_OPTIONS[option].make for option, columns in kinds.items() if name in columns]
-    return any(not getattr(make, "numeric", True) for make in made)
+    return not all(map(has_means, made))
 
 
 def _options(spec: Mapping[str, Any]) -> dict[str, Any]:

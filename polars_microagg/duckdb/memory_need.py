@@ -10,7 +10,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from polars_microagg.core.kind import Kind, kind_of
+from polars_microagg.core.kind import Kind, is_embedded, kind_of
 from polars_microagg.core.plan import Plan
 from polars_microagg.duckdb.column_types import dtype_of, lane_of
 from polars_microagg.duckdb.identifiers import is_named
@@ -76,7 +76,7 @@ class MemoryNeed:
         kinds = self.plan.kinds
         dtype = dtype_of(self.types[name], named=is_named(name, kinds))
         kind = None if dtype is None else kind_of(dtype, name, kinds)
-        return None if kind is None or type(kind).embedding is Kind.embedding else kind
+        return kind if kind is not None and is_embedded(kind) else None
 
     def _coordinates(self, name: str, rows: int, distinct: int) -> int:
         """Return the most coordinates that a column gets."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.core.kind import Kind
+from polars_microagg.core.kind import Kind, has_means
 from polars_microagg.core.partition import Centres, Labels, Masked, Matrix, Partition, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
@@ -55,7 +55,7 @@ class BatchMasker:
 
     def output(self, name: str, dtype: pl.DataType) -> pl.DataType:
         """Return the type in which a column of this name and type is emitted."""
-        if self.plan.dtype == "float" and self.kind(name, dtype).numeric:
+        if self.plan.dtype == "float" and has_means(self.kind(name, dtype)):
             return pl.Float64()
         return dtype
 

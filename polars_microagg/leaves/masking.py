@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.core.kind import Kind
+from polars_microagg.core.kind import Kind, has_means
 from polars_microagg.core.partition import Labels, Matrix, Members, Strata, Vector
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
@@ -299,7 +299,7 @@ def masked_field(field: Any, kind: Kind, plan: Plan) -> Any:
 
     if not kind.numeric or plan.small_strata == "null":
         field = field.with_nullable(True)
-    return field.with_type(pa.float64()) if kind.numeric and plan.dtype == "float" else field
+    return field.with_type(pa.float64()) if has_means(kind) and plan.dtype == "float" else field
 
 
 def arrow_of(column: pl.Series, field: Any) -> Any:

@@ -253,3 +253,40 @@ def test_keys_of_other_widths_match():
     )
     narrow = tables[1].with_columns(pl.col("id").cast(pl.Int8))[::-1]
     assert mg.assess(tables[0], narrow, ["a", "b"], key="id").equals(mg.assess(*tables, ["a", "b"]))
+
+
+# --- Categories -------------------------------------------------------------------------------
+
+
+@as_given
+def test_a_release_by_a_taxonomy_is_not_measured_without_it(as_given):
+    tree = mg.Taxonomy({"nurse": "care", "doctor": "care", "clerk": "office", "boss": "office", "care": "any", "office": "any"})  # fmt: skip
+    before = pl.DataFrame({"job": ["nurse", "doctor", "clerk", "boss"], "x": [1, 2, 3, 4]})
+    after = mg.mdav(before, "job", 2, taxonomy={"job": tree})
+    assert sorted(after["job"]) == ["care", "care", "office", "office"]
+    tables, text = (
+        (as_given(before), as_given(after)),
+        r"Column 'job' has 2 distinct value\(s\) after masking .*with taxonomy, or leave",
+    )
+    for measure in (mg.assess, mg.loss, mg.dld):
+        with pytest.raises(mg.InvalidDataError, match=text) as found:
+            measure(*tables, "job")
+        assert "care" not in str(found.value)
+    assert mg.assess(*tables, "x", metrics="loss").item() == 0
+    assert 0 < mg.loss(*tables, "job", taxonomy={"job": tree}) < 100
+    # What was there before is measured: four values are 3/2 off their mean in all, and two are 1 off.
+    assert mg.loss(before, before[[0, 0, 2, 2]], "job") == pytest.approx(400 / 3)
+
+
+def test_a_category_that_is_gone_counts_as_the_mean():
+    # Two categories are 0 and 1, so their mean is 1/2 and all are 4/4 off it: a null is 1/4 off, as it
+    # is the mean, and the other category 1.
+    before = pl.DataFrame({"pet": ["cat", "cat", "dog", "dog"]})
+    for pets, loss in (
+        (["cat", "cat", "dog", None], 25),
+        (["cat", None, None, "dog"], 50),
+        ([None] * 4, 100),
+        (["cat", "cat", "dog", "cat"], 100),
+    ):
+        after = pl.DataFrame({"pet": pets}, schema={"pet": pl.String})
+        assert mg.loss(before, after, "pet") == pytest.approx(loss, rel=1e-12)

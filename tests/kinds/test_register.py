@@ -1,11 +1,16 @@
 """One file adds one kind of column, at every door that takes columns of its type."""
 
+from datetime import time
+
+import duckdb
 import polars as pl
 import pytest
 
 import polars_microagg as mg
+import polars_microagg.duckdb as mgd
+from polars_microagg.cli.main import main
 from polars_microagg.core import kind as register
-from polars_microagg.core.kind import kind, kind_of, kinds
+from polars_microagg.core.kind import has_means, is_embedded, key_options, kind, kind_of, kinds
 from polars_microagg.frames.columns import can_mask, unit
 from polars_microagg.kinds._steps import Steps
 
@@ -79,3 +84,42 @@ def test_categories_of_a_name_are_categories(tmp_path):
     mg.publish(frame, tmp_path / "jobs.parquet", ["age", "job"], 3)
     assert b"astronaut" not in (tmp_path / "jobs.parquet").read_bytes()
     assert set(pl.read_parquet(tmp_path / "jobs.parquet")["job"]) == {"cook", "nurse"}
+
+
+def test_some_kinds_have_means_and_some_have_points():
+    named = {name: option.make for name, option in key_options().items()}
+    assert [name for name in named if is_embedded(named[name])] == [
+        "circular",
+        "nominal",
+        "taxonomy",
+    ]
+    assert not any(map(has_means, named.values()))
+    means = [name for name, of in kinds().items() if has_means(of)]
+    assert means == [name for name in kinds() if name not in named]
+
+
+def test_times_on_a_clock_are_times_in_every_dtype(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    hours = [23, 1, 0, 11, 13, 12]
+    table = pl.DataFrame({"at": [time(hour) for hour in hours], "x": [1, 2, 4, 5, 6, 8]})
+    table.write_parquet("in.parquet")
+    named = {"k": 3, "circular": "at", "dtype": "float"}
+    with mgd.register(duckdb.connect()) as con:
+        con.execute("CREATE TABLE t AS FROM 'in.parquet'")
+        call = "microagg.mdav('t', ['at', 'x'], 3, circular := 'at', dtype := 'float')"
+        found = {
+            "frame": mg.mdav(table, ["at", "x"], **named),
+            "lazy": mg.mdav(table.lazy(), ["at", "x"], **named).collect(),
+            "SQL": con.sql(f"FROM {call}").pl(),
+            "Arrow": mgd.mask(con, "t", ["at", "x"], **named).pl(),
+            "leaves": mg.fit_leaves(table, ["at", "x"], **named).protect(table),
+        }
+    mg.protect_parquet("in.parquet", "leaves.parquet", ["at", "x"], **named)
+    found["protect_parquet"] = pl.read_parquet("leaves.parquet")
+    for name in ("out.parquet", "out.csv"):
+        mg.publish(table, name, ["at", "x"], **named)
+        assert main(["verify", name, "--original", "in.parquet"]) == 0
+    found["publish"] = pl.read_parquet("out.parquet")
+    for door, masked in found.items():
+        assert masked.schema == {"at": pl.Time, "x": pl.Float64}, door
+        assert masked["at"].to_list() == [time(0)] * 3 + [time(12)] * 3, door

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
+from polars_microagg.core.kind import has_means
+from polars_microagg.core.options import KEY_OPTIONS
 from polars_microagg.core.partition import Holders, Strata
 from polars_microagg.core.registry import methods
 from polars_microagg.errors.originals import other_kinds
@@ -258,8 +260,8 @@ def mistyped(manifest: Manifest, before: pl.DataFrame | None) -> list[str]:
     dtype, types = manifest["config"].get("dtype"), manifest["output"]["columns"]
     real, names = type_name(pl.Float64()), manifest["roles"]["mask"]
     if dtype == "float":
-        chosen = {row["column"] for row in manifest.get("categories", [])}
-        return [name for name in names if name not in chosen and types[name] != real]
+        kept = _without_means(manifest)
+        return [name for name in names if name not in kept and types[name] != real]
     if dtype != "keep" or before is None:
         return []
     return [
@@ -277,7 +279,16 @@ def restored(
         return after
     whole = manifest["config"].get("dtype", "keep") == "keep"
     names = manifest["roles"]["mask"]
-    chosen = {row["column"] for row in manifest.get("categories", [])}
+    kept = _without_means(manifest)
     return retyped(
-        after, {n: before.schema[n] if whole or n in chosen else pl.Float64() for n in names}
+        after, {n: before.schema[n] if whole or n in kept else pl.Float64() for n in names}
     )
+
+
+def _without_means(manifest: Manifest) -> set[str]:
+    """Return the masked columns that keep their type with any option dtype."""
+    named = kinds_of(manifest["config"]).items()
+    clocks = {
+        n for option, names in named if not has_means(KEY_OPTIONS[option].make) for n in names
+    }
+    return clocks | {row["column"] for row in manifest.get("categories", [])}
