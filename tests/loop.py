@@ -1,8 +1,9 @@
 """Which cases the quick loop runs, and how many examples it tries; `--deep` runs all."""
 
+import pytest
 from hypothesis import settings
 
-__all__ = ["axes", "covering", "left_out", "rounds", "tries"]
+__all__ = ["axes", "covering", "left_out", "rounds", "share", "tries"]
 
 DEEP = 30
 """Examples of a law that asks for no other number, under `--deep`."""
@@ -16,6 +17,18 @@ def tries(examples):
 def rounds(number):
     """How often a test that draws its own cases does so: a quarter as often in the quick loop."""
     return number if settings().max_examples >= DEEP else -(-number // 4)
+
+
+def share(cases, of, first=0):
+    """Cases of which the quick loop tries one in so many.
+
+    Tests that walk one list by several doors begin at others, so that together they try all of it.
+    """
+    deep = pytest.mark.deep
+    return [
+        case if number % of == first else pytest.param(case, marks=deep)
+        for number, case in enumerate(cases)
+    ]
 
 
 def axes(item):

@@ -17,7 +17,6 @@ import polars as pl
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
 from polars_microagg.cli.main import main
-from polars_microagg.publishing.judgement import release_requirements
 from polars_microagg.report.facts import Facts
 from polars_microagg.report.page import report_html
 
@@ -216,35 +215,6 @@ def kinds():
         "page": report_html(SIZES, mg.mdav(SIZES, "x", 3), "x", k=3),
         "leaves": mg.fit_leaves(SIZES, "x", k=3).protect(SIZES)["x"].to_list(),
         "refused": refusals(),
-    }
-
-
-SICK = FEW[:6].with_columns(sick=pl.Series(["flu", None, None, "flu", "cold", None]))
-
-
-def models():
-    """The doors of a privacy model that counts confidential columns."""
-    masked, column = mg.mdav(SICK, "x", 3), pl.struct("x").microagg
-    held = mg.mdav(SICK, "x", 3, confidential="sick", present=2, twice=True)
-
-    def counted(**options):
-        asked = {"confidential": "sick"} | options
-        return {
-            "anonymity": mg.anonymity(masked, "x", **asked)["present"].item(),
-            "LazyFrame": masked.lazy().microagg.anonymity("x", **asked)["present"].item(),
-            "expression": masked.select(column.present("sick", **options)).item(),
-        }
-
-    return {
-        "counted": counted(),
-        "counted twice": counted(twice=True),
-        "broken": said_by(lambda: mg.verify(masked, "x", 3, confidential="sick", present=2)),
-        "held": mg.anonymity(held, "x", confidential="sick", twice=True)["present"].item(),
-        "note": mg.compare(SICK, "x", methods="mdav", ks=3, confidential="sick", present=1)[
-            "note"
-        ].to_list(),
-        "required": [str(bound) for bound in release_requirements("present=2")],
-        "lacking": said_by(lambda: mg.publish(FEW, "n.parquet", "x", 3, require="present=2")),
     }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop import covering
+from tests.loop import covering, share
 
 pytest_plugins = ["pytester"]
 CONFTEST = Path(__file__).with_name("conftest.py")
@@ -51,6 +51,15 @@ def test_every_value_is_in_a_case_and_no_longer_than_the_longest_axis(shape):
 
 def test_a_list_of_cases_is_taken_whole():
     assert covering([{0: 1}, {0: 1}, {0: 2}]) == [True] * 3
+
+
+def test_tests_that_begin_at_others_share_a_list():
+    quick = [
+        [case for case in share("abcdefg", 3, first) if isinstance(case, str)] for first in range(3)
+    ]
+    assert quick == [["a", "d", "g"], ["b", "e"], ["c", "f"]]
+    for case in share("abcdefg", 3):
+        assert isinstance(case, str) or [mark.name for mark in case.marks] == ["deep"]
 
 
 @pytest.fixture

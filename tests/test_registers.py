@@ -56,42 +56,12 @@ def furthest(original: Matrix, masked: Matrix, /) -> float | None:
     return float(np.abs(original - masked).max()) if original.size else None
 '''
 
-MODEL = '''
-"""Enough values: several records of a class must have one."""
-
-import numpy as np
-
-from polars_microagg.core.attributes import Attribute
-from polars_microagg.core.model import model
-from polars_microagg.core.partition import Labels, Members
-from polars_microagg.core.registry import Option, Range
-
-
-@model(
-    bound=Option("present", None, kind=int, range=Range(1)),
-    at_least=True,
-    of="confidential",
-    what="the number of values",
-)
-def present(confidential: Attribute, groups: Members, /, *, twice: bool = False) -> Labels:
-    """Number of records of each group that have a confidential value.
-
-    Parameters
-    ----------
-    twice : bool, default False
-        Whether each of them counts twice.
-    """
-    owner, code, count = confidential.runs(groups)
-    count = count * (code >= confidential.nulls) * (1 + twice)
-    return np.bincount(owner, count, len(groups.sizes)).astype(np.intp)
-'''
-
-# A file for each register: the doors are in `tests/registers.py`, under the name of the room.
+# A file for each register: the doors are in `tests/registers.py`, under the name of the room. That of
+# models is tried in `tests/models/test_added.py`.
 ADDED = {
     "methods/as_they_come.py": METHOD,
     "metrics/change.py": METRIC,
     "kinds/size.py": KIND,
-    "models/present.py": MODEL,
 }
 
 
@@ -276,30 +246,3 @@ def test_without_the_kind_its_parameter_is_unknown(tmp_path):
     assert "does not support the supplied arguments" in found.pop("SQL")
     for door, said in found.items():
         assert "sizes" in said, door
-
-
-# --- Models -------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def model(package, tmp_path_factory):
-    return doors(package, "models", tmp_path_factory.mktemp("model"))
-
-
-def test_a_model_is_counted_at_every_door(model):
-    assert model["counted"] == dict.fromkeys(model["counted"], 1)
-    assert model["counted twice"] == dict.fromkeys(model["counted twice"], 2)
-
-
-def test_a_model_is_held_by_masking_and_by_verify(model):
-    assert model["broken"].startswith(
-        "The table does not keep present=2 on 'x': 1 class(es) with 3 record(s) in all break it (at "
-        "worst, the number of values of 'sick' is 1)."
-    )
-    assert model["held"] >= 2
-    assert model["note"] == [None]
-
-
-def test_a_model_is_required(model):
-    assert model["required"] == ["present>=2"]
-    assert model["lacking"].startswith("require='present>=2' was given without confidential.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 
 import duckdb
 from duckdb.func import FunctionNullHandling, PythonUDFType
@@ -97,7 +98,7 @@ def _attach(cursor: duckdb.DuckDBPyConnection, catalog: str) -> None:
 def _is_ours(cursor: duckdb.DuckDBPyConnection, catalog: str) -> bool:
     """Return whether a catalog has the macro that marks ours."""
     try:
-        cursor.execute(f"SELECT {identifier(catalog)}.{OURS}()")
+        cursor.execute(f"SELECT {identifier(catalog)}.{OURS}()").fetchall()
     except duckdb.Error:
         return False
     return True
@@ -105,13 +106,9 @@ def _is_ours(cursor: duckdb.DuckDBPyConnection, catalog: str) -> bool:
 
 def _add_functions(cursor: duckdb.DuckDBPyConnection) -> None:
     """Add the Python functions, once a database instance."""
-    rows = cursor.execute(
-        "SELECT DISTINCT function_name FROM duckdb_functions() "
-        "WHERE database_name = 'system' AND starts_with(function_name, '_microagg_')"
-    ).fetchall()
-    known = {name for (name,) in rows}
+    # To list the functions of DuckDB takes longer than to try.
     for name, (function, parameters, result) in FUNCTIONS.items():
-        if name not in known:
+        with suppress(duckdb.CatalogException):
             cursor.create_function(
                 name,
                 function,

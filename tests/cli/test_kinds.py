@@ -213,15 +213,12 @@ KEYS = {
         "'taxonomy.zip' ",
         "the name of a file, or numbers",
     ),
-    "a list in a table": ("[taxonomy]\nzip = [5, 3]", "'taxonomy.zip' ", "the name of a file"),
-    "a number in a table": ("[taxonomy]\nzip = 5", "'taxonomy.zip' ", "the name of a file"),
     "no number": (
         '[weigh]\nzip = "x"',
         "'weigh.zip' of the configuration is text",
         "a number above 0",
     ),
     "a switch": ("[weigh]\nzip = true", "'weigh.zip' of the configuration is true or", "a number"),
-    "a table of a number": ("[weigh]\nzip = {a = 1}", "'weigh.zip' ", "a number above 0"),
     "a table for names": (
         "[nominal]\nzip = 1",
         "'nominal' of the configuration is a table",

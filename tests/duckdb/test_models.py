@@ -8,7 +8,7 @@ import pytest
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
 from polars_microagg.core import registry
-from tests.loop import rounds
+from tests.loop import rounds, share
 
 COUNTED = {
     "VARCHAR": "['ab', 'AB', '', 'c''d', 'é'][1 + c % 5]",
@@ -126,7 +126,7 @@ def three_doors(con, columns, k, method, options):
     return ours
 
 
-@pytest.mark.parametrize("type_", COUNTED)
+@pytest.mark.parametrize("type_", share(COUNTED, 3, 0))
 def test_each_type_is_counted_as_polars_counts_it(con, type_):
     rng, masked = np.random.default_rng([*type_.encode()]), 0
     for i in range(rounds(8)):
@@ -200,7 +200,8 @@ def broken(con, masked, k, options):
     return bad
 
 
-@pytest.mark.parametrize("method", RECORDS)
+# That every method holds the models is tried without DuckDB, too.
+@pytest.mark.parametrize("method", share(RECORDS, 3))
 def test_no_class_that_is_released_breaks_what_was_asked(con, method):
     rng, released = np.random.default_rng([*method.encode()]), 0
     for _ in range(rounds(8)):

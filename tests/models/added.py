@@ -12,6 +12,7 @@ import polars as pl
 
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
+from polars_microagg.publishing.judgement import release_requirements
 from tests.registers import microagg, said_by
 
 TABLE = pl.DataFrame(
@@ -63,6 +64,31 @@ def masked():
     }
 
 
+def counted():
+    """What is counted of the column of a table that was masked without the model."""
+    plain, column = mg.mdav(TABLE, "x", 4), pl.struct("x").microagg
+
+    def span(**options):
+        asked = {"confidential": "pay"} | options
+        return {
+            "anonymity": mg.anonymity(plain, "x", **asked)["span"].item(),
+            "LazyFrame": plain.lazy().microagg.anonymity("x", **asked)["span"].item(),
+            "expression": plain.select(column.span("pay", **options)).item(),
+        }
+
+    compared = mg.compare(TABLE, "x", methods="mdav", ks=4, confidential="pay", span=0.1)
+    return {
+        "share": span(),
+        "steps": span(span_of="steps"),
+        "broken": said_by(lambda: mg.verify(plain, "x", 4, **ASKED)),
+        "note": compared["note"].to_list(),
+        "required": [str(bound) for bound in release_requirements("span>=2")],
+        "lacking": said_by(
+            lambda: mg.publish(TABLE[["x"]], "n.parquet", "x", 2, require="span>=2")
+        ),
+    }
+
+
 def refused():
     """What each door says of a bound that cannot be reached."""
     con = mgd.register(duckdb.connect())
@@ -101,4 +127,4 @@ def described():
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps([masked(), refused(), described()]))
+    sys.stdout.write(json.dumps([masked(), refused(), described(), counted()]))

@@ -110,6 +110,20 @@ def test_a_model_is_described_and_checked_when_a_call_is_typed(doors):
     assert said["choice"].startswith("span_of='leaps' is not known")
 
 
+def test_a_model_is_counted_compared_and_required(doors):
+    # Of 10, 10, 20, 20 and 30, 30, 50, 10 the first span is one step of the three that there are.
+    found = doors[3]
+    assert found["share"] == dict.fromkeys(found["share"], 1 / 3)
+    assert found["steps"] == dict.fromkeys(found["steps"], 1)
+    assert found["broken"].startswith(
+        "The table does not keep span=2 on 'x': 1 class(es) with 4 record(s) in all break it (at "
+        "worst, the span of the values of 'pay' is 1)."
+    )
+    assert found["note"] == [None]
+    assert found["required"] == ["span>=2"]
+    assert found["lacking"].startswith("require='span>=2' was given without confidential.")
+
+
 def test_without_the_file_there_is_no_such_model():
     table = pl.DataFrame({"x": [1.0, 2.0], "pay": [1, 2]})
     with pytest.raises(mg.InvalidParameterError, match="span"):
