@@ -102,7 +102,7 @@ def wrong(call, out, again=True):
     """What is wrong with the form of what came out: types, other columns, order, repetition."""
     found = []
     for name, dtype in call.frame.schema.items():
-        number = name in call.kind and call.kind[name] in (*NUMBERS, "clock")
+        number = name in call.kind and call.kind[name] in NUMBERS
         want = pl.Float64() if number and call.options.get("dtype") == "float" else dtype
         if out.schema[name] != want:
             found.append(f"type of {name}")
