@@ -89,7 +89,7 @@ class Embedding:
 
     def table(self, held: Labels, counts: Labels, records: int, cells: int = CELLS) -> Matrix:
         """Return the coordinates of some values, which so many of the records have."""
-        most = min(max(cells // max(1, records), FEWEST), MOST)
+        most = most_coordinates(records, cells)
         if not len(held):
             return np.zeros((0, 1))
         if self.points is not None:
