@@ -1,189 +1,224 @@
-"""Print CPU and wall seconds and memory of exact MDAV and of MDAV in blocks as n grows.
+"""The same job at every size: time, peak memory and the smallest class of releases.
 
-    python benchmarks/scale.py             # n = 1e4 .. 1e6 exact, 1e5 .. 1e7 in blocks
-    python benchmarks/scale.py --quick     # up to 1e5, about a minute
-    python benchmarks/scale.py --same      # the groups of all searches compared at 1e5
-    python benchmarks/scale.py --threads   # what threads and processes gain and lose
+    python benchmarks/scale.py                   # everything, about an hour and a quarter on two cores
+    python benchmarks/scale.py --only job        # 5e6 x 20 with strata and nulls by the command line
+    python benchmarks/scale.py --only rows       # 1e6, 1e7 and 1e8 x 4, the cost of a row
+    python benchmarks/scale.py --only search     # 1e7 x 3 by lowloss
+    python benchmarks/scale.py --only workers    # one process against two
+    python benchmarks/scale.py --only tables     # a table of DuckDB to another one, 5e7 rows
 
-k = 5, standardised data, one BLAS thread, one run each in a process of its own. Memory is the
-peak beyond the data. The exponent is that of n since the line before. The first line is the
-calibration: the search of all records at 1e5 x 5, which takes 1.46 CPU s on a quiet machine;
-divide the other lines by as much as it takes longer.
+Memory is the resident set of the process and of all it starts, looked at twenty times a second; pages that
+processes share count for each. CPU seconds are of all of them. The smallest class is counted again by
+DuckDB on the file that came out. Files go to --folder and are removed in the end.
 """
 
-import os
-
-for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
-
 import argparse
-import math
-import multiprocessing
+import os
 import platform
-import resource
-import subprocess
+import shutil
 import sys
-import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+import tempfile
+from pathlib import Path
 
+import duckdb
 import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from out_of_core import COLUMNS, generate, row, watched
 
-from polars_microagg.kernels.local.annealing_search import block_start
-from polars_microagg.kernels.mdav.frontier import Frontier
-from polars_microagg.kernels.mdav.rounds import FullScan, mdav_groups
-from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
-from polars_microagg.methods.mdav import mdav
-
-K = 5
-QUIET = 1.456
-"""CPU seconds of the calibration on a quiet machine."""
-
-DATA = {
-    "gaussian": lambda rng, shape: rng.standard_normal(shape),
-    "lognormal": lambda rng, shape: rng.lognormal(size=shape),
-    "integers": lambda rng, shape: rng.integers(0, 30, shape).astype(float),
-    "equal": lambda _, shape: np.ones(shape),
-}
-WAYS = {
-    "mdav": lambda x: mdav(x, k=K),
-    "whole": lambda x: list(mdav_groups(x, K, search=FullScan)),
-    "front": lambda x: list(mdav_groups(x, K, search=Frontier)),
-    "blocks": lambda x: block_start(x, K, lambda tail: mdav(tail, k=K).labels),
-}
-EXACT = [
-    *(("gaussian", 2, n) for n in (10**4, 10**5, 10**6)),
-    *(("gaussian", 5, n) for n in (10**4, 10**5, 10**6)),
-    *(("lognormal", 5, n) for n in (10**4, 10**5, 10**6)),
-    *(("gaussian", 10, n) for n in (10**4, 10**5)),
-    *(("lognormal", 10, n) for n in (10**4, 10**5)),
-    *(("integers", 2, n) for n in (10**4, 10**5, 10**6)),
-    *(("equal", 5, n) for n in (10**4, 10**5)),
+STEP = 1 << 18
+PLACES = np.array(["north", "south", "east", "west", "centre", "coast", "hills", "lake", "isle"])
+SHARES = np.array([0.3, 0.2, 0.15, 0.12, 0.1, 0.08, 0.04, 0.009999, 0.000001])
+MASKED = ["age", "income", "tax", "wealth", "children", "since"]
+KEPT = [
+    "job",
+    "plan",
+    "visits",
+    "cost",
+    "bonus",
+    "score",
+    "active",
+    "updated",
+    "rate",
+    "notes",
+    "zip2",
 ]
-BLOCKS = [("gaussian", 5, n) for n in (10**5, 10**6, 10**7)]
-BLOCKS += [("lognormal", 5, n) for n in (10**5, 10**6)]
+
+COMMAND = "import sys; from polars_microagg.cli.main import run; sys.exit(run())"
+LOWLOSS = """
+import sys, polars_microagg as mg
+source, target, workers = sys.argv[1:4]
+columns = ["age", "income", "wealth"]
+mg.protect_parquet(source, target, columns, 5, method="lowloss", memory="4GB", workers=int(workers))
+"""
+PROTECT = """
+import sys, polars_microagg as mg
+source, target, memory, workers = sys.argv[1:5]
+mg.protect_parquet(source, target, {columns}, 5, memory=memory, workers=int(workers) or None)
+"""
 
 
-def data(kind, n, d):
-    x = DATA[kind](np.random.default_rng(n + d), (n, d))
-    x -= x.mean(axis=0)
-    x /= np.maximum(x.std(axis=0), 1e-12)
-    return x
-
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def alone(way, kind, d, n):
-    """Time one call in this process."""
-    x = data(kind, n, d)
-    before, start, wall = peak(), time.process_time(), time.perf_counter()
-    WAYS[way](x)
-    print(time.process_time() - start, time.perf_counter() - wall, peak() - before)
-
-
-def measured(way, kind, d, n):
-    call = [sys.executable, __file__, "--alone", way, kind, str(d), str(n)]
-    done = subprocess.run(call, check=True, capture_output=True, text=True)
-    return [float(value) for value in done.stdout.split()]
-
-
-def table(way, cases, load):
-    print(
-        f"\n{way:8} {'data':10} {'d':>3} {'n':>9} {'CPU s':>9} {'/load':>8} {'wall s':>9}", end=""
-    )
-    print(f" {'MB':>7} {'exponent':>9}")
-    last = None
-    for kind, d, n in cases:
-        cpu, wall, memory = measured(way, kind, d, n)
-        grown = ""
-        if last and last[:2] == (kind, d):
-            grown = f"{math.log(cpu / last[3]) / math.log(n / last[2]):9.2f}"
-        last = kind, d, n, cpu
-        row = f"{way:8} {kind:10} {d:3} {n:9,} {cpu:9.3f} {cpu / load:8.3f} {wall:9.3f}"
-        print(f"{row} {memory:7.0f} {grown}", flush=True)
-
-
-def same():
-    print("\nGroups at 1e5, k = 5, of the search of all records, at the front, and as chosen")
-    for kind, d in (("gaussian", 2), ("gaussian", 5), ("lognormal", 5), ("integers", 2)):
-        x = data(kind, 10**5, d)
-        expected = np.array(WAYS["whole"](x))
-        front = np.array_equal(WAYS["front"](x), expected)
-        chosen = np.array_equal(list(mdav_groups(x, K)), expected)
-        print(f"{kind:10} x {d}", "identical" if front and chosen else "DIFFERENT", flush=True)
-
-
-def chunk(part):
-    """Group one chunk of 4096 records, the same ones in every process."""
-    x = data("gaussian", 16 * 4096, 5)[4096 * part : 4096 * (part + 1)]
-    return float(mdav(x, k=K).labels.sum())
-
-
-def half(part):
-    x = data("gaussian", 1 << 19, 5)[part << 18 : (part + 1) << 18]
-    return float(mdav_in_blocks(x, equal_blocks(x, 512), K).sum())
-
-
-def spent(function):
-    def cpu():
-        own, others = (resource.getrusage(who) for who in (0, resource.RUSAGE_CHILDREN))
-        return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
-
-    start, wall = cpu(), time.perf_counter()
-    function()
-    return f"{cpu() - start:8.2f} CPU s {time.perf_counter() - wall:8.2f} s wall"
-
-
-def threads():
-    print("\nTwo threads or processes, two CPUs; starting processes is not counted")
-    for name, work, parts in (("MDAV on 16 x 4096", chunk, 16), ("MDAV in 1024 blocks", half, 2)):
-        print(
-            f"{name}, one after the other: {spent(lambda w=work, p=parts: list(map(w, range(p))))}"
+def register(path, rows):
+    """Twenty columns of all kinds: six to mask, two of them with gaps, strata of which one is tiny."""
+    rng = np.random.default_rng(rows)
+    writer = None
+    for start in range(0, rows, STEP):
+        n = min(STEP, rows - start)
+        income = rng.lognormal(10, 1, n)
+        table = pa.table(
+            {
+                "id": np.arange(start, start + n),
+                "name": pa.array(rng.integers(0, 10**9, n)).cast(pa.string()),
+                "region": pa.array(PLACES[rng.choice(len(PLACES), n, p=SHARES / SHARES.sum())]),
+                "age": rng.integers(18, 95, n).astype(np.int16),
+                "income": pa.array(income, mask=rng.random(n) < 0.03),
+                "tax": 0.3 * income * rng.lognormal(0, 0.3, n),
+                "wealth": pa.array(1000 * rng.pareto(1.5, n), mask=rng.random(n) < 0.02),
+                "children": rng.poisson(1.4, n).astype(np.int32),
+                "since": pa.array(rng.integers(0, 12000, n).astype(np.int32)).cast(pa.date32()),
+                "job": pa.array(rng.integers(0, 300, n)).cast(pa.string()),
+                "plan": pa.array(np.array(["a", "b", "c"])[rng.integers(0, 3, n)]),
+                "visits": rng.poisson(4, n),
+                "cost": rng.lognormal(5, 1, n),
+                "bonus": rng.normal(0, 1, n).astype(np.float32),
+                "score": rng.integers(0, 100, n).astype(np.int8),
+                "active": rng.random(n) < 0.7,
+                "updated": pa.array(rng.integers(0, 10**15, n)).cast(pa.timestamp("us")),
+                "rate": rng.random(n),
+                "notes": pa.array(rng.integers(0, 10**6, n)).cast(pa.string()),
+                "zip2": pa.array(rng.integers(10, 99, n)).cast(pa.string()),
+            }
         )
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(abs, range(2)))
-            print(
-                f"{name}, two threads: {spent(lambda w=work, p=parts: list(pool.map(w, range(p))))}"
-            )
-        context = multiprocessing.get_context("spawn")
-        wall = time.perf_counter()
-        with ProcessPoolExecutor(2, mp_context=context) as pool:
-            list(pool.map(work, [0, 1]))
-            wall = time.perf_counter()
-            list(pool.map(work, range(parts)))
-            print(f"{name}, two processes: {time.perf_counter() - wall:25.2f} s wall", flush=True)
-    for count in ("1", "2"):
-        os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = count
-        for d, n in ((5, 10**5), (10, 10**5)):
-            cpu, wall, _ = measured("whole", "gaussian", d, n)
-            print(
-                f"search of all of 1e5 x {d}, {count} BLAS thread(s): {cpu:8.2f} CPU s {wall:8.2f} s wall"
-            )
+        writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
+        writer.write_table(table)
+    writer.close()
+
+
+def smallest(relation, columns):
+    """Fewest records that share a masked record, counted by DuckDB."""
+    with duckdb.connect() as con:
+        con.execute("SET memory_limit = '4GB'")
+        names = ", ".join(f'"{name}"' for name in columns)
+        query = f"SELECT min(n) FROM (SELECT count(*) AS n FROM {relation} GROUP BY {names})"
+        return con.execute(query).fetchone()[0]
+
+
+def measured(code, *arguments):
+    """Seconds, CPU seconds and peak memory, all as text; stops where the run failed."""
+    done, wall, cpu, peak = watched(code, *arguments)
+    if done:
+        sys.exit(f"the run failed with {done} at {peak:.0f} MB")
+    return wall, cpu, peak
+
+
+def job(folder, rows):
+    print(f"\nThe command line on {rows:.0e} x 20, strata and nulls, memory 2GB\n")
+    register(folder / "in.parquet", rows)
+    roles = ["--columns", ",".join(MASKED), "--strata", "region", "--drop", "id,name"]
+    roles += ["--keep", ",".join(KEPT), "--k", "5", "--nulls", "impute", "--small-strata", "null"]
+    call = ["protect", folder / "in.parquet", "-o", folder / "out.parquet", *roles]
+    row("", "seconds", "CPU seconds", "peak memory", "smallest class")
+    row(*["---"] * 5)
+    for memory in ("2GB", "16GB"):
+        more = ["--memory", memory, "--overwrite"]
+        wall, cpu, peak = measured(COMMAND, *call, *more)
+        k = smallest(f"read_parquet('{folder / 'out.parquet'}')", [*MASKED, "region"])
+        row(memory, f"{wall:.0f}", f"{cpu:.1f}", f"{peak:.0f} MB", k)
+
+
+def cost_of_a_row(folder, sizes, memory):
+    print(f"\nFour columns of five, k=5, within {memory}\n")
+    row("rows", "file", "seconds", "CPU seconds", "us a row", "peak memory", "smallest class")
+    row(*["---"] * 7)
+    for rows in sizes:
+        generate(folder / "in.parquet", rows)
+        size = (folder / "in.parquet").stat().st_size / 1e6
+        code = PROTECT.format(columns=COLUMNS)
+        wall, cpu, peak = measured(code, folder / "in.parquet", folder / "out.parquet", memory, 0)
+        k = smallest(f"read_parquet('{folder / 'out.parquet'}')", COLUMNS)
+        each = f"{cpu / rows * 1e6:.2f}"
+        row(f"{rows:.0e}", f"{size:.0f} MB", f"{wall:.0f}", f"{cpu:.0f}", each, f"{peak:.0f} MB", k)
+
+
+def search(folder, rows):
+    print(f"\nlowloss on {rows:.0e} x 3 through leaves, two workers\n")
+    generate(folder / "in.parquet", rows)
+    wall, cpu, peak = measured(LOWLOSS, folder / "in.parquet", folder / "out.parquet", 2)
+    names = ["age", "income", "wealth"]
+    k = smallest(f"read_parquet('{folder / 'out.parquet'}')", names)
+    before, after = (pl.scan_parquet(folder / f"{which}.parquet") for which in ("in", "out"))
+    deviations = before.select(pl.col(names).std(ddof=0)).collect(engine="streaming").row(0)
+    beside = pl.concat(
+        [before.select(names), after.select(pl.col(names).name.suffix("_m"))], how="horizontal"
+    )
+    squares = [
+        ((pl.col(n) - pl.col(f"{n}_m")) ** 2).mean().alias(n) / s**2
+        for n, s in zip(names, deviations, strict=True)
+    ]
+    loss = 100 * np.mean(beside.select(squares).collect(engine="streaming").row(0))
+    row("seconds", "CPU seconds", "peak memory", "smallest class", "loss %")
+    row(*["---"] * 5)
+    row(f"{wall:.0f}", f"{cpu:.0f}", f"{peak:.0f} MB", k, f"{loss:.6f}")
+
+
+def workers(folder, rows):
+    print(f"\nOne process against two, {rows:.0e} x 4\n")
+    generate(folder / "in.parquet", rows)
+    row("workers", "seconds", "CPU seconds")
+    row(*["---"] * 3)
+    took = []
+    for count in (1, 2):
+        code = PROTECT.format(columns=COLUMNS)
+        wall, cpu, _ = measured(code, folder / "in.parquet", folder / "out.parquet", "4GB", count)
+        took.append(wall)
+        row(count, f"{wall:.1f}", f"{cpu:.1f}")
+    print(f"\n{took[0] / took[1]:.2f} times as fast")
+
+
+def tables(folder, rows):
+    print(f"\nA table of DuckDB to another, {rows:.0e} rows, memory 2GB\n")
+    generate(folder / "in.parquet", rows)
+    with duckdb.connect(str(folder / "register.duckdb")) as con:
+        con.execute("SET memory_limit = '2GB'; SET preserve_insertion_order = true")
+        con.execute(f"CREATE TABLE visits AS FROM read_parquet('{folder / 'in.parquet'}')")
+    (folder / "in.parquet").unlink()
+    call = ["protect", f"{folder / 'register.duckdb'}::visits", "-o"]
+    call += [f"{folder / 'release.duckdb'}::visits", "--columns", ",".join(COLUMNS)]
+    call += ["--drop", "id", "--k", "5", "--memory", "2GB"]
+    wall, cpu, peak = measured(COMMAND, *call)
+    with duckdb.connect(str(folder / "release.duckdb"), read_only=True) as con:
+        names = ", ".join(COLUMNS)
+        query = f"SELECT min(n) FROM (SELECT count(*) AS n FROM visits GROUP BY {names})"
+        k = con.execute(query).fetchone()[0]
+    row("seconds", "CPU seconds", "peak memory", "smallest class")
+    row(*["---"] * 4)
+    row(f"{wall:.0f}", f"{cpu:.0f}", f"{peak:.0f} MB", k)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="up to 1e5 records")
-    parser.add_argument("--same", action="store_true", help="only compare groups at 1e5")
-    parser.add_argument("--threads", action="store_true", help="only measure threads")
-    parser.add_argument("--alone", nargs=4, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.alone:
-        way, kind, d, n = arguments.alone
-        alone(way, kind, int(d), int(n))
-        return
-    print(f"{platform.machine()}, numpy {np.__version__}, load {os.getloadavg()[0]:.1f}")
-    if arguments.same or arguments.threads:
-        (same if arguments.same else threads)()
-        return
-    cpu = measured("whole", "gaussian", 5, 10**5)[0]
-    load = cpu / QUIET
-    print(f"calibration {cpu:.3f} CPU s, {load:.2f} times those of a quiet machine")
-    most = 10**5 if arguments.quick else 10**7
-    table("mdav", [case for case in EXACT if case[2] <= most], load)
-    table("whole", [("gaussian", 5, n) for n in (10**4, 10**5)], load)
-    table("blocks", [case for case in BLOCKS if case[2] <= most], load)
+    parser.add_argument("--only", choices=["job", "rows", "search", "workers", "tables"])
+    parser.add_argument("--rows", type=float, nargs="*", help="other numbers of rows")
+    parser.add_argument("--memory", default="8GB", help="of the runs by rows")
+    parser.add_argument("--folder", type=Path)
+    given = parser.parse_args()
+    versions = f"polars {pl.__version__}, duckdb {duckdb.__version__}, python"
+    print(f"{versions} {platform.python_version()}, {os.cpu_count()} cores")
+    runs = {
+        "job": (lambda folder, rows: [job(folder, n) for n in rows], [5e6]),
+        "rows": (lambda folder, rows: cost_of_a_row(folder, rows, given.memory), [1e6, 1e7, 1e8]),
+        "search": (lambda folder, rows: [search(folder, n) for n in rows], [1e7]),
+        "workers": (lambda folder, rows: [workers(folder, n) for n in rows], [1e7]),
+        "tables": (lambda folder, rows: [tables(folder, n) for n in rows], [5e7]),
+    }
+    for name, (run, rows) in runs.items():
+        if given.only in (None, name):
+            folder = Path(tempfile.mkdtemp(dir=given.folder))
+            try:
+                run(folder, [int(n) for n in given.rows or rows])
+            finally:
+                shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
