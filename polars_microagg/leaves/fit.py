@@ -189,7 +189,7 @@ class _Call:
             parts = [(key, sample[row]) for *key, row in listed if self._large(len(row))]
         fitted = [self._stratum(key and tuple(key), part) for key, part in parts]
         left = sample.height - sum(part.height for _, part in parts)
-        buckets = max(1, ceil(left * self.each / self.size)) if strata.width or not parts else 0
+        buckets = max(1, ceil(left * self.each / self.size)) if strata.width else 1 - len(parts)
         tree = forest([tree for _, tree in fitted], buckets, left)
         return tuple(stratum for stratum, _ in fitted), tree
 
