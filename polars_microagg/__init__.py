@@ -21,6 +21,7 @@ from polars_microagg.errors import (
     TargetExistsError,
     TooFewRecordsError,
     UnknownMethodError,
+    WorkerError,
 )
 from polars_microagg.functions import *  # noqa: F403
 from polars_microagg.leaves import Leaves, fit_leaves
@@ -47,6 +48,7 @@ __all__ = [
     "Taxonomy",
     "TooFewRecordsError",
     "UnknownMethodError",
+    "WorkerError",
     "__version__",
     "anonymity",
     "assess",

@@ -22,6 +22,7 @@ TREE = {
     "RequirementError": "NotPublishedError",
     "OutputError": "NotPublishedError",
     "TargetExistsError": "OutputError",
+    "WorkerError": "MicroaggError",
     "BrokenPromiseError": "MicroaggError",
 }
 

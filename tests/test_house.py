@@ -39,7 +39,8 @@ class Trees(dict):
 
 TREES = Trees()
 
-INSIDE = {".errors", ".wording", ".progress", ".core", ".kernels", "numpy"}
+TOLD = {".progress", ".processes"}
+INSIDE = {".errors", ".wording", *TOLD, ".core", ".kernels", "numpy"}
 FRAMES = {*INSIDE, ".frames", "polars"}
 ANALYSIS = {*FRAMES, ".analysis"}
 PUBLISHING = {*ANALYSIS, ".publishing", ".durable", "._version", "pyarrow", "duckdb"}
@@ -54,6 +55,7 @@ ROOMS = {
     "wording": set(),
     "errors": {".errors", ".wording"},
     "progress": {".errors"},
+    "processes": {".errors", *TOLD},
     "core": {*INSIDE},
     "core.partition": {"numpy"},
     "core.type_hints": set(),
@@ -64,7 +66,7 @@ ROOMS = {
     "core.rule": {"numpy", ".core.attributes", ".core.model", ".core.partition"},
     "core.requirements": {".errors"},
     "kernels": {"numpy", ".core.partition", ".kernels"},
-    "methods": {"numpy", ".core.partition", ".core.registry", ".kernels", ".methods", ".progress"},
+    "methods": {"numpy", ".core.partition", ".core.registry", ".kernels", ".methods", *TOLD},
     "metrics": {"numpy", ".core.partition", ".core.registry", ".kernels"},
     "models": {
         *("numpy", ".core.attributes", ".core.model", ".core.partition", ".core.registry"),

@@ -87,6 +87,7 @@ CLASSES = [
     mg.BrokenPromiseError.small_class("mdav", 1, 5),
     mg.BrokenPromiseError.shape("mdav", 4, 5),
     mg.BrokenPromiseError.unchecked(),
+    mg.WorkerError.ended(),
 ]
 SUBJECTS = {
     usage: [

@@ -12,6 +12,7 @@ from polars_microagg.errors import (
     RequirementError,
     TargetExistsError,
     TooFewRecordsError,
+    WorkerError,
 )
 
 __all__ = ["BUG", "CODES", "INTERRUPTED", "PUBLISHED", "UNREAD", "code_of"]
@@ -32,6 +33,7 @@ CODES: dict[type[MicroaggError], int] = {
     BrokenPromiseError: 4,
     TargetExistsError: 2,
     NotPublishedError: 5,
+    WorkerError: 5,
     InvalidDataError: 3,
     InvalidParameterError: 2,
 }

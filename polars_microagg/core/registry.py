@@ -62,7 +62,8 @@ class Method:
     `columnwise` methods take one column at a time; `unit` says whether the k of the method is
     a number of records or of values. `absolute` methods compare values of different columns, so that
     it matters where zero is. `cost` is how its time grows with the number n of records of
-    a stratum, and `limit` the most records it takes at a time.
+    a stratum, and `limit` the most records it takes at a time; `heavy` methods take so many seconds
+    for each record, far more than others of their cost.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Method:
     cost: str = "n log n"
     limit: int | None = None
     search: Callable[..., Labels] | None = None
+    heavy: float = 0.0
 
     @property
     def summary(self) -> str:
@@ -143,6 +145,7 @@ def method(
     cost: str = "n log n",
     limit: int | None = None,
     search: Callable[..., Labels] | None = None,
+    heavy: float = 0.0,
 ) -> Callable[[Function], Function]:
     """Register a function ``(x, /, *, k, ...) -> Partition`` under its own name.
 
@@ -172,6 +175,9 @@ def method(
     search : callable, optional
         Goes on with groups that satisfy a rule, ``(x, labels, /, *, k, rule, ...) -> labels``, where
         those of the function do not.
+    heavy : float, optional
+        Seconds of one processor that a record takes, where that is far more than in other methods of
+        the same cost: by it is decided whether strata are worth processes of their own.
 
     Returns
     -------
@@ -199,6 +205,7 @@ def method(
             cost,
             limit,
             search,
+            heavy,
         )
         return function
 

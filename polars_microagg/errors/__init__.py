@@ -14,6 +14,7 @@
         RequirementError        a requirement is not met
         OutputError             the file cannot be written
           TargetExistsError     it is there and may not be replaced
+      WorkerError               a process that did part of the work was ended
       BrokenPromiseError        our bug; nothing was released
 
 A message names columns, counts and parameters and never a data value of a record. It is a
@@ -38,6 +39,7 @@ from polars_microagg.errors.output import (
     OutputError,
     RequirementError,
     TargetExistsError,
+    WorkerError,
 )
 from polars_microagg.errors.parameters import InvalidParameterError, UnknownMethodError
 
@@ -55,4 +57,5 @@ __all__ = [
     "TargetExistsError",
     "TooFewRecordsError",
     "UnknownMethodError",
+    "WorkerError",
 ]

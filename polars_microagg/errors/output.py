@@ -1,4 +1,4 @@
-"""Errors of a release: it was not published, or the library broke its promise."""
+"""Errors of a release: it was not published, not finished, or the library broke its promise."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ __all__ = [
     "OutputError",
     "RequirementError",
     "TargetExistsError",
+    "WorkerError",
 ]
 
 BUG = "This is a bug of polars_microagg: please report the call and the versions."
@@ -74,6 +75,22 @@ class TargetExistsError(OutputError):
         """Refuse to replace what exists, and name the setting that allows it."""
         allow = Setting("overwrite", True)
         return super().of(what, Sentence("{why} Allow it with {setting}.", why=why, setting=allow))
+
+
+class WorkerError(MicroaggError):
+    """A process that did part of the work was ended, by the system or by somebody."""
+
+    @classmethod
+    def ended(cls) -> Self:
+        """Report it; nothing of a result is returned or put in place."""
+        return cls.of_fields(
+            "A process that did part of the work was ended before it was done. Nothing was "
+            "released. {way}",
+            way=Sentence(
+                "Give it more memory, or do all in one process, with {setting}.",
+                setting=Setting("workers", 1),
+            ),
+        )
 
 
 class BrokenPromiseError(MicroaggError):

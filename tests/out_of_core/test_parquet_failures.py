@@ -14,7 +14,8 @@ import polars_microagg as mg
 from polars_microagg.core import registry
 from polars_microagg.core.partition import Partition
 from polars_microagg.leaves.memory_budget import MemoryBudget
-from polars_microagg.out_of_core import output, workers
+from polars_microagg.out_of_core import output
+from polars_microagg.processes import crew, worker
 from tests.leaves.people import COLUMNS, by_hand, people
 
 
@@ -201,14 +202,12 @@ def test_a_worker_that_dies_is_an_error(released, monkeypatch):
     monkeypatch.setattr(
         MemoryBudget, "of", classmethod(lambda cls, *args: MemoryBudget(10**9, 2, 300, 100, 450))
     )
-    start = workers._start
 
-    def dying(folder, workers):
-        process = start(folder, workers)
-        process.kill()
-        process.wait()
-        return process
+    class Dying(worker.Worker):
+        def __init__(self, *given):
+            super().__init__(*given)
+            self.kill()
 
-    monkeypatch.setattr(workers, "_start", dying)
-    with pytest.raises(RuntimeError, match="ended before it was done. Nothing was released"):
+    monkeypatch.setattr(crew, "Worker", Dying)
+    with pytest.raises(mg.WorkerError, match="ended before it was done. Nothing was released"):
         protect(released, size=100)

@@ -1,0 +1,57 @@
+"""How long a masking takes, roughly, and whether a process of ours could do it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.core.kind import key_options, kinds
+from polars_microagg.core.model import models
+from polars_microagg.core.registry import Method
+from polars_microagg.processes.crew import ours
+
+if TYPE_CHECKING:
+    from polars_microagg.core.plan import Plan
+
+__all__ = ["known_elsewhere", "seconds_of"]
+
+COSTS: dict[str, tuple[float, float]] = {
+    "n log n": (3e-7, 0.0),
+    "n^2/k": (5e-6, 2e-9),
+    "n^2": (3e-5, 1e-9),
+    "n": (5e-4, 0.0),
+}
+"""Seconds of one processor by the cost of a method: for each record, and for the square of their
+number, which for "n^2/k" is divided by k. Of four columns, on a machine of 2024."""
+
+
+def seconds_of(
+    method: Method, sizes: npt.ArrayLike, k: int, options: Mapping[str, Any] = {}
+) -> float:
+    """Estimate the seconds of one processor that a method takes for strata of these sizes.
+
+    >>> from polars_microagg.core.registry import methods
+    >>> [round(seconds_of(methods()["mdav"], n, 5), 1) for n in (1000, 100_000)]
+    [0.0, 4.5]
+    >>> round(seconds_of(methods()["lowloss"], [1000] * 20, 5, {"effort": 2}))
+    20
+    """
+    n = np.asarray(sizes, dtype=np.float64).reshape(-1)
+    each, square = COSTS.get(method.cost, COSTS["n"])
+    each = method.heavy or each
+    if method.cost.startswith("n^2/k"):
+        square /= k
+    effort = float(options.get("effort", 1.0))
+    return float((effort * each * n + square * n**2).sum())
+
+
+def known_elsewhere(plan: Plan) -> bool:
+    """Return whether all that a plan names is of this library, and not registered by the caller."""
+    measures = [entry.measure for entry in models().values()]
+    made = [entry.make for entry in key_options().values()] + [
+        type(one) for one in kinds().values()
+    ]
+    return ours(plan.method.function, *measures, *made)
