@@ -96,6 +96,7 @@ class Options(TypedDict, total=False):
     dtype: Literal["keep", "float"]  # default "keep"
     refine: bool  # default False
     seed: int  # default 0
+    workers: int | None  # default None
 
 @type_check_only
 class FrameOptions(Options, total=False):

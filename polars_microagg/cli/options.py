@@ -104,6 +104,7 @@ def add_choices(part: Any) -> None:
     for name, choices in CHOICES.items():
         part.add_argument(typed_as(name), metavar="|".join(choices), help=f"default {choices[0]}")
     part.add_argument("--refine", action="store_const", const="true", help="search on afterwards")
+    part.add_argument("--workers", metavar="N", help="most processes; all processors by default")
 
 
 def number(text: str) -> Any:

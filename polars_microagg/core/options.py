@@ -24,11 +24,13 @@ __all__ = [
     "ENTITY_MODES",
     "KEY_OPTIONS",
     "MODEL_OPTIONS",
+    "VALUELESS",
     "check_option",
     "checked_options",
     "group_size",
     "keys_asked",
     "names_of",
+    "number_of_workers",
     "repeated",
     "weights_of",
     "whole_number",
@@ -64,8 +66,12 @@ COMMON: dict[str, Any] = {
     **{name: option.default for name, option in MODEL_OPTIONS.items()},
     **dict.fromkeys(KEY_OPTIONS),
     "weigh": None,
+    "workers": None,
 }
 """Options that every method shares, with their defaults."""
+
+VALUELESS = ("workers",)
+"""Options that change no value, and are no part of what a release was asked for."""
 
 ENTITY_MODES = ("rows", "mean", "alike")
 """Ways to mask the rows of one entity."""
@@ -90,6 +96,13 @@ def whole_number(name: str, value: object, need: str, low: int) -> int:
     if isinstance(value, bool | np.bool_) or number < low:
         raise InvalidParameterError.kind(name, value, need)
     return number
+
+
+def number_of_workers(workers: object) -> int | None:
+    """Check a number of processes; None is as many as there are processors."""
+    if workers is None:
+        return None
+    return whole_number("workers", workers, "a whole number of at least 1", 1)
 
 
 def group_size(k: object) -> int:
@@ -154,6 +167,7 @@ def checked_options(
     if common["cap_rows"] is not None:
         need = "a whole number of at least 1"
         common["cap_rows"] = whole_number("cap_rows", common["cap_rows"], need, 1)
+    common["workers"] = number_of_workers(common["workers"])
     common["seed"] = whole_number("seed", common["seed"], "a whole number of at least 0", 0)
     return own, common | {"models": bounds, "kinds": kinds}
 

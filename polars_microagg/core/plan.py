@@ -13,6 +13,7 @@ import numpy.typing as npt
 from polars_microagg.core import registry
 from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.entities import EntityRule, mask_entities
+from polars_microagg.core.grouping import group_strata
 from polars_microagg.core.mixtures import group_mixture
 from polars_microagg.core.options import checked_options, group_size
 from polars_microagg.core.partition import (
@@ -42,13 +43,14 @@ from polars_microagg.kernels.local.local_search import refined
 from polars_microagg.kernels.local.repair import annealed, repaired
 from polars_microagg.kernels.missing import completed
 from polars_microagg.kernels.scale import scaled
+from polars_microagg.processes.crew import crew, shared
 from polars_microagg.progress import Callback, current, progress
 from polars_microagg.wording import Setting
 
 __all__ = ["Plan"]
 
-LOCKSTEP = 256
-"""Strata up to this size are grouped side by side where the method can."""
+REFINING = 5e-5
+"""Seconds of one processor that a refinement takes for each record."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class Plan:
     weigh: Mapping[str, float] = field(default_factory=dict)
     blocks: tuple[tuple[str, ...], ...] = ()
     progress_callback: Callback | None = None
+    workers: int | None = None
 
     @classmethod
     def make(cls, method: object, k: object, /, **options: object) -> Self:
@@ -247,13 +250,29 @@ class Plan:
         firsts = np.cumsum(strata.sizes) - strata.sizes
         present = ~np.isnan(ready[firsts]) if self.nulls == "pattern" else None
         # A method takes complete matrices. Under "impute" nulls are filled, under "pattern" their
-        # columns are left out by `_grouped`; filling is for methods that need all columns by name.
+        # columns are left out by `group_strata`; filling is for methods that need all columns by name.
         # Each stratum is completed from its own records, so that no stratum depends on another.
         if np.isnan(ready).any():
             parts = np.split(ready, np.cumsum(strata.sizes)[:-1])
             ready = np.concatenate([completed(part) for part in parts])
+        with crew(self.workers):
+            grouped, groups = self._searched(block, ready, strata, rule, present)
+        # Back from the order of the strata to the order of the rows.
+        labels[strata.order] = grouped
+        return labels, groups
+
+    def _searched(
+        self,
+        block: tuple[str, ...],
+        x: Matrix,
+        strata: Strata,
+        rule: Rule | EntityRule,
+        present: npt.NDArray[np.bool_] | None,
+    ) -> tuple[Labels, int]:
+        """Group records that lie stratum by stratum, so that the rule holds, and refine."""
+        arguments = self._arguments(block)
         with progress(self.progress_callback):
-            grouped, groups = self._grouped(ready, strata.sizes, self._arguments(block), present)
+            grouped, groups = group_strata(self.method, x, strata.sizes, arguments, present)
         # Checked before the refinement, which keeps what holds but repairs nothing; the batch
         # counts again on the values that are emitted.
         self.keep_promise(
@@ -263,45 +282,12 @@ class Plan:
         if beyond is not None:
             longer = partial(annealed, k=self.k) if self.refine else None
             if self.method.search is not None:
-                longer = partial(self.method.search, **self._arguments(block))
+                longer = partial(self.method.search, **arguments)
             with progress(self.progress_callback):
-                grouped, groups = repaired(ready, grouped, strata.sizes, self.k, beyond, longer)
+                grouped, groups = repaired(x, grouped, strata.sizes, self.k, beyond, longer)
         if self.refine:
-            grouped, groups = refined(ready, grouped, strata.sizes, self.k, beyond)
-        # Back from the order of the strata to the order of the rows.
-        labels[strata.order] = grouped
-        return labels, groups
-
-    def _grouped(
-        self,
-        x: Matrix,
-        sizes: Labels,
-        arguments: Mapping[str, Any],
-        present: npt.NDArray[np.bool_] | None,
-    ) -> tuple[Labels, int]:
-        """Run the method on each stratum; the groups of later ones get later numbers."""
-        starts = np.cumsum(sizes) - sizes
-        grouped, groups = np.empty(len(x), dtype=np.intp), 0
-        # Many small strata cost more in calls than in arithmetic, so a method that can takes them
-        # side by side. Its groups are the same, only their numbers differ.
-        small = sizes <= (LOCKSTEP if self.method.lockstep else 0)
-        if self.method.lockstep and small.sum() > 1:
-            rows = np.repeat(small, sizes)
-            grouped[rows], groups = self.method.lockstep(x[rows], sizes[small], **arguments)
-            starts, sizes = starts[~small], sizes[~small]
-            present = present if present is None else present[~small]
-        by_name = any(option.axis for option in self.method.options.values())
-        for i, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
-            part = x[start : start + size]
-            # An absent column is equal in all records of a pattern and only costs time. A method
-            # with an option that names a column needs all of them at their positions.
-            if present is not None and not present[i].all() and not by_name:
-                part = np.asfortranarray(part[:, present[i]])
-            partition = self.method.function(part, **arguments)
-            if len(partition.labels) != size:
-                raise BrokenPromiseError.shape(self.method.name, len(partition.labels), size)
-            grouped[start : start + size] = partition.labels + groups
-            groups += len(partition)
+            each = shared(REFINING * len(x))
+            grouped, groups = refined(x, grouped, strata.sizes, self.k, beyond, each=each)
         return grouped, groups
 
     def _arguments(self, block: tuple[str, ...]) -> dict[str, Any]:

@@ -34,6 +34,7 @@ __all__ = [
     "SHARED",
     "STRATA",
     "WEIGH",
+    "WORKERS",
     "Argument",
     "K",
     "key_kinds",
@@ -209,6 +210,14 @@ REFINE = Argument(
 )
 SEED = Argument(
     "seed", "int", "Seed of methods that draw at random; others do not depend on it.", 0
+)
+WORKERS = Argument(
+    "workers",
+    "int | None",
+    "Most processes that share the work, where that is long enough; as many as there are processors\n"
+    "by default. The values do not depend on it.",
+    None,
+    numpydoc="int",
 )
 ORIGINAL, MASKED = (
     Argument(name, "Frame", doc, keyword=False, numpydoc="polars.DataFrame or polars.LazyFrame")

@@ -30,6 +30,7 @@ from polars_microagg.frames.arguments import (
     SHARED,
     STRATA,
     WEIGH,
+    WORKERS,
     Argument,
     K,
     key_kinds,
@@ -106,6 +107,7 @@ def frame_spec(entry: Method, *, bound: bool = False) -> Spec:
     people = (ENTITY, ENTITY_MODE, CAP_ROWS, CONFIDENTIAL, *model_bounds())
     kinds = (*key_kinds(), WEIGH)
     arguments = (COLUMNS, K, *own, STRATA, *kinds, *people, SCALE, *SHARED, ORDER_BY, REFINE, SEED)
+    arguments = (*arguments, WORKERS)
     returns = (
         "polars.DataFrame or polars.LazyFrame\n"
         "    Same columns, rows and order; the masked columns hold the centre of their group."
@@ -154,7 +156,7 @@ def expression_spec(entry: Method) -> Spec:
         ("Examples", example),
     )
     people = (ENTITY, ENTITY_MODE, CONFIDENTIAL, *model_bounds())
-    arguments = (K, *own, *key_kinds(), WEIGH, *people, SCALE, *SHARED, REFINE, SEED)
+    arguments = (K, *own, *key_kinds(), WEIGH, *people, SCALE, *SHARED, REFINE, SEED, WORKERS)
     return Spec(entry.name, arguments, "pl.Expr", summary_of(doc), sections, bound=True)
 
 

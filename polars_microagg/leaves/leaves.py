@@ -260,19 +260,20 @@ class Leaves:
         """
         return mask_leaf(self, table)
 
-    def mask(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Mask a whole table in memory, all leaves one after the other.
+    def mask(self, frame: pl.DataFrame, *, workers: int | None = None) -> pl.DataFrame:
+        """Mask a whole table in memory, leaf by leaf.
 
         Parameters
         ----------
         frame : polars.DataFrame or polars.LazyFrame
             All records; a LazyFrame is collected.
+        workers : int, optional
+            Most processes that share long work, by default as many as processors.
 
         Returns
         -------
         polars.DataFrame
-            The same table with its columns masked; leaves that have too few records here are
-            merged first.
+            The same table with its columns masked, after merging leaves of too few records.
 
         Raises
         ------
@@ -283,10 +284,9 @@ class Leaves:
         --------
         >>> import polars as pl, polars_microagg as mg
         >>> people = pl.DataFrame({"age": range(100)})
-        >>> masked = mg.fit_leaves(people, "age", k=5, size=20).mask(people)
-        >>> mg.verify(masked, "age", k=5)
+        >>> mg.verify(mg.fit_leaves(people, "age", k=5, size=20).mask(people), "age", k=5)
         """
-        return mask_table(self, collected(as_frame(frame)))
+        return mask_table(self, collected(as_frame(frame)), workers)
 
     @property
     def parted(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.core.options import COMMON, KEY_OPTIONS, names_of, whole_number
+from polars_microagg.core.options import COMMON, KEY_OPTIONS, VALUELESS, names_of, whole_number
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.core.registry import methods
@@ -41,6 +41,10 @@ def leaf_request(method: str, k: int, options: dict[str, Any]) -> MaskRequest:
     refuse_unnamed_mode(plan)
     whole = Sentence("Mask the table whole, with the function {method}.", method=method)
     refused = (
+        (
+            *(plan.workers is not None, "workers", plan.workers),
+            "Give it to what masks, such as the mask method of the leaves.",
+        ),
         (plan.entity_mode not in (None, "rows"), "entity_mode", plan.entity_mode, whole),
         # Which confidential values are left would be known only at the end.
         (
@@ -69,7 +73,11 @@ def leaf_options(request: MaskRequest, names: Sequence[str]) -> dict[str, Any]:
     {'scale': 'zscore', 'center': 'median', 'seed': 0, 'strata': ['region']}
     """
     plan = request.plan
-    fields = {name: getattr(plan, name) for name in COMMON if hasattr(plan, name)}
+    fields = {
+        name: getattr(plan, name)
+        for name in COMMON
+        if hasattr(plan, name) and name not in VALUELESS
+    }
     roles = {"strata": request.strata, "order_by": request.order_by}
     found = {**plan.options, **fields, **plan.models, **plan.kinds, **roles}
     options: dict[str, Any] = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_microagg.core.options import number_of_workers
 from polars_microagg.core.partition import Labels
 from polars_microagg.core.rule import Rule
 from polars_microagg.frames.batch import Released
@@ -16,6 +17,7 @@ from polars_microagg.leaves.memory_budget import parts_of
 from polars_microagg.leaves.merge_for_table import merge_for_table, rule_of_leaf
 from polars_microagg.leaves.refusals import refuse_few
 from polars_microagg.leaves.suppressed import SmallStrata, emptied_hold, settled
+from polars_microagg.processes.crew import crew
 
 if TYPE_CHECKING:
     from polars_microagg.leaves.leaves import Leaves
@@ -39,7 +41,9 @@ def mask_leaf(leaves: Leaves, table: Any, *, counted: bool = False) -> Any:
     leaf = leaves.after_merging(leaves.before_merging(frame.head(1)))
     rule = rule_of_leaf(leaves, frame)
     records = _records(leaves, frame, np.repeat(leaf, frame.height), rule)
-    masked = mask_leaves(leaves.plans_of, leaves.size, records)
+    # Whoever has the other leaves decides about processes.
+    with crew(1):
+        masked = mask_leaves(leaves.plans_of, leaves.size, records)
     small = SmallStrata.of(leaves, records, masked.suppressed)
     small.refuse(leaves)
     if small.records and not counted:
@@ -48,8 +52,13 @@ def mask_leaf(leaves: Leaves, table: Any, *, counted: bool = False) -> Any:
     return settled(leaves, table, masked)
 
 
-def mask_table(leaves: Leaves, frame: pl.DataFrame) -> pl.DataFrame:
-    """Mask a whole table, part by part."""
+def mask_table(leaves: Leaves, frame: pl.DataFrame, workers: int | None) -> pl.DataFrame:
+    """Mask a whole table, part by part, in so many processes or fewer."""
+    with crew(number_of_workers(workers)):
+        return _mask_parts(leaves, frame)
+
+
+def _mask_parts(leaves: Leaves, frame: pl.DataFrame) -> pl.DataFrame:
     _, leaf, rule = merge_for_table(leaves, frame)
     # So that sorting needs little memory; leaves are masked on their own, so the parts do not show
     # in the result.

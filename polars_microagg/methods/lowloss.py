@@ -20,12 +20,16 @@ from polars_microagg.kernels.order.runs import labels_along, optimal_runs, stabl
 from polars_microagg.kernels.order.tour import nearest_point_next
 from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.vmdav import vmdav
+from polars_microagg.processes.crew import shared
 from polars_microagg.progress import progress, ticker
 
 __all__ = ["lowloss", "search_under_rule"]
 
 EXACT = 3_000_000_000
 """MDAV is the start where it has to compare no more than this many pairs of records."""
+
+SECONDS = 1e-4
+"""Seconds that a record takes in each drawing of borders, or more."""
 
 FEW = 5000
 """Up to this many records, V-MDAV and a tour through all of them are starts as well."""
@@ -50,7 +54,8 @@ def search_under_rule(
     if len(free):
         part = np.ascontiguousarray(x[free] - x[free].mean(axis=0))
         own = Partition.from_labels(labels[free]).labels
-        search = AnnealingSearch(part, k, effort, seed, tick, rule.take(free))
+        each = shared(_seconds(len(free), effort))
+        search = AnnealingSearch(part, k, effort, seed, tick, rule.take(free), each)
         with progress(None):
             whole = len(x) <= WHOLE
             result[free] = search.best_of([own]) if whole else search.across_borders(own)
@@ -62,6 +67,11 @@ def _steps(n: int, effort: float) -> int:
     """Return how many steps a search reports."""
     whole = n <= WHOLE
     return max(1, annealing_steps(n, effort) if whole else n * border_rounds(n, effort))
+
+
+def _seconds(n: int, effort: float) -> float:
+    """Estimate how long the patches of n records take on one processor."""
+    return SECONDS * n * border_rounds(n, effort)
 
 
 @method(cite="this library", sizes="k..2k-1", cost="n", search=search_under_rule)
@@ -133,7 +143,7 @@ def lowloss(
     x = np.ascontiguousarray(x - x.mean(axis=0))
     length = _steps(n, effort)
     tick = ticker("lowloss", length)
-    search = AnnealingSearch(x, k, effort, seed, tick)
+    search = AnnealingSearch(x, k, effort, seed, tick, each=shared(_seconds(n, effort)))
     with progress(None):
         if n <= WHOLE:
             labels = search.best_of([_start(x, k), *_others(x, k)])

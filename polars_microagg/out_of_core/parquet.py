@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from polars_microagg.core.options import group_size, whole_number
+from polars_microagg.core.options import group_size, number_of_workers
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.selection import Columns, blocks_of
 from polars_microagg.leaves.fit import require_leaves, require_no_options
@@ -111,8 +111,7 @@ def protect_parquet(
     >>> mg.verify(pl.scan_parquet(folder / "masked.parquet"), "age", k=5)
     """
     limit = bytes_of(memory)
-    if workers is not None:
-        workers = whole_number("workers", workers, "a whole number of at least 1", 1)
+    workers = number_of_workers(workers)
     if leaves is not None:
         require_leaves(leaves)
         beside = {"size": size, "cut": cut, "method": method, "scale": scale, "seed": seed}

@@ -18,7 +18,7 @@ from polars_microagg.leaves.rules import coded_columns, restricted, rule_of
 from polars_microagg.leaves.strata import KEYS
 from polars_microagg.leaves.suppressed import SmallStrata
 from polars_microagg.out_of_core.spill import read, write_ranges
-from polars_microagg.processes.crew import Crew
+from polars_microagg.processes.crew import Crew, crew
 
 __all__ = ["LeafJob", "mask_parts"]
 
@@ -70,10 +70,11 @@ def mask_parts(job: LeafJob, leaves: Leaves, workers: int) -> Iterator[int]:
     With one worker the parts are masked in this process, and so are those of a method that the
     caller has registered.
     """
-    with Crew(workers if known_elsewhere(leaves.plan) else 1) as crew:
-        yield from crew.shared(inf)(partial(_masked, job, leaves), job.parts)
+    with Crew(workers if known_elsewhere(leaves.plan) else 1) as own:
+        yield from own.shared(inf)(partial(_masked, job, leaves), job.parts)
 
 
 def _masked(job: LeafJob, leaves: Leaves, part: str) -> int:
-    """Mask a part, in whichever process."""
-    return job.mask(part, leaves)
+    """Mask a part, in whichever process, which starts no others."""
+    with crew(1):
+        return job.mask(part, leaves)

@@ -8,7 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from polars_microagg.core.options import COMMON, KEY_OPTIONS, group_size, keys_asked, names_of
+from polars_microagg.core.options import (
+    COMMON,
+    KEY_OPTIONS,
+    VALUELESS,
+    group_size,
+    keys_asked,
+    names_of,
+)
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
 from polars_microagg.core.requirements import Requirement
@@ -183,9 +190,9 @@ class ReleaseRequest:
             options = self.masking.plan.method.options
             own = {name: option.default for name, option in options.items()}
             own = {**COMMON, "order_by": None, **own}
+        asked = {**own, **{name: _plain(value) for name, value in self.options.items()}}
         return {
-            **own,
-            **{name: _plain(value) for name, value in self.options.items()},
+            **{name: value for name, value in asked.items() if name not in VALUELESS},
             **({"entity_mode": self.promise.entity_mode or "rows"} if self.promise.entity else {}),
             "method": self.method,
             "k": self.k,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.core import grouping, registry
 from polars_microagg.core import plan as plans
-from polars_microagg.core import registry
 from polars_microagg.core.options import COMMON
 from polars_microagg.core.partition import Partition, Strata, ValueMasking
 from polars_microagg.core.plan import Plan
@@ -196,7 +196,7 @@ def together(toys, monkeypatch):
         calls.append(("alone", x.ravel().tolist()))
         return Partition.from_labels(np.zeros(len(x), dtype=np.intp))
 
-    monkeypatch.setattr(plans, "LOCKSTEP", 3)
+    monkeypatch.setattr(grouping, "LOCKSTEP", 3)
     return calls
 
 
@@ -288,7 +288,7 @@ def test_groups_of_k_pass_and_smaller_ones_do_not(toys):
 def test_refining_is_asked_for(monkeypatch):
     asked = []
 
-    def refined(x, labels, sizes, k, rule):
+    def refined(x, labels, sizes, k, rule, **_):
         asked.append((len(x), sizes.tolist(), k))
         return labels, int(labels.max()) + 1
 

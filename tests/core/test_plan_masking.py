@@ -228,7 +228,7 @@ def test_a_plan_masks_a_matrix_without_any_frame():
 def test_groups_that_refining_left_too_small_are_not_released(monkeypatch):
     from polars_microagg.core import plan
 
-    def apart(x, labels, sizes, k, rule):
+    def apart(x, labels, sizes, k, rule, **_):
         return np.arange(len(x)), len(x)
 
     monkeypatch.setattr(plan, "refined", apart)

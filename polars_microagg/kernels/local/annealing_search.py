@@ -18,7 +18,7 @@ from polars_microagg.kernels.local.local_search import (
     neighbour_count,
     squares_within,
 )
-from polars_microagg.kernels.local.patches import in_patches
+from polars_microagg.kernels.local.patches import Map, Work, in_patches
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
@@ -91,7 +91,7 @@ class AnnealingSearch:
     """A search among the groupings of the (n, d) records `x` about zero, n >= 2k.
 
     With effort 0 it is a local search only. `tick` is called with the number of steps made, or with
-    patches of records visited.
+    patches of records visited; `each` is a function like map, which may visit several at a time.
     """
 
     x: Matrix
@@ -100,6 +100,7 @@ class AnnealingSearch:
     seed: int
     tick: Tick
     rule: GroupRule | None = None
+    each: Map = map
 
     def best_of(self, starts: list[Labels]) -> Labels:
         """Improve the starts and anneal from the best; return the best grouping seen."""
@@ -153,30 +154,32 @@ class AnnealingSearch:
         rng = np.random.default_rng(self.seed)
         hot_patches = HOT_PATCHES if self.effort else ()
         labels, done = start, 0
+
+        def visited(records: int) -> None:
+            nonlocal done
+            done += records
+            self.tick(done)
+
+        # A group that a border separates from its neighbours cannot exchange with them. The next cut
+        # falls elsewhere (axes turned at random), so over a few cuts every neighbourhood is searched
+        # whole.
         for cut in range(border_rounds(len(self.x), self.effort)):
-
-            def work(groups: Groups, near: Labels, *, cut: int = cut) -> None:
-                nonlocal done
-                # A group that a border separates from its neighbours cannot exchange with them. The
-                # next cut falls elsewhere (axes turned at random), so over a few cuts every
-                # neighbourhood is searched whole.
-                if cut < len(hot_patches):
-                    _anneal_hot(groups, near, rng, hot_patches[cut])
-                    exchange(groups, near)
-                elif cut < len(hot_patches) + LOCAL:
-                    improve(groups, near)
-                else:
-                    _anneal_again(groups, near, rng)
-                done += len(groups)
-                self.tick(done)
-
-            labels = in_patches(
-                self.x, labels, self.k, neighbour_count(self.k), rng, work, self.rule
-            )
+            work: Work = _anneal_again
+            if cut < len(hot_patches):
+                work = partial(_anneal_hot, heats=hot_patches[cut])
+            elif cut < len(hot_patches) + LOCAL:
+                work = _improve
+            own = neighbour_count(self.k), rng, work, self.rule
+            labels = in_patches(self.x, labels, self.k, *own, each=self.each, tick=visited)
         # The hot annealings may end above the start. Then the start is returned, so no effort makes
         # it worse.
         before, after = (squares_within(self.x, grouping).sum() for grouping in (start, labels))
         return labels if after < before else start
+
+
+def _improve(groups: Groups, near: Labels, _: np.random.Generator) -> None:
+    """Search a patch without chance."""
+    improve(groups, near)
 
 
 def _anneal_hot(
@@ -185,6 +188,7 @@ def _anneal_hot(
     """Anneal a patch briefly from a high temperature."""
     units = temperature_units(groups.x[:-1], near, groups.k)
     anneal(groups, near, units, Schedule(HOT_STEPS * len(groups), *heats), rng)
+    exchange(groups, near)
 
 
 def _anneal_again(groups: Groups, near: Labels, rng: np.random.Generator) -> None:

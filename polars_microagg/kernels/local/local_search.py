@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +16,7 @@ from polars_microagg.kernels.local.dissolve_split import (
 from polars_microagg.kernels.local.ejection_chains import EjectionCosts, eject_records
 from polars_microagg.kernels.local.groups import Groups, largest_searched
 from polars_microagg.kernels.local.moves_and_swaps import move_records, swap_records
-from polars_microagg.kernels.local.patches import in_patches
+from polars_microagg.kernels.local.patches import Map, in_patches
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 from polars_microagg.kernels.order.runs import optimal_runs
 
@@ -55,12 +57,14 @@ def refined(
     rule: GroupRule | None = None,
     *,
     quick: bool = False,
+    each: Map = map,
 ) -> tuple[Labels, int]:
     """Return labels and the number of groups after a local search in each stratum.
 
     `x` (n, d) holds scaled records stratum by stratum, in groups of at least k that satisfy the rule.
     So do those of the result; without a rule they have k to 2k - 1 records. In no stratum is the sum
-    of squares higher. With `quick` large strata are searched without chains, and once.
+    of squares higher. With `quick` large strata are searched without chains, and once. `each` is a function
+    like map, which may work on several patches of a large stratum at a time.
 
     >>> x = np.array([[0.0], [1.0], [9.0], [8.0]])
     >>> refined(x, np.array([0, 1, 0, 1]), np.array([4]), 2)
@@ -88,9 +92,8 @@ def refined(
         if len(part):
             # Numbers of one stratum are below those of all that follow.
             first = len(x) + int(part[0])
-            result[part] = (
-                _patched(x[part], start[part], k, rule and rule.take(part), quick) + first
-            )
+            search = partial(_patched, k=k, rule=rule and rule.take(part), each=each, quick=quick)
+            result[part] = search(x[part], start[part]) + first
     # Search stops at gains that rounding may fake. So compare each stratum with its start, computed
     # alike, and keep the start where the end is higher: refinement never raises the sum of squares.
     before = np.bincount(stratum, squares_within(x, start))
@@ -100,15 +103,25 @@ def refined(
     return better.labels, len(better)
 
 
-def _patched(x: Matrix, labels: Labels, k: int, rule: GroupRule | None, quick: bool) -> Labels:
+def _patched(
+    x: Matrix, labels: Labels, k: int, rule: GroupRule | None, each: Map, *, quick: bool
+) -> Labels:
     """Improve a grouping of very many records patch by patch."""
     labels = Partition.from_labels(labels).labels
     rng = np.random.default_rng(0)
     if quick:
-        return in_patches(x, labels, k, neighbour_count(k), rng, exchange, rule, SMALL_LEAF)
-    for work in (exchange, improve):
-        labels = in_patches(x, labels, k, neighbour_count(k), rng, work, rule)
+        return in_patches(x, labels, k, neighbour_count(k), rng, _exchange, rule, SMALL_LEAF, each)
+    for work in (_exchange, _improve):
+        labels = in_patches(x, labels, k, neighbour_count(k), rng, work, rule, each=each)
     return labels
+
+
+def _exchange(groups: Groups, near: Labels, _: np.random.Generator) -> None:
+    exchange(groups, near)
+
+
+def _improve(groups: Groups, near: Labels, _: np.random.Generator) -> None:
+    improve(groups, near)
 
 
 def _about_zero(x: Matrix, sizes: Labels) -> Matrix:

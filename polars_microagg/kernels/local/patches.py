@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,10 +14,14 @@ from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.neighbour_blocks import random_parts
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
-__all__ = ["Work", "in_patches"]
+__all__ = ["Map", "Work", "in_patches"]
 
-Work = Callable[[Groups, Labels], None]
-"""Changes groups in place; the second argument lists the neighbours of each record."""
+Work: TypeAlias = Callable[[Groups, Labels, np.random.Generator], None]
+"""Changes groups in place; the second argument lists the neighbours of each record, the third decides
+what is left to chance in this patch."""
+
+Map: TypeAlias = Callable[[Callable[..., Labels], Iterable["_Patch"]], Iterator[Labels]]
+"""A function like map."""
 
 LEAF = 2048
 """Records among which neighbours are searched."""
@@ -32,12 +39,15 @@ def in_patches(
     work: Work,
     rule: GroupRule | None = None,
     leaf: int | None = None,
+    each: Map = map,
+    tick: Callable[[int], None] | None = None,
 ) -> Labels:
     """Call `work` on all groups, a patch of neighbouring ones at a time; return the new labels.
 
     `labels` are groups of k to 2k + 1 records, or that satisfy the rule, numbered from 0, none of
     them empty, before and after. `near` is the number of neighbours of each record; `rng` decides
-    where the borders fall.
+    where the borders fall. `each` is a function like map, which may work on several patches at a
+    time; `tick` is called with the number of records of each when it is done.
     """
     grouped = Members.of(np.arange(len(labels)), labels, int(labels.max()) + 1)
     sizes = grouped.sizes
@@ -47,20 +57,49 @@ def in_patches(
     leaves = random_parts(centres, max(4, (leaf or LEAF) // k), rng)
     result = np.empty(len(labels), dtype=np.intp)
     made = 0
-    for patch in _patches(leaves, sizes):
-        members = grouped.take(np.concatenate(patch))
-        rows = members.order
-        # About zero again, so that the tolerances of local search stay small against the
-        # differences.
-        records = x[rows] - x[rows].mean(axis=0)
-        local = np.repeat(np.arange(len(members.sizes)), members.sizes)
-        groups = Groups(records, local, k, rule and rule.take(rows))
-        leaf_sizes = np.array([sizes[leaf].sum() for leaf in patch])
-        work(groups, neighbour_lists(records, leaf_sizes, near))
-        used = np.cumsum(groups.sizes > 0) - 1
-        result[rows] = used[groups.labels] + made
-        made += int(used[-1]) + 1
+    patches = list(_patches(leaves, sizes))
+    # Chance is of its own in each patch, so that it does not matter which of them is done first.
+    chances = rng.spawn(len(patches))
+    listed = [grouped.take(np.concatenate(patch)) for patch in patches]
+
+    def parts() -> Iterator[_Patch]:
+        for patch, members, chance in zip(patches, listed, chances, strict=True):
+            rows = members.order
+            own = rule and rule.take(rows)
+            leaf_sizes = np.array([sizes[leaf].sum() for leaf in patch])
+            yield _Patch(x[rows], members.sizes, k, near, own, leaf_sizes, chance)
+
+    for members, local in zip(listed, each(partial(_worked, work), parts()), strict=True):
+        result[members.order] = local + made
+        made += int(local.max()) + 1
+        if tick:
+            tick(len(local))
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Patch:
+    """The records of a patch, group by group, and what decides about it."""
+
+    x: Matrix
+    sizes: Labels
+    k: int
+    near: int
+    rule: GroupRule | None
+    leaf_sizes: Labels
+    chance: np.random.Generator
+
+
+def _worked(work: Work, patch: _Patch) -> Labels:
+    """Work on a patch; return the labels of its records, numbered from 0."""
+    # About zero again, so that the tolerances of local search stay small against the differences.
+    records = patch.x - patch.x.mean(axis=0)
+    local = np.repeat(np.arange(len(patch.sizes)), patch.sizes)
+    groups = Groups(records, local, patch.k, patch.rule)
+    work(groups, neighbour_lists(records, patch.leaf_sizes, patch.near), patch.chance)
+    used = np.cumsum(groups.sizes > 0) - 1
+    labels: Labels = used[groups.labels]
+    return labels
 
 
 def _patches(leaves: list[Labels], sizes: Labels) -> Iterator[list[Labels]]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from polars_microagg._version import __version__
-from polars_microagg.core.options import COMMON, KEY_OPTIONS, group_size
+from polars_microagg.core.options import COMMON, KEY_OPTIONS, VALUELESS, group_size
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.registry import Metric, assessed, methods, metrics
 from polars_microagg.frames.mask import MaskRequest
@@ -123,7 +123,8 @@ def _known(config: Mapping[str, Any]) -> list[str] | None:
         return None
     options = {n: v for n, v in config.items() if n not in ALWAYS or n == "strata"}
     MaskRequest.of(method, config["columns"], config["k"], masking_options(options))
-    return [*ALWAYS, "order_by", *COMMON, *methods()[method].options]
+    common = [name for name in COMMON if name not in VALUELESS]
+    return [*ALWAYS, "order_by", *common, *methods()[method].options]
 
 
 def attacks(manifest: Manifest) -> Outcome:

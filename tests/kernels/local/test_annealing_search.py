@@ -110,7 +110,7 @@ def test_patches_give_every_record_a_group_and_keep_k(ties):
         patch.setattr(patches, "LEAF", 200)
         patch.setattr(patches, "PATCH", 900)
         seen = []
-        same = in_patches(x, labels, 4, 12, rng, lambda g, near: seen.append(len(g)))
+        same = in_patches(x, labels, 4, 12, rng, lambda g, *_: seen.append(len(g)))
     assert sum(seen) == 3000
     assert len(seen) >= 3
     assert np.array_equal(Partition.from_labels(same).labels, labels)

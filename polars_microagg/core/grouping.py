@@ -1,0 +1,91 @@
+"""A method on each stratum of a table, in this process or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.registry import Method
+from polars_microagg.core.work import seconds_of
+from polars_microagg.errors import BrokenPromiseError
+from polars_microagg.processes.crew import shared
+
+__all__ = ["group_strata"]
+
+LOCKSTEP = 256
+"""Strata up to this size are grouped side by side where the method can."""
+
+SHARES = 64
+"""Strata are handed out in about so many parts of the work."""
+
+Function: TypeAlias = Callable[[Matrix], Partition]
+
+
+def group_strata(
+    method: Method,
+    x: Matrix,
+    sizes: Labels,
+    arguments: Mapping[str, Any],
+    present: npt.NDArray[np.bool_] | None,
+) -> tuple[Labels, int]:
+    """Run the method on each stratum; the groups of later ones get later numbers."""
+    starts = np.cumsum(sizes) - sizes
+    grouped, groups = np.empty(len(x), dtype=np.intp), 0
+    # Many small strata cost more in calls than in arithmetic, so a method that can takes them
+    # side by side. Its groups are the same, only their numbers differ.
+    small = sizes <= (LOCKSTEP if method.lockstep else 0)
+    if method.lockstep and small.sum() > 1:
+        rows = np.repeat(small, sizes)
+        grouped[rows], groups = method.lockstep(x[rows], sizes[small], **arguments)
+        starts, sizes = starts[~small], sizes[~small]
+        present = present if present is None else present[~small]
+    if any(option.axis for option in method.options.values()):
+        # A method with an option that names a column needs all of them at their positions.
+        present = None
+    each = shared(seconds_of(method, sizes, int(arguments["k"]), arguments))
+    shares = _shares(sizes)
+
+    def jobs() -> Iterator[list[Matrix]]:
+        for strata in shares:
+            parts = [x[starts[i] : starts[i] + sizes[i]] for i in strata]
+            if present is not None:
+                # An absent column is equal in all records of a pattern and only costs time.
+                parts = [_cut(part, present[i]) for i, part in zip(strata, parts, strict=True)]
+            yield parts
+
+    work = partial(_each_stratum, method.name, partial(method.function, **arguments))
+    for strata, found in zip(shares, each(work, jobs()), strict=True):
+        for i, (labels, made) in zip(strata, found, strict=True):
+            grouped[starts[i] : starts[i] + sizes[i]] = labels + groups
+            groups += made
+    return grouped, groups
+
+
+def _each_stratum(name: str, function: Function, parts: list[Matrix]) -> list[tuple[Labels, int]]:
+    """Run a method on some strata; return the labels and the number of groups of each."""
+    found = []
+    for part in parts:
+        partition = function(part)
+        if len(partition.labels) != len(part):
+            raise BrokenPromiseError.shape(name, len(partition.labels), len(part))
+        found.append((partition.labels, len(partition)))
+    return found
+
+
+def _shares(sizes: Labels) -> list[Labels]:
+    """Return the strata of each job: consecutive ones, with about as many records in each job."""
+    share = max(1, int(sizes.sum()) // SHARES)
+    number = (np.cumsum(sizes) - 1) // share
+    return (
+        np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(number)) + 1) if len(sizes) else []
+    )
+
+
+def _cut(part: Matrix, present: npt.NDArray[np.bool_]) -> Matrix:
+    """Return the columns that are present."""
+    return part if present.all() else np.asfortranarray(part[:, present])

@@ -1,0 +1,202 @@
+"""The same bits by any number of processes, wherever work is shared."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.core import grouping, registry
+from polars_microagg.kernels.local import local_search, patches
+from polars_microagg.methods import lowloss as lowloss_file
+from polars_microagg.processes import crew
+from tests.loop import rounds
+from tests.processes.test_crew import watched
+
+COLUMNS = ["a", "b"]
+
+
+def people(n, strata=1, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame(rng.lognormal(size=(n, 2)), schema=COLUMNS)
+    return frame.with_columns(
+        s=pl.Series(rng.integers(0, strata, n)), sick=pl.Series(rng.integers(0, 4, n))
+    )
+
+
+@pytest.fixture(autouse=True)
+def _pays(monkeypatch):
+    monkeypatch.setattr(crew, "EACH", 0.0)
+    monkeypatch.setattr(crew, "RUNNING", 0.0)
+    monkeypatch.setattr(crew.Crew, "count", lambda self, _: self.most)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    return watched(monkeypatch)
+
+
+def numbers():
+    """How many processes are tried: all under --deep."""
+    return [1, 2, 3, 5] if rounds(4) == 4 else [1, 3]
+
+
+def same(started, made):
+    """What is made by any number of processes, of which so many are started."""
+    results = []
+    for workers in numbers():
+        started.clear()
+        results.append(made(workers))
+        assert len(started) == (0 if workers == 1 else workers)
+    for other in results[1:]:
+        assert other.equals(results[0])
+    return results[0]
+
+
+CALLS = [
+    ("mdav", {"refine": True}),
+    pytest.param("vmdav", {}, marks=pytest.mark.deep),
+    ("lowloss", {"effort": 0.05}),
+    pytest.param("mdav", {"confidential": "sick", "l": 2}, marks=pytest.mark.deep),
+    pytest.param("genetic", {"generations": 3}, marks=pytest.mark.deep),
+]
+
+
+@pytest.mark.parametrize(("method", "options"), CALLS, ids=str)
+def test_strata(started, method, options):
+    frame = people(2400, strata=7)
+    call = {"strata": "s", "method": method, **options}
+    masked = same(started, lambda workers: mg.mask(frame, COLUMNS, 3, workers=workers, **call))
+    mg.verify(masked, COLUMNS, k=3, strata="s")
+    numbered = same(started, lambda n: mg.groups(frame, COLUMNS, 3, workers=n, **call))
+    assert numbered["microagg_group"].n_unique() > 100
+
+
+def test_some_strata_are_grouped_side_by_side_and_others_by_processes(started, monkeypatch):
+    monkeypatch.setattr(grouping, "LOCKSTEP", 340)
+    frame = people(2400, strata=7)
+    sizes = frame["s"].value_counts()["count"]
+    assert (sizes <= 340).sum() > 1
+    assert (sizes > 340).sum() > 1
+    same(started, lambda n: mg.groups(frame, COLUMNS, 3, strata="s", workers=n))
+
+
+@pytest.mark.deep
+def test_strata_of_null_patterns(started):
+    frame = people(3000, strata=2).with_columns(
+        a=pl.when(pl.int_range(3000) % 5 > 0).then("a"), c=pl.col("b") * pl.col("a")
+    )
+    columns = [*COLUMNS, "c"]
+
+    def masked(workers):
+        given = {"strata": "s", "nulls": "pattern", "workers": workers}
+        return mg.vmdav(frame, columns, 3, **given)
+
+    same(started, masked)
+
+
+@pytest.fixture
+def small_patches(monkeypatch):
+    # Small enough for a quick test; nothing of it is read in a worker, which works on what it is sent.
+    for module in (lowloss_file, local_search):
+        monkeypatch.setattr(module, "WHOLE", 500)
+    monkeypatch.setattr(patches, "PATCH", 400)
+    monkeypatch.setattr(patches, "LEAF", 200)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("options", [{}, {"confidential": "sick", "l": 2}], ids=["k", "model"])
+def test_patches_of_lowloss(started, small_patches, options):
+    frame = people(2000)
+
+    def masked(workers):
+        return mg.lowloss(frame, COLUMNS, 3, effort=0.5, workers=workers, **options)
+
+    mg.verify(same(started, masked), COLUMNS, k=3)
+
+
+def test_patches_of_a_refinement(started, small_patches):
+    frame = people(2000)
+    same(started, lambda workers: mg.mdav(frame, COLUMNS, 3, refine=True, workers=workers))
+
+
+def test_patches_differ_by_chance_alone(small_patches):
+    frame = people(2000)
+    masked = [mg.lowloss(frame, COLUMNS, 3, seed=seed) for seed in (0, 0, 1)]
+    assert masked[0].equals(masked[1])
+    assert not masked[0].equals(masked[2])
+
+
+def test_leaves_of_a_table_in_memory(started):
+    frame = people(3000)
+    leaves = mg.fit_leaves(frame, COLUMNS, 3, size=400)
+    same(started, lambda workers: leaves.mask(frame, workers=workers))
+    started.clear()
+    leaves.protect(frame[:300])
+    assert not started
+
+
+def test_the_number_of_processes_is_no_part_of_leaves():
+    with pytest.raises(mg.InvalidParameterError, match="workers=2"):
+        mg.fit_leaves(people(300), COLUMNS, 3, workers=2)
+
+
+def test_a_lazy_call(started):
+    frame = people(1500, strata=5)
+
+    def masked(workers):
+        lazy = mg.vmdav(frame.lazy(), COLUMNS, 3, strata="s", workers=workers)
+        return lazy.collect()
+
+    same(started, masked)
+
+
+def test_a_method_of_the_caller_is_run_here(started):
+    entry = registry.methods()["vmdav"]
+    inner = entry.function
+
+    def own(x, /, *, k, gamma=0.2):
+        return inner(x, k=k, gamma=gamma)
+
+    object.__setattr__(entry, "function", own)
+    try:
+        frame = people(1500, strata=5)
+        masked = mg.vmdav(frame, COLUMNS, 3, strata="s", workers=3)
+    finally:
+        object.__setattr__(entry, "function", inner)
+    mg.verify(masked, COLUMNS, k=3, strata="s")
+    assert not started
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5, True, "two"])
+def test_a_number_of_processes_is_checked(workers):
+    frame = people(30)
+    for call in (mg.mdav, mg.fit_leaves(frame, COLUMNS, 3).mask):
+        given = (frame,) if call is not mg.mdav else (frame, COLUMNS, 3)
+        with pytest.raises(mg.InvalidParameterError, match="workers=.* at least 1"):
+            call(*given, workers=workers)
+
+
+def test_progress_is_told_as_by_one_process(started):
+    frame = people(1500, strata=4)
+
+    def told(workers):
+        heard = []
+        with mg.progress(lambda *each: heard.append(each)):
+            mg.vmdav(frame, COLUMNS, 3, strata="s", workers=workers)
+            mg.lowloss(frame, COLUMNS, 3, strata="s", effort=0.05, workers=workers)
+        assert heard
+        return pl.DataFrame(heard, orient="row")
+
+    same_results = [told(workers) for workers in numbers()]
+    assert started
+    assert all(each.equals(same_results[0]) for each in same_results)
+
+
+def test_an_error_is_that_of_one_process(started):
+    frame = people(600, strata=3)
+    said = set()
+    for workers in numbers():
+        with pytest.raises(mg.InvalidDataError) as raised:
+            mg.mask(frame[:40], COLUMNS, 20, strata="s", workers=workers)
+        said.add(str(raised.value))
+    assert len(said) == 1
