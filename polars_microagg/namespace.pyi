@@ -124,6 +124,7 @@ class MicroaggFrame(Generic[F]):
         seconds: float | None = None,
         metrics: str | Sequence[str] | None = None,
         seed: int = 0,
+        workers: int | None = None,
         **options: Any,
     ) -> pl.DataFrame:
         """Mask by several methods and measure each; see `polars_microagg.compare`."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -15,7 +15,8 @@ from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.attacker import Known
 from polars_microagg.analysis.time_budget import NotBegun, TimeBudget
 from polars_microagg.core import registry
-from polars_microagg.core.options import KEY_OPTIONS, group_size, names_of
+from polars_microagg.core.options import KEY_OPTIONS, group_size, names_of, number_of_workers
+from polars_microagg.core.work import known_elsewhere, seconds_of
 from polars_microagg.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -25,6 +26,7 @@ from polars_microagg.errors import (
 from polars_microagg.frames.mask import MaskRequest, mask_table
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame
+from polars_microagg.processes.crew import Map, crew, ours, shared
 
 __all__ = ["TYPES", "Comparison", "compare", "comparison"]
 
@@ -40,6 +42,12 @@ TYPES = {
     "note": pl.String(),
 }
 """Columns of the table of `compare`."""
+
+
+MEASURING = 5e-6
+"""Seconds of one processor that measuring takes for each record."""
+
+Done: TypeAlias = tuple[tuple[str, int], Any, float]
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,7 @@ def compare(
     seconds: float | None = None,
     metrics: str | Sequence[str] | None = None,
     seed: int = 0,
+    workers: int | None = None,
     **options: Any,
 ) -> pl.DataFrame:
     """Mask a table by several methods and measure what each loses and risks.
@@ -88,6 +97,10 @@ def compare(
         Further metrics to compute, by name: each a column more, at the end.
     seed : int, default 0
         Seed of methods that draw at random, and of `known_sample`.
+    workers : int, optional
+        Most processes that share the work, where that is long enough; as many as there are processors
+        by default. Without `seconds` each takes a method and k at a time; with it they share what
+        one method does. No number but `seconds` depends on it.
     **options : Any
         Options that all methods share, as for `mask`: scale, nulls, entity, confidential with bounds
         on it, and so on. The rows of an entity are masked each by itself unless `entity_mode` is named.
@@ -119,7 +132,14 @@ def compare(
     several: dict[str, Any] = {"methods": methods, "ks": ks, "strata": strata, "seconds": seconds}
     several["metrics"] = metrics
     return comparison(
-        frame, columns, known=known, known_sample=known_sample, seed=seed, **several, **options
+        frame,
+        columns,
+        known=known,
+        known_sample=known_sample,
+        seed=seed,
+        workers=workers,
+        **several,
+        **options,
     ).table
 
 
@@ -135,6 +155,7 @@ def comparison(
     seconds: float | None = None,
     metrics: str | Sequence[str] | None = None,
     seed: int = 0,
+    workers: int | None = None,
     **options: Any,
 ) -> Comparison:
     """Compare as `compare` does, with the notes as data; parameters and errors are its own."""
@@ -154,12 +175,9 @@ def comparison(
     known_by: dict[str, Any] = {"known": known, "known_sample": known_sample, "seed": seed}
     known_by |= {name: options[name] for name in KEY_OPTIONS if name in options}
 
-    def measured(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Any]:
-        wanted = [*MEASURES, *further]
-        return assess(before, after, names, metrics=wanted, **known_by).row(0, named=True)
-
+    work = _Work(frame, columns, names, shared, [*MEASURES, *further], known_by)
     # Errors of the measures are raised before anything is masked.
-    measured(frame.clear(), frame.clear())
+    work.measured(frame.clear(), frame.clear())
     types = TYPES | {
         m: pl.Int64() if registry.metrics()[m].whole else pl.Float64() for m in further
     }
@@ -173,26 +191,31 @@ def comparison(
 
     budget = TimeBudget(seconds, frame, counts, trial)
     cells = [(method, k) for k in sizes for method in listed]
-    rows, failed, last = dict[tuple[str, int], dict[str, Any]](), list[MicroaggError](), 0.0
+    rows = {
+        cell: dict.fromkeys(types) | dict(zip(("method", "k"), cell, strict=True)) for cell in cells
+    }
+    failed, last = list[MicroaggError](), 0.0
     notes = dict[tuple[str, int], MicroaggError | NotBegun]()
     turns = budget.order(listed)
-    for method, k in sorted(cells, key=lambda cell: turns.index(cell[0])):
-        rows[method, k] = row = dict.fromkeys(types) | {"method": method, "k": k}
-        if late := budget.refusal(method, last):
-            notes[method, k] = late
-            continue
-        begun = time.perf_counter()
-        try:
-            masked, gone = mask_table(frame, MaskRequest.of(method, columns, k, shared))
-        except (InvalidParameterError, InvalidDataError) as error:
-            notes[method, k] = error
-            failed.append(error)
-            continue
-        row["seconds"] = spent = time.perf_counter() - begun
-        budget.took(method, spent)
-        row |= measured(frame if frame.height == masked.height else frame.filter(~gone), masked)
-        row["suppressed"] = 100.0 * int(gone.sum()) / max(frame.height, 1)
-        last = time.perf_counter() - begun - spent
+
+    def begun() -> Iterator[tuple[str, int]]:
+        for method, k in sorted(cells, key=lambda cell: turns.index(cell[0])):
+            if late := budget.refusal(method, last):
+                notes[method, k] = late
+            else:
+                yield method, k
+
+    with crew(number_of_workers(workers)):
+        # What is left of the time is known only when the cell before is done.
+        each = map if seconds else work.map(cells, counts)
+        for cell, found, more in each(work, begun()):
+            if isinstance(found, MicroaggError):
+                notes[cell] = found
+                failed.append(found)
+                continue
+            rows[cell] |= found
+            budget.took(cell[0], found["seconds"])
+            last = more
     if not any(row["seconds"] for row in rows.values()):
         if failed:
             raise failed[0]
@@ -202,6 +225,54 @@ def comparison(
     return Comparison(
         pl.DataFrame(ordered, schema=types).with_columns(pareto=_pareto(ordered)), notes
     )
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Masking and measuring a table by one method and k."""
+
+    frame: pl.DataFrame
+    columns: Columns
+    names: list[str]
+    options: dict[str, Any]
+    metrics: list[str]
+    known_by: dict[str, Any]
+
+    def __call__(self, cell: tuple[str, int]) -> Done:
+        """Return the cell, its numbers or why there are none, and the seconds of measuring."""
+        method, k = cell
+        start = time.perf_counter()
+        try:
+            request = MaskRequest.of(method, self.columns, k, self.options)
+            masked, gone = mask_table(self.frame, request)
+        except (InvalidParameterError, InvalidDataError) as error:
+            return cell, error, 0.0
+        spent = time.perf_counter() - start
+        same = self.frame.height == masked.height
+        row = self.measured(self.frame if same else self.frame.filter(~gone), masked)
+        row["suppressed"] = 100.0 * int(gone.sum()) / max(self.frame.height, 1)
+        return cell, row | {"seconds": spent}, time.perf_counter() - start - spent
+
+    def measured(self, before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Any]:
+        """Return the numbers of a masked table."""
+        measures = assess(before, after, self.names, metrics=self.metrics, **self.known_by)
+        return measures.row(0, named=True)
+
+    def map(self, cells: Sequence[tuple[str, int]], strata: Sequence[int]) -> Map:
+        """Return the map for these cells of a table with strata of these sizes."""
+        known = registry.methods()
+        if not ours(
+            *(
+                registry.metrics()[name].function
+                for name in self.metrics
+                if name in registry.metrics()
+            )
+        ):
+            return map
+        if not known_elsewhere(*(known[method] for method, _ in cells)):
+            return map
+        masking = sum(seconds_of(known[method], strata, k) for method, k in cells)
+        return shared(masking + MEASURING * self.frame.height * len(cells))
 
 
 def _methods(methods: object) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,6 @@ from polars_microagg.core.kind import key_options, kinds
 from polars_microagg.core.model import models
 from polars_microagg.core.registry import Method
 from polars_microagg.processes.crew import ours
-
-if TYPE_CHECKING:
-    from polars_microagg.core.plan import Plan
 
 __all__ = ["known_elsewhere", "seconds_of"]
 
@@ -48,10 +45,10 @@ def seconds_of(
     return float((effort * each * n + square * n**2).sum())
 
 
-def known_elsewhere(plan: Plan) -> bool:
-    """Return whether all that a plan names is of this library, and not registered by the caller."""
+def known_elsewhere(*methods: Method) -> bool:
+    """Return whether methods, models and kinds are of this library, not registered by the caller."""
     measures = [entry.measure for entry in models().values()]
     made = [entry.make for entry in key_options().values()] + [
         type(one) for one in kinds().values()
     ]
-    return ours(plan.method.function, *measures, *made)
+    return ours(*(entry.function for entry in methods), *measures, *made)

@@ -109,8 +109,8 @@ def compare(
     columns : str, list of str, or list of lists
         What to mask and measure.
     **options : Any
-        As for `polars_microagg.compare`: methods, ks, strata, known, known_sample, seconds, seed
-        and the options that all methods share, `taxonomy` as for `mask`.
+        As for `polars_microagg.compare`: methods, ks, strata, known, known_sample, seconds, seed,
+        workers and the options that all methods share, `taxonomy` as for `mask`.
 
     Returns
     -------

@@ -70,7 +70,7 @@ def mask_parts(job: LeafJob, leaves: Leaves, workers: int) -> Iterator[int]:
     With one worker the parts are masked in this process, and so are those of a method that the
     caller has registered.
     """
-    with Crew(workers if known_elsewhere(leaves.plan) else 1) as own:
+    with Crew(workers if known_elsewhere(leaves.plan.method) else 1) as own:
         yield from own.shared(inf)(partial(_masked, job, leaves), job.parts)
 
 

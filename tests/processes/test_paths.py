@@ -200,3 +200,24 @@ def test_an_error_is_that_of_one_process(started):
             mg.mask(frame[:40], COLUMNS, 20, strata="s", workers=workers)
         said.add(str(raised.value))
     assert len(said) == 1
+
+
+def test_lines_of_a_comparison(started):
+    frame = people(600, strata=2)
+
+    def compared(workers):
+        given = {"methods": ["mdav", "vmdav", "k_ward"], "ks": [3, 400], "strata": "s"}
+        table = mg.compare(frame, COLUMNS, workers=workers, **given)
+        return table.drop("seconds", "pareto")
+
+    table = same(started, compared)
+    assert table["note"].is_null().to_list() == [True] * 3 + [False] * 3
+
+
+def test_a_comparison_with_a_limit_of_time_takes_one_line_after_the_other(started):
+    frame = people(400)
+    table = mg.compare(frame, COLUMNS, methods=["mdav", "vmdav"], ks=3, seconds=60, workers=3)
+    assert table["note"].is_null().all()
+    assert not started
+    mg.compare(frame, COLUMNS, methods=["mdav", "vmdav"], ks=3, workers=3)
+    assert len(started) == 3
