@@ -61,6 +61,7 @@ COMPARED = (
     Argument("seconds", "float | None", "", None),
     METRICS,
     signatures.SEED,
+    signatures.WORKERS,
 )
 PLOT = f'''@property
 def plot(self) -> MicroaggPlot:
