@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
+from polars_microagg.bars import LONG, Bar
 from polars_microagg.errors import InvalidParameterError
 
 __all__ = ["Callback", "current", "progress", "steps_of", "ticker"]
@@ -14,18 +16,20 @@ __all__ = ["Callback", "current", "progress", "steps_of", "ticker"]
 Callback: TypeAlias = Callable[[int, int, str], object]
 """Called with what is done, what there is to do in all, and the name of the work."""
 
-_callback: ContextVar[Callback | None] = ContextVar("polars_microagg.progress", default=None)
+_callback: ContextVar[Callback | Literal["unasked"] | None] = ContextVar(
+    "polars_microagg.progress", default="unasked"
+)
 
 SHARES = 100
 """The callback is called about so many times for one piece of work."""
 
 
-def progress(callback: Callback | None) -> AbstractContextManager[None]:
+def progress(callback: Callback | Literal["bar"] | None) -> AbstractContextManager[None]:
     """Call a function as the work of the calls typed in this block goes on.
 
     Parameters
     ----------
-    callback : callable, or None for nobody
+    callback : callable, "bar" for a bar of text on standard error, or None for nobody
         Called as ``callback(done, total, what)``: `what` is the name of a method, and `done` of
         `total` the share of its work that is over. Methods that take no time do not call it.
 
@@ -43,7 +47,8 @@ def progress(callback: Callback | None) -> AbstractContextManager[None]:
     -----
     The callback is fixed when a call is typed: a LazyFrame made in the block reports when it is
     collected, wherever that is, and perhaps from another thread. What the callback raises stops
-    the work, and nothing is returned.
+    the work, and nothing is returned. Outside of any block nobody is told, but a notebook shows a bar
+    where work takes longer than some seconds; ``progress(None)`` shows none.
 
     Examples
     --------
@@ -55,8 +60,10 @@ def progress(callback: Callback | None) -> AbstractContextManager[None]:
     >>> told[-1]
     (1000, 1000, 'mdav')
     """
+    if callback == "bar":
+        return _telling(Bar())
     if callback is not None and not callable(callback):
-        need = "a function to call as callback(done, total, what), or None"
+        need = "a function to call as callback(done, total, what), 'bar', or None"
         raise InvalidParameterError.kind("callback", callback, need)
     return _telling(callback)
 
@@ -83,8 +90,17 @@ def steps_of(tick: Callable[[int], None], start: int = 0) -> AbstractContextMana
 
 
 def current() -> Callback | None:
-    """Find the callback of the block that this is in, None outside."""
-    return _callback.get()
+    """Find the callback of the block that this is in; outside None, or the bar of a notebook."""
+    callback = _callback.get()
+    if callback == "unasked":
+        return Bar(LONG) if _in_notebook() else None
+    return callback
+
+
+def _in_notebook() -> bool:
+    """Return whether this is the kernel of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def ticker(what: str, total: int) -> Callable[[int], None]:
@@ -99,7 +115,7 @@ def ticker(what: str, total: int) -> Callable[[int], None]:
     2 200 sums
     200 200 sums
     """
-    callback = _callback.get()
+    callback = current()
     if callback is None:
         return _ignore
     told = 0

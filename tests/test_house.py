@@ -39,7 +39,7 @@ class Trees(dict):
 
 TREES = Trees()
 
-TOLD = {".progress", ".processes"}
+TOLD = {".bars", ".progress", ".processes"}
 INSIDE = {".errors", ".wording", *TOLD, ".core", ".kernels", "numpy"}
 FRAMES = {*INSIDE, ".frames", "polars"}
 ANALYSIS = {*FRAMES, ".analysis"}
@@ -50,11 +50,9 @@ ROOMS = {
         *("._version", ".core.taxonomy", ".errors", ".functions", ".namespace", ".analysis"),
         *(".leaves", ".out_of_core", ".progress", ".publishing.publish"),
     },
-    "_version": set(),
-    "durable": set(),
-    "wording": set(),
+    **dict.fromkeys(("_version", "bars", "durable", "wording"), frozenset()),
     "errors": {".errors", ".wording"},
-    "progress": {".errors"},
+    "progress": {".errors", ".bars"},
     "processes": {".errors", *TOLD},
     "core": {*INSIDE},
     "core.partition": {"numpy"},

@@ -1,71 +1,95 @@
-"""A progress bar on standard error, with the time left."""
+"""Progress on standard error: a bar on a terminal, or a line of JSON now and then."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Sequence
-from typing import IO
+from dataclasses import asdict
+from typing import IO, Any
 
-__all__ = ["Bar", "left"]
+from polars_microagg.bars import EVERY, Meter, Reading, left, text_of
+from polars_microagg.errors import InvalidParameterError
 
-WIDTH = 30
-EVERY = 0.1
-"""Seconds between two lines."""
+__all__ = ["SHOWN", "Bar", "add_progress", "left", "way_shown"]
+
+SHOWN = ("bar", "json", "none")
+"""Ways to show progress."""
+
+NOW_AND_THEN = 1.0
+"""Seconds between two lines of JSON."""
 
 
-def left(seconds: float) -> str:
-    """Write a duration in words.
+def add_progress(part: Any) -> None:
+    """Describe the option that says how progress is shown."""
+    part.add_argument(
+        "--progress",
+        metavar="|".join(SHOWN),
+        help="a bar on a terminal by default, else none",
+    )
 
-    >>> left(42.4), left(200), left(9000)
-    ('42 s', '3 min 20 s', '2 h 30 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+def way_shown(how: str | None) -> str | None:
+    """Check how progress is to be shown; None is a bar on a terminal and else nothing."""
+    if how is not None and how not in SHOWN:
+        raise InvalidParameterError.choice("progress", how, SHOWN)
+    return how
 
 
 class Bar:
-    """Progress of one masking, of as many pieces as there are strata; silent without a terminal.
+    """Progress of one masking, of as many pieces as there are strata.
 
-    `weights` are shares of the work, in the order of the pieces.
+    `weights` are the records of each piece, in their order. `how` is one of `SHOWN`; by default a bar
+    is shown on a terminal, and elsewhere nothing. A bar that is asked for shows anywhere.
     """
 
-    def __init__(self, weights: Sequence[float], stream: IO[str] | None = None) -> None:
+    def __init__(
+        self, weights: Sequence[float], stream: IO[str] | None = None, how: str | None = None
+    ) -> None:
         self._stream = stream or sys.stderr
-        self.on = self._stream.isatty()
-        self._weights = list(weights) or [1.0]
-        self._piece, self._last = 0, (0, 0)
-        self._start = self._told = time.monotonic()
+        self.how = how or ("bar" if self._stream.isatty() else "none")
+        self.on = self.how != "none"
+        self._meter = Meter(weights)
+        self._told = time.monotonic()
 
     def stage(self, what: str) -> None:
         """Show which step begins."""
-        self._write(f"{what} ...")
+        if self.how == "json":
+            self._line(dict.fromkeys(("done", "total", "per_second", "seconds_left")), what)
+        else:
+            self._write(f"{what} ...")
 
     def __call__(self, done: int, total: int, what: str) -> None:
         """Show the progress of the current piece, as a method reports it."""
-        if done < self._last[0] or total != self._last[1] > 0:
-            self._piece = min(self._piece + 1, len(self._weights) - 1)
-        self._last = (done, total)
-        now = time.monotonic()
-        if now - self._told < EVERY:
-            return
-        self._told = now
-        part = self._weights[self._piece] * done / total
-        share = min(1.0, (sum(self._weights[: self._piece]) + part) / sum(self._weights))
-        full = round(share * WIDTH)
-        rest = (now - self._start) * (1 - share) / share if share > 0 else None
-        said = "" if rest is None else f", {left(rest)} left"
-        self._write(f"{what} [{'#' * full}{' ' * (WIDTH - full)}] {share:4.0%}{said}")
+        reading, now = self._meter.read(done, total, what), time.monotonic()
+        if self.how == "json":
+            if now - self._told >= NOW_AND_THEN or reading.done >= reading.total:
+                self._told = now
+                self._line(_rounded(reading), what)
+        elif now - self._told >= EVERY:
+            self._told = now
+            self._write(text_of(reading, "records"))
 
     def clear(self) -> None:
         """Remove the line."""
-        self._write("")
+        if self.how == "bar":
+            self._write("")
+
+    def _line(self, told: dict[str, Any], stage: str) -> None:
+        self._stream.write(f"{json.dumps({**told, 'stage': stage}, sort_keys=True)}\n")
+        self._stream.flush()
 
     def _write(self, text: str) -> None:
         if self.on:
             self._stream.write(f"\r\x1b[K{text}")
             self._stream.flush()
+
+
+def _rounded(reading: Reading) -> dict[str, Any]:
+    """Return the fields of a line of JSON."""
+    told = asdict(reading)
+    told |= {"done": round(reading.done), "total": round(reading.total)}
+    for name in ("per_second", "seconds_left"):
+        told[name] = None if told[name] is None else round(told[name], 1)
+    return told

@@ -20,7 +20,7 @@ from polars_microagg.cli.models import add_models, typed_values
 from polars_microagg.cli.options import add_choices, add_roles, names_in, own_options, typed_as
 from polars_microagg.cli.output import sent, show, show_json, tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.progress_bar import Bar
+from polars_microagg.cli.progress_bar import Bar, add_progress, way_shown
 from polars_microagg.cli.report_page import page, require_templates, tell_without_charts
 from polars_microagg.cli.settings import apart, hash_key, roles, settings
 from polars_microagg.core.options import COMMON
@@ -82,6 +82,7 @@ def add(parser: Parser) -> None:
     part.add_argument("--report", metavar="HTML", help="write the report as well")
     part.add_argument("--hash-key-file", metavar="KEY", help="hash the input, seal the manifest")
     part.add_argument("--overwrite", action="store_const", const=True, help="replace OUT")
+    add_progress(part)
     part.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
     part.add_argument("--json", action="store_true", help="the manifest on standard output")
 
@@ -110,7 +111,8 @@ def _manifest(manifest: Mapping[str, Any]) -> None:
 
 def protect(arguments: Namespace) -> Mapping[str, Any]:
     """Do it; the manifest, or of a dry run what would be done."""
-    options = settings(arguments) | {"config": arguments.config}
+    beside = {"config": arguments.config, "progress": way_shown(arguments.progress)}
+    options = settings(arguments) | beside
     for name, place in (("input", "IN"), ("output", "-o OUT")):
         if not options.get(name) and not (name == "output" and arguments.dry_run):
             raise usage.needed("protect", place)
@@ -199,7 +201,8 @@ def _publish(
     options: dict[str, Any],
 ) -> Manifest:
     """Release a table, with a bar, a report and a last line."""
-    bar, report = Bar(_weights(frame, role.strata)), _path(options, "report")
+    weights = _weights(frame, role.strata) * len(role.blocks)
+    bar, report = Bar(weights, how=options.get("progress")), _path(options, "report")
     with ExitStack() as stack:
         stack.callback(bar.clear)
         finish: list[Callable[[], None]] = []
@@ -251,9 +254,9 @@ def _finish(
 
 def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:
     try:
-        return [float(n) for n in classes(frame, strata)["size"]] if strata else [1.0]
+        return [float(n) for n in classes(frame, strata)["size"]] if strata else [frame.height]
     except MicroaggError:
-        return [1.0]
+        return [frame.height]
 
 
 def _suppressed(rows: Rows) -> list[str]:

@@ -1,6 +1,7 @@
 """What a terminal sees while it waits, and what a signal leaves."""
 
 import io
+import json
 import subprocess
 import sys
 import time
@@ -30,10 +31,10 @@ def test_a_bar_tells_share_and_time_left(monkeypatch):
         bar(done, total, "mdav")
     lines = [line for line in screen.getvalue().split("\r\x1b[K") if line]
     assert [line.partition("] ")[2] for line in lines] == [
-        " 38%, 50 s left",
-        " 75%, 20 s left",
-        " 88%, 10 s left",
-        "100%, 0 s left",
+        " 38%, 5 records/s, 50 s left",
+        " 75%, 5 records/s, 20 s left",
+        " 88%, 5 records/s, 10 s left",
+        "100%, 5 records/s, 0 s left",
     ]
 
 
@@ -105,3 +106,58 @@ def test_a_signal_ends_with_130_and_leaves_nothing(sent, people, tmp_path):
     assert err.strip() == "Interrupted. Nothing was published."
     assert not out
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+# --- Ways to show it -----------------------------------------------------------------------------
+
+
+def test_lines_of_json_now_and_then(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    bar = Bar([300, 100], stream, "json")
+    bar.stage("Masking")
+    for second, done, total in ((0.5, 30, 300), (30, 150, 300), (70, 50, 100), (80, 100, 100)):
+        now[0] = second
+        bar(done, total, "mdav")
+    bar.clear()
+    keys = {"stage", "done", "total", "per_second", "seconds_left"}
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert all(set(line) == keys for line in lines)
+    assert [tuple(line[name] for name in ("stage", "done", "total")) for line in lines] == [
+        ("Masking", None, None),
+        ("mdav", 150, 400),
+        ("mdav", 350, 400),
+        ("mdav", 400, 400),
+    ]
+    assert [line["per_second"] for line in lines] == [None, 5.0, 5.0, 5.0]
+    assert [line["seconds_left"] for line in lines] == [None, 50.0, 10.0, 0.0]
+
+
+def test_json_is_a_line_each_on_standard_error(people, tmp_path, microagg):
+    many = pl.concat([people] * 100).with_columns(age=pl.int_range(pl.len()))
+    many.write_parquet(tmp_path / "in.parquet")
+    words = [tmp_path / "in.parquet", "-o", tmp_path / "o.parquet", *ROLES, "--progress", "json"]
+    done = microagg("protect", *words)
+    assert done.code == 0
+    lines = [line for line in done.err.splitlines() if line.startswith("{")]
+    told = [json.loads(line) for line in lines]
+    assert told[-1]["stage"]
+    assert any(line["done"] == line["total"] is not None for line in told)
+    assert "\r" not in done.err
+
+
+def test_none_is_silent_on_a_terminal_and_a_bar_shows_anywhere_if_asked():
+    assert not Bar([1.0], Terminal(), "none").on
+    screen = io.StringIO()
+    bar = Bar([1.0], screen, "bar")
+    bar.stage("Reading")
+    assert screen.getvalue() == "\r\x1b[KReading ..."
+
+
+def test_another_way_is_refused(source, tmp_path, microagg):
+    done = microagg("protect", source, "-o", tmp_path / "o.parquet", *ROLES, "--progress", "xml")
+    assert done.code == 2
+    assert "--progress" in done.err
+    assert "json" in done.err
+    assert not list(tmp_path.glob("o.parquet*"))

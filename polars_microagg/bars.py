@@ -1,0 +1,133 @@
+"""How fast work goes and how long it will take, and a bar that shows it in one line of text."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO
+
+__all__ = ["Bar", "Meter", "Reading", "left", "text_of"]
+
+WIDTH = 30
+EVERY = 0.1
+"""Seconds between two lines."""
+
+LONG = 5.0
+"""Seconds after which a bar shows that nobody has asked for."""
+
+WIDEST = 110
+"""Characters of a line."""
+
+
+def left(seconds: float) -> str:
+    """Write a duration in words.
+
+    >>> left(42.4), left(200), left(9000)
+    ('42 s', '3 min 20 s', '2 h 30 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How far work is: what is done of all, how much in a second, and the seconds left."""
+
+    stage: str
+    done: float
+    total: float
+    per_second: float | None = None
+    seconds_left: float | None = None
+
+    @property
+    def share(self) -> float:
+        """Share of the work that is done."""
+        return min(1.0, self.done / self.total)
+
+
+class Meter:
+    """Reads progress of several pieces of work, one after the other, as one.
+
+    `weights` are how much each piece is, such as its records.
+    """
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        self._weights = list(weights) or [1.0]
+        self._piece, self._last = 0, (0, 0)
+        self._start = time.monotonic()
+
+    def read(self, done: int, total: int, what: str) -> Reading:
+        """Take what a method reports of the current piece."""
+        if done < self._last[0] or total != self._last[1] > 0:
+            self._piece = min(self._piece + 1, len(self._weights) - 1)
+        self._last = (done, total)
+        everything = sum(self._weights)
+        part = self._weights[self._piece] * done / max(total, 1)
+        much = min(everything, sum(self._weights[: self._piece]) + part)
+        seconds = time.monotonic() - self._start
+        if not much > 0 or not seconds > 0:
+            return Reading(what, much, everything)
+        rate = much / seconds
+        return Reading(what, much, everything, rate, (everything - much) / rate)
+
+
+def text_of(reading: Reading, unit: str = "") -> str:
+    """Write a bar with the rate, of what has a unit, and the time left.
+
+    >>> text_of(Reading("mdav", 500, 1000, 50.0, 10.0), "records")
+    'mdav [###############               ]  50%, 50 records/s, 10 s left'
+    """
+    full = round(reading.share * WIDTH)
+    said = f"{reading.stage} [{'#' * full}{' ' * (WIDTH - full)}] {reading.share:4.0%}"
+    if reading.per_second is not None and unit:
+        said += (
+            f", {reading.per_second:,.3g} {unit}/s"
+            if reading.per_second < 100
+            else (f", {reading.per_second:,.0f} {unit}/s")
+        )
+    if reading.seconds_left is not None:
+        said += f", {left(reading.seconds_left)} left"
+    return said
+
+
+class Bar:
+    """A bar of plain text for a notebook or a terminal: each piece of work has its own.
+
+    It shows after so many seconds of a piece, and goes when that is done. Where it is written is looked
+    up each time, so that a plan that has it can be stored.
+    """
+
+    def __init__(self, after: float = 0.0, stream: IO[str] | None = None) -> None:
+        self.after, self._stream = after, stream
+        self._meter: Meter | None = None
+        self._begun = self._told = 0.0
+        self._last, self._written = (0, 0), 0
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        """Take what a method reports."""
+        now = time.monotonic()
+        if self._meter is None or done < self._last[0] or total != self._last[1]:
+            self._meter, self._begun, self._told = Meter([1.0]), now, now
+        self._last = (done, total)
+        reading = self._meter.read(done, total, what)
+        if done >= total:
+            self._write("")
+            self._meter = None
+        elif now - self._begun >= self.after and now - self._told >= EVERY:
+            self._told = now
+            self._write(text_of(reading))
+
+    def _write(self, text: str) -> None:
+        """Write over the last line: by spaces, as a notebook may know no codes of terminals."""
+        stream = self._stream or sys.stderr
+        if text or self._written:
+            stream.write(f"\r{text[:WIDEST]}{' ' * (self._written - len(text))}")
+            stream.write("" if text else "\r")
+            stream.flush()
+        self._written = len(text[:WIDEST])
