@@ -1,12 +1,16 @@
 """The same bits by any number of processes, wherever work is shared."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.cli.main import main
 from polars_microagg.core import grouping, registry
 from polars_microagg.kernels.local import local_search, patches
+from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.methods import lowloss as lowloss_file
 from polars_microagg.processes import crew
 from tests.loop import rounds
@@ -221,3 +225,55 @@ def test_a_comparison_with_a_limit_of_time_takes_one_line_after_the_other(starte
     assert not started
     mg.compare(frame, COLUMNS, methods=["mdav", "vmdav"], ks=3, workers=3)
     assert len(started) == 3
+
+
+@pytest.mark.parametrize("options", [{}, {"strata": "s"}], ids=["plain", "strata"])
+def test_leaves_out_of_core(started, tmp_path, monkeypatch, options):
+    frame = people(3000, strata=3)
+    frame.write_parquet(tmp_path / "in.parquet")
+
+    def budget(_, memory, workers, *rest):
+        return MemoryBudget(memory, workers, 300, 200, 450)
+
+    monkeypatch.setattr(MemoryBudget, "of", classmethod(budget))
+
+    def masked(workers):
+        given = {"workers": workers, "size": 150, **options}
+        mg.protect_parquet(tmp_path / "in.parquet", tmp_path / "out.parquet", COLUMNS, 3, **given)
+        return pl.read_parquet(tmp_path / "out.parquet")
+
+    mg.verify(same(started, masked), COLUMNS, k=3, **options)
+
+
+def test_a_release_does_not_tell_by_how_many_it_was_made(started, tmp_path):
+    frame, manifests = people(1500, strata=4), []
+
+    def published(workers):
+        target = tmp_path / f"{workers}.parquet"
+        call = {"strata": "s", "method": "vmdav", "keep": "sick"}
+        given = {} if workers == 1 else {"workers": workers}
+        with mg.progress(None):
+            mg.publish(frame, target, COLUMNS, 3, **call, **{"workers": 1, **given})
+        manifests.append(json.loads((tmp_path / f"{target.name}.manifest.json").read_text()))
+        return pl.read_parquet(target)
+
+    same(started, published)
+    configs = [manifest["config"] for manifest in manifests]
+    assert all(config == configs[0] for config in configs)
+    assert "workers" not in json.dumps(manifests[0])
+
+
+def test_the_command_line_takes_a_number(started, tmp_path):
+    frame = people(1500, strata=4)
+    frame.write_parquet(tmp_path / "in.parquet")
+
+    def protected(workers):
+        target = tmp_path / f"{workers}.csv"
+        words = ["protect", tmp_path / "in.parquet", "-o", target, "--columns", "a,b", "--k", "3"]
+        words += ["--strata", "s", "--drop", "sick", "--method", "vmdav", "--workers", workers]
+        assert main(list(map(str, words))) == 0
+        return pl.read_csv(target)
+
+    same(started, protected)
+    words = ["protect", str(tmp_path / "in.parquet"), "-o", str(tmp_path / "o.csv"), "--workers=0"]
+    assert main([*words, "--columns=a,b", "--k=3", "--drop=s,sick"]) == 2
