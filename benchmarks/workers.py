@@ -2,8 +2,9 @@
 
 Usage: python benchmarks/workers.py [--workers 1,2] [--path strata] [--scale 1.0]
 
-The bits of all numbers of workers are compared. CPU seconds are of all processes. On a machine that
-does other work at the same time the wall says little.
+The bits of all numbers of workers are compared. CPU seconds are of this process (here) and of the workers
+(there): where the wall is that of other work on the machine, too, here + there / workers says about what it
+would be on a quiet one.
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ PATHS: dict[str, Callable[[float, int], pl.DataFrame]] = {
 }
 
 
-def spent() -> float:
-    """CPU seconds of this process and of those that have ended."""
+def spent() -> np.ndarray:
+    """CPU seconds of this process, and of those that it started and that have ended."""
     who = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-    return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, who))
+    return np.array([u.ru_utime + u.ru_stime for u in map(resource.getrusage, who)])
 
 
 if __name__ == "__main__":
@@ -83,7 +84,5 @@ if __name__ == "__main__":
             wall, cpu = time.monotonic() - wall, spent() - cpu
             first = first or (wall, made)
             bits = "same bits" if made.equals(first[1]) else "OTHER BITS"
-            gain = f"{first[0] / wall:.2f} x"
-            print(
-                f"{name:12} {number} {wall:7.1f} s wall {cpu:7.1f} s CPU {gain}  {bits}", flush=True
-            )
+            says = f"{wall:7.1f} s wall, CPU {cpu[0]:6.1f} s here {cpu[1]:6.1f} s there"
+            print(f"{name:12} {number} {says}  {first[0] / wall:.2f} x  {bits}", flush=True)

@@ -49,7 +49,7 @@ from polars_microagg.wording import Setting
 
 __all__ = ["Plan"]
 
-REFINING = 5e-5
+REFINING = 1.5e-4
 """Seconds of one processor that a refinement takes for each record."""
 
 

@@ -37,6 +37,9 @@ WHOLE = 20_000
 NEAR = 12
 """Neighbours whose groups a single record may go to."""
 
+SHARES = 64
+"""Parts in which several processes search small strata."""
+
 SMALL_LEAF = 512
 """Records among which neighbours are searched in a quick search."""
 
@@ -81,12 +84,11 @@ def refined(
     # Under a rule groups may be of any size; very large ones stay as they are.
     free = np.bincount(start)[start] <= largest_searched(k)
     small = np.flatnonzero(free & ~large[stratum])
-    if len(small):
-        own = Partition.from_labels(start[small]).labels
-        groups = Groups(x[small], own, k, rule and rule.take(small))
-        left = np.bincount(stratum[small], minlength=len(sizes))
-        improve(groups, neighbour_lists(x[small], left[left > 0], neighbour_count(k)))
-        result[small] = groups.labels
+    # All at once, or by several processes in shares of whole strata.
+    shares = _shares(small, stratum, 1 if each is map else SHARES)
+    parts = ((x[rows], start[rows], stratum[rows], k, rule and rule.take(rows)) for rows in shares)
+    for rows, labels_there in zip(shares, each(_improved, parts), strict=True):
+        result[rows] = labels_there + int(rows[0])
     for number in np.flatnonzero(large):
         part = np.flatnonzero(free & (stratum == number))
         if len(part):
@@ -101,6 +103,25 @@ def refined(
     keep = (after > before)[stratum]
     better = Partition.from_labels(np.where(keep, start, result + len(x)))
     return better.labels, len(better)
+
+
+def _shares(rows: Labels, stratum: Labels, count: int) -> list[Labels]:
+    """Cut rows into about so many parts of whole strata."""
+    if not len(rows):
+        return []
+    part = stratum[rows[np.arange(len(rows)) // -(-len(rows) // count) * -(-len(rows) // count)]]
+    # Rows of a stratum that a border would cut belong to the part in which it begins.
+    first = np.searchsorted(stratum[rows], stratum[rows])
+    return np.split(rows, np.flatnonzero(np.diff(part[first])) + 1)
+
+
+def _improved(part: tuple[Matrix, Labels, Labels, int, GroupRule | None]) -> Labels:
+    """Improve the groups of some strata; return the labels, below the number of records."""
+    x, labels, stratum, k, rule = part
+    groups = Groups(x, Partition.from_labels(labels).labels, k, rule)
+    left = np.bincount(stratum - stratum[0])
+    improve(groups, neighbour_lists(x, left[left > 0], neighbour_count(k)))
+    return groups.labels
 
 
 def _patched(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ Work: TypeAlias = Callable[[Groups, Labels, np.random.Generator], None]
 """Changes groups in place; the second argument lists the neighbours of each record, the third decides
 what is left to chance in this patch."""
 
-Map: TypeAlias = Callable[[Callable[..., Labels], Iterable["_Patch"]], Iterator[Labels]]
+Map: TypeAlias = Callable[[Callable[..., Labels], Iterable[Any]], Iterator[Labels]]
 """A function like map."""
 
 LEAF = 2048
