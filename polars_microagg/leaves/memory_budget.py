@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from typing import Self
@@ -12,6 +11,7 @@ import numpy as np
 from polars_microagg.core.partition import Labels
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.leaves.tree import Tree
+from polars_microagg.processes.crew import cores
 
 __all__ = ["MemoryBudget", "bytes_of", "parts_of"]
 
@@ -66,7 +66,7 @@ class MemoryBudget:
         many as there are processors and memory for.
         """
         if workers is None:
-            workers = max(1, min(os.cpu_count() or 1, memory // (4 * OWN)))
+            workers = max(1, min(cores(), memory // (4 * OWN)))
         processes = workers + 1 if workers > 1 else 1
         own = max((memory - processes * OWN) // workers, OWN // 4)
         record = 8 * (columns + 3)

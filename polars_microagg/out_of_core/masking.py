@@ -71,6 +71,7 @@ def mask_source(
     # Numbers of a record that are in memory together: those of one block, and what tells strata apart.
     width = max(map(len, blocks)) + sum(map(len, coded_columns(plan)))
     width += 2 * bool(request.strata or plan.nulls == "pattern") + len(request.order_by)
+    workers = request.plan.workers if workers is None else workers
     budget = MemoryBudget.of(memory, workers, width, table.wide)
     # Values that models count are counted in the table that is read, and in the one that is written.
     steps = STEPS + 2 * restricted(plan) + len(blocks) - 1

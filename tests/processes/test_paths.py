@@ -9,9 +9,12 @@ import pytest
 import polars_microagg as mg
 from polars_microagg.cli.main import main
 from polars_microagg.core import grouping, registry
+from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.kernels.local import local_search, patches
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.methods import lowloss as lowloss_file
+from polars_microagg.out_of_core.masking import mask_source
+from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.processes import crew
 from tests.loop import rounds
 from tests.processes.test_crew import watched
@@ -277,3 +280,23 @@ def test_the_command_line_takes_a_number(started, tmp_path):
     same(started, protected)
     words = ["protect", str(tmp_path / "in.parquet"), "-o", str(tmp_path / "o.csv"), "--workers=0"]
     assert main([*words, "--columns=a,b", "--k=3", "--drop=s,sick"]) == 2
+
+
+@pytest.mark.parametrize("named", [None, 2])
+def test_a_request_says_how_many_where_a_source_is_masked(started, tmp_path, monkeypatch, named):
+    people(2000).write_parquet(tmp_path / "in.parquet")
+    asked = []
+
+    def budget(_, memory, workers, *rest):
+        asked.append(workers)
+        return MemoryBudget(memory, 1, 3000, 500, 1000)
+
+    monkeypatch.setattr(MemoryBudget, "of", classmethod(budget))
+    request = MaskRequest.of("vmdav", COLUMNS, 3, {"workers": 3})
+    source = ParquetSource.of(tmp_path / "in.parquet")
+    made = tmp_path / "made.parquet"
+    masked = mask_source(source, tmp_path, made, request, memory=10**9, workers=named, size=300)
+    assert asked == [named or 3]
+    # One process was left to it, and that starts no others.
+    assert not started
+    assert "workers" not in masked.leaves[0].to_json()
