@@ -119,7 +119,13 @@ class Leaves:
         marks = self.plan.small_strata != "raise" or not restricted(self.plan)
         plan = replace(self.plan, small_strata="drop") if marks else self.plan
         plan = replace(plan, progress_callback=None)
-        return [*(LeafPlan.of(plan, stratum, self.columns) for stratum in self.large), plan]
+        left = np.delete(self.stratum_of_leaf, list(self.merged))
+        several = (np.bincount(left, minlength=len(self.large)) > 1).tolist()
+        large = [
+            LeafPlan.of(plan, stratum, self.columns, searched=searched)
+            for stratum, searched in zip(self.large, several, strict=False)
+        ]
+        return [*large, plan]
 
     @cached_property
     def stratum_of_leaf(self) -> Labels:

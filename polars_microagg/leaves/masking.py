@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as dataclass_fields
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.core.kind import Kind, has_means
@@ -18,6 +19,7 @@ from polars_microagg.frames.batch import BatchMasker, Released
 from polars_microagg.frames.columns import kind_for, numbers, require
 from polars_microagg.frames.selection import by_name
 from polars_microagg.kernels.embedding import Embedding
+from polars_microagg.kernels.local.worst_groups import improved_strata
 from polars_microagg.leaves.key_columns import KeyColumns, Ranks, table_ranks
 from polars_microagg.leaves.sorting import sorted_by
 from polars_microagg.leaves.strata import KEYS, STRATA, LargeStratum, completed_by
@@ -39,27 +41,36 @@ MOST = 1000
 LARGE = 2
 """A leaf of more than this many times its size is cut further by rank."""
 
+SEARCHED = "mdav"
+"""Method whose groups in a leaf are improved by a search, for what its borders cost."""
 
 NO_COLUMNS = KeyColumns((), {}, ())
 
 
 @dataclass(frozen=True)
 class LeafPlan(Plan):
-    """A plan whose distances are on the scale of a whole stratum, not on that of a leaf."""
+    """A plan whose distances are on the scale of a whole stratum, not on that of a leaf.
+
+    `searched` says that the stratum has several leaves. A leaf that is all of it is masked as the stratum.
+    """
 
     weights: tuple[float, ...] = ()
     centre: tuple[float, ...] = ()
     keys: KeyColumns = NO_COLUMNS
+    searched: bool = False
 
     @classmethod
-    def of(cls, plan: Plan, stratum: LargeStratum, columns: tuple[str, ...]) -> LeafPlan:
+    def of(
+        cls, plan: Plan, stratum: LargeStratum, columns: tuple[str, ...], *, searched: bool
+    ) -> LeafPlan:
         """Return a plan for the leaves of a stratum; progress within a leaf is not reported."""
         # Zero is where it is on the scale of the table only if the table is not scaled.
         absolute = plan.method.absolute and plan.scale == "none"
         fields = {each.name: getattr(plan, each.name) for each in dataclass_fields(plan)}
         fields |= {"method": replace(plan.method, absolute=absolute), "scale": "none"}
         keys = stratum.keys(columns, plan.kinds)
-        return cls(**fields, weights=stratum.weights, centre=stratum.centre, keys=keys)
+        own = {"weights": stratum.weights, "centre": stratum.centre, "keys": keys}
+        return cls(**fields, **own, searched=searched)
 
     def by_rank(self, columns: list[pl.Series]) -> Matrix:
         """Return the weighted coordinates by which a leaf that is too large is halved."""
@@ -82,6 +93,21 @@ class LeafPlan(Plan):
         del factors
         weights = _bounded(x, np.array(self.weights))
         return super().mask(x, weights, strata, whole, rule, embeddings, chosen)
+
+    def _grouped(
+        self,
+        x: Matrix,
+        sizes: Labels,
+        arguments: Mapping[str, Any],
+        present: npt.NDArray[np.bool_] | None,
+    ) -> tuple[Labels, int]:
+        """Run the method on each leaf, and improve what it does at the borders."""
+        labels, groups = super()._grouped(x, sizes, arguments, present)
+        # The search knows no model, and `refine` is a longer one.
+        known = self.entity or self.confidential or self.refine
+        if not self.searched or known or self.method.name != SEARCHED:
+            return labels, groups
+        return improved_strata(x, labels, sizes, self.k)
 
 
 def _bounded(x: Matrix, weights: Vector) -> Vector:

@@ -26,8 +26,10 @@ CELLS = 1 << 19
 """Values handled at a time, so that they stay in the cache."""
 
 
-def dissolve_groups(groups: Groups, near: Labels, chosen: Labels) -> Labels:
-    """Dissolve chosen groups where dealing out their members is better.
+def dissolve_groups(
+    groups: Groups, near: Labels, chosen: Labels, *, anyway: bool = False
+) -> Labels:
+    """Dissolve chosen groups where dealing out their members is better, or `anyway`.
 
     Return the groups that changed.
     """
@@ -45,7 +47,7 @@ def dissolve_groups(groups: Groups, near: Labels, chosen: Labels) -> Labels:
             if not len(part):
                 continue
             gains, least, targets = dissolutions(groups, near, part)
-            better = np.flatnonzero(gains < -least)
+            better = np.flatnonzero(np.isfinite(gains) if anyway else gains < -least)
             better = better[dissolved_holds(groups, part[better], targets[better])]
             touched = np.concatenate((targets, part[:, None]), axis=1)[better]
             # Costs were computed one by one; they add up only for dissolutions that touch different

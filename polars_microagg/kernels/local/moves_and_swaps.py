@@ -45,15 +45,17 @@ def move_records(groups: Groups, near: Labels, rows: Labels) -> Labels:
 
 def _best_moves(groups: Groups, near: Labels, rows: Labels) -> tuple[Vector, Labels, Labels]:
     """Return the gains, rows and targets of the moves that pay."""
-    own = groups.labels[rows]
-    size = groups.sizes[own].astype(np.float64)
-    leaving = squares_of(groups.x[rows] - groups.centres[own]) * (size / (size - 1.0))
-    targets = groups.labels[near[rows]]
-    size = groups.sizes[targets].astype(np.float64)
+    # To take rows is several times as fast as to index them.
+    records, own = groups.x.take(rows, axis=0), groups.labels.take(rows)
+    size = groups.sizes.take(own).astype(np.float64)
+    leaving = squares_of(records - groups.centres.take(own, axis=0)) * (size / (size - 1.0))
+    targets = groups.labels.take(near.take(rows, axis=0))
+    size = groups.sizes.take(targets).astype(np.float64)
     # If x leaves a group of a records with centre p for one of b records with centre q, the sum of
     # squares changes by b/(b+1) |x-q|^2 - a/(a-1) |x-p|^2 (H. Spaeth, 1980, "Cluster Analysis
     # Algorithms").
-    joining = squares_of(groups.x[rows][:, None] - groups.centres[targets]) * (size / (size + 1.0))
+    away = records[:, None] - groups.centres.take(targets, axis=0)
+    joining = squares_of(away) * (size / (size + 1.0))
     joining[(targets == own[:, None]) | (size >= groups.most)] = np.inf
     # The gain must exceed the rounding of its terms, else two groupings could take turns for ever.
     most = leaving * (1.0 - TOLERANCE) - groups.noise[rows]

@@ -1,0 +1,145 @@
+"""Groups near each record, found among neighbouring blocks of a k-d tree."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_microagg.core.partition import Labels, Matrix
+
+__all__ = ["near_groups"]
+
+BLOCK = 80
+"""A block has at most this many records, and more than half of that if there are as many."""
+
+REACH = 16
+"""A record sees the groups of this many blocks, its own among them."""
+
+TOGETHER = 256
+"""Blocks among which neighbours are looked for, so that time is linear in the records."""
+
+SAMPLE = 32
+"""About twice as many records of a block decide along which column it is cut."""
+
+STEPS = 65_535
+"""A column has this many steps where records are put in blocks."""
+
+NARROW = 1e-30
+"""A column whose values differ by less does not count."""
+
+CELLS = 1 << 17
+"""Distances handled at a time, so that they stay in the cache."""
+
+BEYOND = 1e9
+"""A coordinate of a centre that is not there."""
+
+Single = npt.NDArray[np.float32]
+
+
+def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
+    """Return the (n, count) groups whose centres are near each record, the nearest first.
+
+    These are not always the nearest of all: only those of neighbouring blocks are compared, in single
+    precision. The values of `x` (n, d) and `centres` (g, d) lie between -1 and 1. Where there are
+    fewer groups, the nearest one stands in for others.
+
+    >>> x = np.array([[0.0], [0.1], [0.8], [0.9]])
+    >>> near_groups(x, np.array([[0.05], [0.85]]), 2)
+    array([[0, 1],
+           [0, 1],
+           [1, 0],
+           [1, 0]])
+    """
+    n, groups = len(x), len(centres)
+    rows, home = _blocks(x, centres)
+    held = np.bincount(home, minlength=len(rows))
+    # The centres of each block, filled up with one that is beyond all others.
+    slots = np.full((len(rows), int(held.max())), groups, dtype=np.intp)
+    order = np.argsort(home, kind="stable")
+    slots[home[order], np.arange(groups) - np.repeat(np.cumsum(held) - held, held)] = order
+    near = slots[_neighbours(x, rows)].reshape(len(rows), -1)
+    there = near < groups
+    near = np.take_along_axis(near, np.argsort(~there, axis=1, kind="stable"), axis=1)
+    near = near[:, : int(there.sum(axis=1).max())]
+    columns = x.T.astype(np.float32, order="C")
+    middles = np.full((x.shape[1], groups + 1), BEYOND, dtype=np.float32)
+    middles[:, :-1] = centres.T
+    found = np.empty((n, count), dtype=np.intp)
+    step = max(1, CELLS // (rows.shape[1] * near.shape[1]))
+    # Memory that is asked for once costs less than the arithmetic in it.
+    room = np.empty((2, min(step, len(rows)), rows.shape[1], near.shape[1]), dtype=np.float32)
+    for first in range(0, len(rows), step):
+        part, among = rows[first : first + step], near[first : first + step]
+        distances, away = room[:, : len(part)]
+        distances[:] = 0.0
+        # Added up column by column, so that the bits do not depend on the machine.
+        for column, middle in zip(columns, middles, strict=True):
+            np.subtract(column.take(part)[:, :, None], middle.take(among)[:, None, :], out=away)
+            away *= away
+            distances += away
+        found[part] = _nearest(distances, among, count)
+    return np.where(found == groups, found[:, :1], found)
+
+
+def _blocks(x: Matrix, centres: Matrix) -> tuple[Labels, Labels]:
+    """Return the (b, w) rows of blocks of records, and the block in which each centre lies.
+
+    Blocks are halved by rank where records spread most. A record may be twice in its block, so that
+    all have as many.
+    """
+    n = len(x)
+    count = 1 << max(0, (-(-n // BLOCK) - 1).bit_length())
+    width = -(-n // count)
+    low, high = x.min(axis=0), x.max(axis=0)
+    unit = np.where(high - low > NARROW, high - low, 1.0) / STEPS
+    # Small whole numbers are sorted digit by digit, much faster than others; the blocks only say where
+    # to look.
+    steps = ((x - low) / unit).T.astype(np.uint16, order="C")
+    places = (np.clip(centres - low, 0.0, high - low) / unit).T.astype(np.uint16, order="C")
+    rows = (np.arange(count * width) * n // (count * width))[None]
+    home = np.zeros(len(centres), dtype=np.intp)
+    while len(rows) < count:
+        half = rows.shape[1] // 2
+        some = steps.take(rows[:, :: max(1, half // SAMPLE)], axis=1)
+        widest = ((some.max(axis=2) - some.min(axis=2)) * unit[:, None]).argmax(axis=0)
+        keys = steps.reshape(-1).take(rows + n * widest[:, None])
+        order = np.argsort(keys, axis=1, kind="stable")
+        rows = np.take_along_axis(rows, order, axis=1).reshape(2 * len(rows), half)
+        border = np.take_along_axis(keys, order[:, half - 1 : half], axis=1)[:, 0]
+        home = 2 * home + (places[widest[home], np.arange(len(home))] > border[home])
+    return rows, home
+
+
+def _neighbours(x: Matrix, rows: Labels) -> Labels:
+    """Return the blocks nearest to each block, itself first."""
+    inside = x[rows]
+    low, high = inside.min(axis=1).T, inside.max(axis=1).T
+    near = []
+    for first in range(0, len(rows), TOGETHER):
+        part = slice(first, first + TOGETHER)
+        gap = np.zeros((len(rows[part]),) * 2)
+        for least, most in zip(low[:, part], high[:, part], strict=True):
+            apart = np.maximum(least[:, None] - most, least - most[:, None])
+            # Boxes that touch are told apart by how far their middles are.
+            between = (least + most)[:, None] - (least + most)
+            gap += np.square(np.maximum(apart, 0.0)) + MIDDLES * np.square(between)
+        np.fill_diagonal(gap, -1.0)
+        near.append(np.argsort(gap, axis=1, kind="stable")[:, :REACH] + first)
+    return np.concatenate(near)
+
+
+MIDDLES = 1e-3
+"""Weight of the squared distance of middles, against that of boxes."""
+
+
+def _nearest(distances: Single, among: Labels, count: int) -> Labels:
+    """Return those of the candidates of each block that are nearest to each of its records."""
+    found = np.empty((*distances.shape[:2], count), dtype=np.intp)
+    block = np.arange(len(among))[:, None]
+    slot = np.arange(distances.shape[1])
+    for j in range(count):
+        # The least one again and again is faster than to sort, or to select.
+        best = distances.argmin(axis=2)
+        found[:, :, j] = among[block, best]
+        distances[block, slot, best] = np.inf
+    return found

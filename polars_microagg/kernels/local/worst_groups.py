@@ -1,0 +1,69 @@
+"""A quick search: the worst groups are dealt out, and new ones made where records are spare."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.kernels.local.dissolve_split import dissolve_groups, split_groups
+from polars_microagg.kernels.local.groups import Groups
+from polars_microagg.kernels.local.moves_and_swaps import move_records
+from polars_microagg.kernels.local.near_groups import near_groups
+
+__all__ = ["improved_strata"]
+
+WORST = 0.3
+"""Share of the groups that are dealt out."""
+
+NEAR = 4
+"""Groups near a record, its own among them."""
+
+ROUNDS = 8
+"""Rounds of moves, each of records that do not get in each other's way."""
+
+FEW = 256
+"""Strata of up to this many records stay as they are: each search costs as much in calls."""
+
+
+def improved_strata(x: Matrix, labels: Labels, sizes: Labels, k: int) -> tuple[Labels, int]:
+    """Return labels and the number of groups after a quick search in each stratum that is not small.
+
+    `x` (n, d) holds scaled records stratum by stratum, in groups of k to 2k - 1, and so are those of the
+    result. In no stratum is the sum of squares higher.
+    """
+    result = labels + len(x)
+    stops = np.cumsum(sizes)
+    for start, stop in zip((stops - sizes).tolist(), stops.tolist(), strict=True):
+        if stop - start > FEW:
+            part = slice(start, stop)
+            # Numbers of one stratum are below those of all that follow.
+            own = Partition.from_labels(labels[part]).labels
+            result[part] = _dealt_out(np.ascontiguousarray(x[part]), own, k) + start
+    grouped = Partition.from_labels(result)
+    return grouped.labels, len(grouped)
+
+
+def _dealt_out(x: Matrix, labels: Labels, k: int) -> Labels:
+    """Return the groups of one stratum after a search, or as they were if that is better."""
+    x = x - x.mean(axis=0)
+    # Below 1, whatever the units.
+    x = np.ldexp(x, -np.frexp(np.abs(x).max())[1])
+    groups = Groups(x, labels, k)
+    before = groups.squares()
+    spread = np.bincount(labels, before)
+    used = len(spread)
+    worst = np.argsort(-spread, kind="stable")[: int(WORST * used)]
+    worst = np.sort(worst[spread[worst] > 0])
+    if not len(worst):
+        return labels
+    # A group is known to others by one of its records, whichever group that is in by then.
+    near = groups.members[:used, 0][near_groups(x, groups.centres[:used], NEAR)]
+    # Most cost more to deal out than they did, but leave many groups with records to spare. These
+    # then move to where they cost least, and that is worth more.
+    dissolve_groups(groups, near, worst, anyway=True)
+    for _ in range(ROUNDS):
+        if not len(move_records(groups, near, np.arange(len(labels)))):
+            break
+    split_groups(groups, np.arange(len(groups.sizes)))
+    better = groups.squares().sum() < before.sum()
+    return Partition.from_labels(groups.labels).labels if better else labels
