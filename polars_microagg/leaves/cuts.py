@@ -30,8 +30,14 @@ def with_distance(x: Matrix, centre: Vector, weights: Vector) -> Matrix:
     return np.column_stack([x, squared_distances(x, centre[None, :], weights[None, :])])
 
 
-def _between(ranked: Vector, at: int) -> float | None:
-    """Return the threshold nearest to a position, None in a constant column."""
+def _between(values: Vector, at: int) -> float | None:
+    """Return the threshold nearest to a position among sorted values, None in a constant column."""
+    if 0 < at < len(values):
+        low, high = np.partition(values, (at - 1, at))[at - 1 : at + 1]
+        # Mostly two values differ there, and nothing else needs sorting.
+        if low != high:
+            return _midway(low, high)
+    ranked = np.sort(values)
     changes = np.flatnonzero(ranked[1:] != ranked[:-1])
     if not changes.size:
         return None
@@ -53,7 +59,7 @@ def _median(weights: Vector) -> Cut:
         # neighbours are parted.
         spread = (x[:, : len(weights)] * weights).var(axis=0)
         for j in np.argsort(-spread, kind="stable").tolist():
-            threshold = _between(np.sort(x[:, j]), len(x) // 2)
+            threshold = _between(x[:, j], len(x) // 2)
             if threshold is not None:
                 return j, threshold
         return None
@@ -87,7 +93,7 @@ def _gain(weights: Vector, capacity: float, classes: Labels | tuple[()]) -> Cut:
         for j in np.flatnonzero(~sided).tolist():
             order = np.argsort(x[:, j], kind="stable")
             ranked = x[order, j]
-            sums = np.cumsum(scaled[order], axis=0)[low - 1]
+            sums = np.cumsum(scaled.take(order, axis=0), axis=0)[least - 1 : n - least]
             # With s the sum of the lower m of n records about their mean, the sum of squares falls
             # by |s|^2 n / (m (n - m)): what is between the two means. So the greatest gain is the
             # lowest sum within.
@@ -105,7 +111,7 @@ def _gain(weights: Vector, capacity: float, classes: Labels | tuple[()]) -> Cut:
 
 def _tail(x: Matrix) -> tuple[int, float] | None:
     """Cut off the farthest records."""
-    threshold = _between(np.sort(x[:, -1]), round((1.0 - TAIL) * len(x)))
+    threshold = _between(x[:, -1], round((1.0 - TAIL) * len(x)))
     if threshold is None or not np.isfinite(threshold):
         return None
     return x.shape[1] - 1, threshold

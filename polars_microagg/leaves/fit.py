@@ -66,7 +66,7 @@ SAMPLE = 1 << 17
 SAMPLED_A_LEAF = 16
 """Least number of sampled records a leaf."""
 
-TRIAL = 40_000
+TRIAL = 20_000
 """Sampled records on which cuts are compared."""
 
 NARROW = 8

@@ -37,24 +37,27 @@ def dissolve_groups(
     sizes = groups.sizes[chosen]
     most = 2 * groups.k if groups.rule is None else groups.most
     for size in range(groups.k, min(most, int(sizes.max(initial=0)) + 1)):
-        # What an earlier size has changed has another size now, or is gone.
         # Groups changed in an earlier pass may have another size now, or no longer exist.
         same_size = chosen[(sizes == size) & (groups.sizes[chosen] == size)]
+        proposals = []
         step = max(1, CELLS // (size * max(REACH * groups.x.shape[1], size)))
         for first in range(0, len(same_size), step):
             part = same_size[first : first + step]
-            part = part[groups.sizes[part] == size]
-            if not len(part):
-                continue
             gains, least, targets = dissolutions(groups, near, part)
             better = np.flatnonzero(np.isfinite(gains) if anyway else gains < -least)
             better = better[dissolved_holds(groups, part[better], targets[better])]
-            touched = np.concatenate((targets, part[:, None]), axis=1)[better]
-            # Costs were computed one by one; they add up only for dissolutions that touch different
-            # groups.
-            kept = better[disjoint(gains[better], touched, len(groups.sizes))]
-            if len(kept):
-                changed.append(groups.dissolve(part[kept], targets[kept]))
+            proposals.append((gains[better], part[better], targets[better]))
+        if not proposals:
+            continue
+        # All are compared before any is made: what a stratum does must not depend on how many
+        # others are searched with it.
+        gains, own, targets = (np.concatenate(column) for column in zip(*proposals, strict=True))
+        touched = np.concatenate((targets, own[:, None]), axis=1)
+        # Costs were computed one by one; they add up only for dissolutions that touch different
+        # groups.
+        kept = disjoint(gains, touched, len(groups.sizes))
+        if len(kept):
+            changed.append(groups.dissolve(own[kept], targets[kept]))
     return np.concatenate(changed) if changed else np.empty(0, dtype=np.intp)
 
 
