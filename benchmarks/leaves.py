@@ -2,6 +2,7 @@
 
     python benchmarks/leaves.py --data DIR       # tarragona, census and eia, and generated records
     python benchmarks/leaves.py --scale          # CPU seconds, time and memory, n = 1e4 .. 1e7
+    python benchmarks/leaves.py --beside DIR     # loss and CPU seconds beside another checkout
 
 Numbers are the loss divided by that of MDAV on the whole table. A star marks the cut that was
 chosen by its loss on the sample. DIR holds the three reference files; without it the environment
@@ -38,6 +39,41 @@ seconds = time.perf_counter() - wall, time.process_time() - cpu
 print(*seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
 mg.verify(masked, frame.columns, 5)
 """
+
+BESIDE = """
+import sys, time, numpy as np, polars as pl, polars_microagg as mg
+kind, n, d = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+rng = np.random.default_rng(n + d)
+if kind == "gaussian":
+    x = rng.normal(size=(n, d))
+elif kind == "lognormal":
+    x = rng.lognormal(size=(n, d))
+elif kind == "uniform":
+    x = rng.uniform(size=(n, d))
+elif kind == "correlated":
+    x = rng.normal(size=(n, 2)) @ rng.normal(size=(2, d)) + 0.3 * rng.normal(size=(n, d))
+else:
+    tops = [100, 40, 20, 1000] * d
+    x = np.column_stack([rng.poisson(20, n), *(rng.integers(0, top, n) for top in tops[: d - 1])])
+frame = pl.DataFrame(x, schema=[f"x{j}" for j in range(d)])
+start = time.process_time()
+if sys.argv[4] == "whole":
+    fitted, masked = start, mg.mdav(frame, frame.columns, 5)
+else:
+    leaves = mg.fit_leaves(frame, frame.columns, 5)
+    fitted = time.process_time()
+    masked = leaves.mask(frame)
+end = time.process_time()
+mg.verify(masked, frame.columns, 5)
+before, after = frame.to_numpy().astype(float), masked.to_numpy().astype(float)
+scale = before.std(axis=0)
+total = np.square((before - before.mean(axis=0)) / scale).sum()
+print(100 * np.square((before - after) / scale).sum() / total, fitted - start, end - fitted)
+"""
+"""Loss in per cent, CPU seconds of fitting and of masking."""
+
+KINDS = [("gaussian", 2), ("gaussian", 5), ("gaussian", 10), ("lognormal", 4), ("uniform", 4)]
+KINDS += [("correlated", 6), ("integers", 4)]
 
 
 def generated():
@@ -108,15 +144,42 @@ def scale(top):
             last = cpu
 
 
+def beside(other, top):
+    """Compare leaves here, leaves of another checkout, and the whole table, each in turn."""
+    row("records", "n", "d", "whole", "other", "here", "fit: other", "here", "mask: other", "here")
+    row(*["---"] * 10)
+    own = Path(__file__).parents[1]
+    for n in (10**power for power in range(4, top + 1)):
+        for kind, d in KINDS:
+            if n > 10**5 and d > 6:
+                continue
+            whole, old, new = (
+                run(folder, kind, n, d, how)
+                for folder, how in ((own, "whole"), (other, "leaves"), (own, "leaves"))
+            )
+            losses = f"{whole[0]:.4f}", f"{old[0] / whole[0]:.3f}", f"{new[0] / whole[0]:.3f}"
+            row(kind, n, d, *losses, *(f"{s:.2f}" for j in (1, 2) for s in (old[j], new[j])))
+
+
+def run(folder, *arguments):
+    command = [sys.executable, "-c", BESIDE, *map(str, arguments)]
+    own = {"env": os.environ | {"POLARS_MAX_THREADS": "1"}, "cwd": folder}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, **own)
+    return [float(number) for number in done.stdout.split()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, default=os.environ.get("MICROAGG_DATA"))
     parser.add_argument("--ks", type=int, nargs="*", default=[3, 5, 10])
     parser.add_argument("--scale", action="store_true")
+    parser.add_argument("--beside", type=Path, metavar="DIR", help="another checkout")
     parser.add_argument("--top", type=int, default=7, help="up to 10 to this power")
     given = parser.parse_args()
     print(f"numpy {np.__version__}, python {platform.python_version()}, {platform.machine()}\n")
-    if given.scale:
+    if given.beside:
+        beside(given.beside, given.top)
+    elif given.scale:
         scale(given.top)
     else:
         losses(given.data and Path(given.data), given.ks)
