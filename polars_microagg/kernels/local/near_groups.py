@@ -31,7 +31,7 @@ CELLS = 1 << 17
 """Distances handled at a time, so that they stay in the cache."""
 
 BEYOND = 1e9
-"""A coordinate of a centre that is not there."""
+"""A coordinate of a centre that is not there; no squared distance between others is as large."""
 
 Single = npt.NDArray[np.float32]
 
@@ -78,7 +78,7 @@ def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
             away *= away
             distances += away
         found[part] = _nearest(distances, among, count)
-    return np.where(found == groups, found[:, :1], found)
+    return found
 
 
 def _blocks(x: Matrix, centres: Matrix) -> tuple[Labels, Labels]:
@@ -134,12 +134,13 @@ MIDDLES = 1e-3
 
 def _nearest(distances: Single, among: Labels, count: int) -> Labels:
     """Return those of the candidates of each block that are nearest to each of its records."""
-    found = np.empty((*distances.shape[:2], count), dtype=np.intp)
+    found = np.zeros((*distances.shape[:2], count), dtype=np.intp)
     block = np.arange(len(among))[:, None]
     slot = np.arange(distances.shape[1])
     for j in range(count):
         # The least one again and again is faster than to sort, or to select.
         best = distances.argmin(axis=2)
-        found[:, :, j] = among[block, best]
+        there = distances[block, slot, best] < BEYOND
+        found[:, :, j] = np.where(there, among[block, best], found[:, :, 0])
         distances[block, slot, best] = np.inf
     return found

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.core.partition import Labels, Matrix, Partition
-from polars_microagg.kernels.local.dissolve_split import dissolve_groups, split_groups
+from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
+from polars_microagg.kernels.local.dissolve_split import (
+    dissolutions,
+    dissolve_groups,
+    split_groups,
+)
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.moves_and_swaps import move_records
 from polars_microagg.kernels.local.near_groups import near_groups
 
 __all__ = ["improved_strata"]
 
-WORST = 0.3
+WORST = 0.25
 """Share of the groups that are dealt out."""
 
 NEAR = 4
@@ -20,6 +24,9 @@ NEAR = 4
 
 ROUNDS = 8
 """Rounds of moves, each of records that do not get in each other's way."""
+
+LARGEST = 200
+"""With larger k all stay as they are: memory grows with it."""
 
 FEW = 256
 """Strata of up to this many records stay as they are: each search costs as much in calls."""
@@ -34,7 +41,7 @@ def improved_strata(x: Matrix, labels: Labels, sizes: Labels, k: int) -> tuple[L
     result = labels + len(x)
     stops = np.cumsum(sizes)
     for start, stop in zip((stops - sizes).tolist(), stops.tolist(), strict=True):
-        if stop - start > FEW:
+        if stop - start > FEW and k <= LARGEST:
             part = slice(start, stop)
             # Numbers of one stratum are below those of all that follow.
             own = Partition.from_labels(labels[part]).labels
@@ -50,14 +57,12 @@ def _dealt_out(x: Matrix, labels: Labels, k: int) -> Labels:
     x = np.ldexp(x, -np.frexp(np.abs(x).max())[1])
     groups = Groups(x, labels, k)
     before = groups.squares()
-    spread = np.bincount(labels, before)
-    used = len(spread)
-    worst = np.argsort(-spread, kind="stable")[: int(WORST * used)]
-    worst = np.sort(worst[spread[worst] > 0])
-    if not len(worst):
-        return labels
+    used = int(labels.max()) + 1
     # A group is known to others by one of its records, whichever group that is in by then.
     near = groups.members[:used, 0][near_groups(x, groups.centres[:used], NEAR)]
+    worst = _worst(groups, near, np.bincount(labels, before))
+    if not len(worst):
+        return labels
     # Most cost more to deal out than they did, but leave many groups with records to spare. These
     # then move to where they cost least, and that is worth more.
     dissolve_groups(groups, near, worst, anyway=True)
@@ -67,3 +72,16 @@ def _dealt_out(x: Matrix, labels: Labels, k: int) -> Labels:
     split_groups(groups, np.arange(len(groups.sizes)))
     better = groups.squares().sum() < before.sum()
     return Partition.from_labels(groups.labels).labels if better else labels
+
+
+def _worst(groups: Groups, near: Labels, squares: Vector) -> Labels:
+    """Return the groups whose sums of squares are highest for what it costs to deal them out."""
+    after = np.full(len(squares), np.inf)
+    sizes = groups.sizes[: len(squares)]
+    for size in np.unique(sizes):
+        chosen = np.flatnonzero(sizes == size)
+        after[chosen] = dissolutions(groups, near, chosen)[0] + squares[chosen]
+    # By what a group costs alone, all would be those on the outskirts, which have nowhere to go.
+    share = squares / np.maximum(after, np.finfo(np.float64).tiny)
+    worst = np.argsort(-share, kind="stable")[: int(WORST * len(share))]
+    return np.sort(worst[share[worst] > 0])
