@@ -1,0 +1,106 @@
+"""Groups of a leaf are searched for what its borders cost: less is lost, and nothing else changes."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.leaves import masking
+
+COLUMNS = ["a", "b", "c"]
+
+
+def drawn(kind="gaussian", n=6000, seed=0):
+    rng = np.random.default_rng(seed)
+    if kind == "integers":
+        x = rng.integers(0, 12, (n, 3))
+    else:
+        x = rng.lognormal(size=(n, 3)) if kind == "lognormal" else rng.normal(size=(n, 3))
+    return pl.DataFrame(x, schema=COLUMNS).with_row_index("id")
+
+
+def masked_by(leaves, frame):
+    """Each leaf masked on its own, and all sorted by id."""
+    parts = frame.with_columns(leaves.assign(frame)).partition_by("leaf", include_key=False)
+    return pl.concat([leaves.protect(part) for part in parts]).sort("id")
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "lognormal", "integers"])
+def test_leaves_lose_at_most_five_per_cent_more_than_the_table(kind, monkeypatch):
+    frame = drawn(kind, 12_000)
+    leaves = mg.fit_leaves(frame, COLUMNS, k=5, size=1000)
+    assert len(leaves) > 8
+    masked = leaves.mask(frame)
+    mg.verify(masked, COLUMNS, k=5)
+    whole = mg.loss(frame, mg.mdav(frame, COLUMNS, 5), COLUMNS)
+    loss = mg.loss(frame, masked, COLUMNS)
+    assert loss <= 1.05 * whole
+    monkeypatch.setattr(masking, "SEARCHED", None)
+    assert loss < 0.97 * mg.loss(frame, leaves.mask(frame), COLUMNS)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "integers"])
+@pytest.mark.parametrize("options", [{}, {"refine": True}, {"scale": "none", "center": "median"}])
+def test_a_leaf_comes_out_the_same_alone_among_others_and_in_any_order(kind, options, monkeypatch):
+    frame = drawn(kind)
+    leaves = mg.fit_leaves(frame, COLUMNS, k=4, size=900, **options)
+    masked = leaves.mask(frame)
+    assert masked_by(leaves, frame).equals(masked)
+    mixed = frame.sample(fraction=1, shuffle=True, seed=3)
+    assert leaves.mask(mixed).sort("id").equals(masked)
+    monkeypatch.setattr("polars_microagg.leaves.leaves.MANY", 1000)
+    assert leaves.mask(frame).equals(masked)
+
+
+def test_a_table_of_twice_the_size_is_one_leaf_and_masked_as_the_table():
+    frame = drawn(n=2000)
+    leaves = mg.fit_leaves(frame, COLUMNS, k=5, size=1000)
+    assert len(leaves) == 1
+    assert leaves.losses == {}
+    assert leaves.mask(frame).equals(mg.mdav(frame, COLUMNS, 5))
+    assert len(mg.fit_leaves(frame, COLUMNS, k=5, size=999)) > 1
+    # Who names a cut, or gives a sample of more, gets leaves.
+    assert len(mg.fit_leaves(frame, COLUMNS, k=5, size=1000, cut="gain")) > 1
+    assert len(mg.fit_leaves(frame, COLUMNS, k=5, size=1000, records=2001)) > 1
+
+
+def test_leaves_that_were_all_merged_are_the_table():
+    frame = drawn(n=2000)
+    leaves = mg.fit_leaves(frame, COLUMNS, k=5, size=900)
+    merged = leaves.merge([1] * (len(leaves.tree) - 1) + [1997])
+    assert len(merged) == 1
+    assert leaves.plan.searched
+    assert not merged.plan.searched
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "vmdav"},
+        {"refine": True},
+        {"entity": "who", "entity_mode": "rows"},
+        {"confidential": "what", "l": 2},
+    ],
+)
+def test_other_methods_models_and_refine_are_not_searched(options, monkeypatch):
+    frame = drawn(n=3000).with_columns(who=pl.col("id") // 2, what=pl.col("id") % 7)
+    leaves = mg.fit_leaves(frame, COLUMNS, k=4, size=900, **options)
+    masked = leaves.mask(frame)
+
+    def never(*arguments):
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(masking, "improved_strata", never)
+    assert leaves.mask(frame).equals(masked)
+    with pytest.raises(AssertionError):
+        mg.fit_leaves(frame, COLUMNS, k=4, size=900).mask(frame)
+
+
+def test_categories_are_searched_like_numbers():
+    rng = np.random.default_rng(5)
+    frame = drawn(n=4000).with_columns(t=pl.Series(rng.choice(["u", "v", "w"], 4000)))
+    columns = [*COLUMNS, "t"]
+    leaves = mg.fit_leaves(frame, columns, k=4, size=900)
+    masked = leaves.mask(frame)
+    assert masked_by(leaves, frame).equals(masked)
+    mg.verify(masked, columns, k=4)
