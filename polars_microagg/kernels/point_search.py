@@ -54,7 +54,7 @@ class PointTable:
     @property
     def direct(self) -> bool:
         """Whether the table is so small that all distances are computed directly."""
-        return len(self) <= DIRECT
+        return self._size <= DIRECT
 
     @property
     def gone(self) -> int:
@@ -72,7 +72,7 @@ class PointTable:
         off: a difference up to the slack does not decide. The other methods write infinities where
         a record is gone.
         """
-        if self.direct:
+        if self._size <= DIRECT:
             return squared_distances(self._columns, point), 0.0
         point = coordinates(point)
         np.multiply(point, -2.0, out=self._weights[:-1])

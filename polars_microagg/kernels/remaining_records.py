@@ -113,8 +113,9 @@ class RemainingRecords:
     def remove(self, rows: Labels) -> None:
         """Remove one or more remaining records."""
         self._left.remove(rows)
-        self._table.remove(self._position.take(rows))
-        if SHARE * self._table.gone >= len(self._table):
+        table = self._table
+        table.remove(self._position.take(rows))
+        if SHARE * table.gone >= len(table):
             self._rewrite()
 
     def _rewrite(self) -> None:
