@@ -58,9 +58,7 @@ def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
     order = np.argsort(home, kind="stable")
     slots[home[order], np.arange(groups) - np.repeat(np.cumsum(held) - held, held)] = order
     near = slots[_neighbours(x, rows)].reshape(len(rows), -1)
-    there = near < groups
-    near = np.take_along_axis(near, np.argsort(~there, axis=1, kind="stable"), axis=1)
-    near = near[:, : int(there.sum(axis=1).max())]
+    near = _to_the_left(near, groups)
     columns = x.T.astype(np.float32, order="C")
     middles = np.full((x.shape[1], groups + 1), BEYOND, dtype=np.float32)
     middles[:, :-1] = centres.T
@@ -79,6 +77,15 @@ def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
             distances += away
         found[part] = _nearest(distances, among, count)
     return found
+
+
+def _to_the_left(near: Labels, empty: int) -> Labels:
+    """Return the rows without their empty places, but for those at the end of the shorter ones."""
+    there = near < empty
+    place = np.cumsum(there, axis=1) - 1
+    moved = np.full((len(near), int(place[:, -1].max()) + 1), empty, dtype=np.intp)
+    moved[np.nonzero(there)[0], place[there]] = near[there]
+    return moved
 
 
 def _blocks(x: Matrix, centres: Matrix) -> tuple[Labels, Labels]:

@@ -6,12 +6,11 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
 from polars_microagg.kernels.local.dissolve_split import (
-    dissolutions,
     dissolve_groups,
     split_groups,
 )
 from polars_microagg.kernels.local.groups import Groups
-from polars_microagg.kernels.local.moves_and_swaps import move_records
+from polars_microagg.kernels.local.moves_and_swaps import move_records, squares_of
 from polars_microagg.kernels.local.near_groups import near_groups
 
 __all__ = ["improved_strata"]
@@ -22,7 +21,7 @@ WORST = 0.25
 NEAR = 4
 """Groups near a record, its own among them."""
 
-ROUNDS = 8
+ROUNDS = 6
 """Rounds of moves, each of records that do not get in each other's way."""
 
 LARGEST = 200
@@ -58,11 +57,14 @@ def _dealt_out(x: Matrix, labels: Labels, k: int) -> Labels:
     groups = Groups(x, labels, k)
     before = groups.squares()
     used = int(labels.max()) + 1
-    # A group is known to others by one of its records, whichever group that is in by then.
-    near = groups.members[:used, 0][near_groups(x, groups.centres[:used], NEAR)]
-    worst = _worst(groups, near, np.bincount(labels, before))
+    if used < 1 / WORST:
+        return labels
+    found = near_groups(x, groups.centres[:used], NEAR)
+    worst = _worst(groups, found, before)
     if not len(worst):
         return labels
+    # A group is known to others by one of its records, whichever group that is in by then.
+    near = groups.members[:used, 0][found]
     # Most cost more to deal out than they did, but leave many groups with records to spare. These
     # then move to where they cost least, and that is worth more.
     dissolve_groups(groups, near, worst, anyway=True)
@@ -75,13 +77,18 @@ def _dealt_out(x: Matrix, labels: Labels, k: int) -> Labels:
 
 
 def _worst(groups: Groups, near: Labels, squares: Vector) -> Labels:
-    """Return the groups whose sums of squares are highest for what it costs to deal them out."""
-    after = np.full(len(squares), np.inf)
-    sizes = groups.sizes[: len(squares)]
-    for size in np.unique(sizes):
-        chosen = np.flatnonzero(sizes == size)
-        after[chosen] = dissolutions(groups, near, chosen)[0] + squares[chosen]
+    """Return the groups that cost most for what their records would cost elsewhere.
+
+    `squares` are the squared distances of the records from the centres of their groups, and `near` groups
+    near them.
+    """
+    size = groups.sizes.take(near).astype(np.float64)
+    away = groups.x[:-1, None] - groups.centres.take(near, axis=0)
+    joining = squares_of(away) * (size / (size + 1.0))
+    joining[near == groups.labels[:, None]] = np.inf
+    now = np.bincount(groups.labels, squares)
+    after = np.bincount(groups.labels, joining.min(axis=1))
     # By what a group costs alone, all would be those on the outskirts, which have nowhere to go.
-    share = squares / np.maximum(after, np.finfo(np.float64).tiny)
+    share = now / np.maximum(after, np.finfo(np.float64).tiny)
     worst = np.argsort(-share, kind="stable")[: int(WORST * len(share))]
     return np.sort(worst[share[worst] > 0])
