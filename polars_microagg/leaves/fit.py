@@ -23,7 +23,7 @@ from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_
 from polars_microagg.leaves.cuts import CUTS, loss_of, tree_of_cuts, with_distance
 from polars_microagg.leaves.fit_keys import fitted_keys
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.masking import fingerprints
+from polars_microagg.leaves.masking import LARGE, fingerprints
 from polars_microagg.leaves.options import (
     leaf_columns,
     leaf_options,
@@ -58,7 +58,8 @@ RECORDS = "the number of records of the whole table, at least those of the sampl
 
 ALONE = 1.5
 """Strata of more than this many times the size of a leaf have a tree of their own. They have not more
-records than `LARGE` times that, above which a leaf is cut by rank, though a sample counts them roughly."""
+records than `LARGE` times that, above which a leaf is cut by rank, though a sample counts them roughly.
+Where the sample is the table, `LARGE` times that it is."""
 
 SAMPLE = 1 << 17
 """Least number of records that leaves are fitted to."""
@@ -195,7 +196,8 @@ class _Call:
 
     def _large(self, sampled: int) -> bool:
         """Return whether a stratum with so many records in the sample has a tree of its own."""
-        return sampled * self.each > ALONE * self.size
+        most = LARGE if self.each == 1 else ALONE
+        return sampled * self.each > most * self.size
 
     def _stratum(
         self, key: tuple[int, ...] | None, sample: pl.DataFrame

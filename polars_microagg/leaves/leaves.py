@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -116,16 +116,12 @@ class Leaves:
     def _plans(self) -> list[Plan]:
         """Plans of the leaves of each large stratum, and then that of small strata."""
         # What is suppressed is counted over all leaves, and then refused, emptied or dropped.
-        marks = self.plan.small_strata != "raise" or not restricted(self.plan)
-        plan = replace(self.plan, small_strata="drop") if marks else self.plan
-        plan = replace(plan, progress_callback=None)
-        left = np.delete(self.stratum_of_leaf, list(self.merged))
-        several = (np.bincount(left, minlength=len(self.large)) > 1).tolist()
-        large = [
-            LeafPlan.of(plan, stratum, self.columns, searched=searched)
-            for stratum, searched in zip(self.large, several, strict=False)
-        ]
-        return [*large, plan]
+        refuses = restricted(self.plan) and self.plan.small_strata == "raise"
+        plan = replace(
+            self.plan, small_strata="raise" if refuses else "drop", progress_callback=None
+        )
+        several = np.bincount(np.delete(self.stratum_of_leaf, [*self.merged])) > 1
+        return [*map(partial(LeafPlan.of, plan, self.columns), self.large, several.tolist()), plan]
 
     @cached_property
     def stratum_of_leaf(self) -> Labels:

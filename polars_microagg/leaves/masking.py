@@ -61,7 +61,7 @@ class LeafPlan(Plan):
 
     @classmethod
     def of(
-        cls, plan: Plan, stratum: LargeStratum, columns: tuple[str, ...], *, searched: bool
+        cls, plan: Plan, columns: tuple[str, ...], stratum: LargeStratum, searched: bool
     ) -> LeafPlan:
         """Return a plan for the leaves of a stratum; progress within a leaf is not reported."""
         # Zero is where it is on the scale of the table only if the table is not scaled.
@@ -69,8 +69,8 @@ class LeafPlan(Plan):
         fields = {each.name: getattr(plan, each.name) for each in dataclass_fields(plan)}
         fields |= {"method": replace(plan.method, absolute=absolute), "scale": "none"}
         keys = stratum.keys(columns, plan.kinds)
-        own = {"weights": stratum.weights, "centre": stratum.centre, "keys": keys}
-        return cls(**fields, **own, searched=searched)
+        fields |= {"weights": stratum.weights, "centre": stratum.centre, "keys": keys}
+        return cls(**fields, searched=searched)
 
     def by_rank(self, columns: list[pl.Series]) -> Matrix:
         """Return the weighted coordinates by which a leaf that is too large is halved."""

@@ -59,7 +59,7 @@ def mask_table(leaves: Leaves, frame: pl.DataFrame, workers: int | None) -> pl.D
 
 
 def _mask_parts(leaves: Leaves, frame: pl.DataFrame) -> pl.DataFrame:
-    _, leaf, rule = merge_for_table(leaves, frame)
+    merged, leaf, rule = merge_for_table(leaves, frame)
     # So that sorting needs little memory; leaves are masked on their own, so the parts do not show
     # in the result.
     part = parts_of(leaves.tree, frame.height, MANY)[leaf]
@@ -68,7 +68,7 @@ def _mask_parts(leaves: Leaves, frame: pl.DataFrame) -> pl.DataFrame:
     for rows in np.split(order, np.cumsum(np.bincount(part))[:-1]):
         if rows.size:
             own = _records(leaves, frame[rows], leaf[rows], rule and rule.take(rows))
-            masked = mask_leaves(leaves.plans_of, leaves.size, own)
+            masked = mask_leaves(merged.plans_of, leaves.size, own)
             small += SmallStrata.of(leaves, own, masked.suppressed)
             named = [c.alias(str(j)) for j, c in enumerate(masked.columns)]
             pieces.append(pl.DataFrame([*named, masked.flags(rows.size).alias("gone")]))

@@ -48,7 +48,7 @@ def test_a_leaf_comes_out_the_same_alone_among_others_and_in_any_order(kind, opt
     assert masked_by(leaves, frame).equals(masked)
     mixed = frame.sample(fraction=1, shuffle=True, seed=3)
     assert leaves.mask(mixed).sort("id").equals(masked)
-    monkeypatch.setattr("polars_microagg.leaves.leaves.MANY", 1000)
+    monkeypatch.setattr("polars_microagg.leaves.protect.MANY", 1000)
     assert leaves.mask(frame).equals(masked)
 
 
@@ -59,8 +59,7 @@ def test_a_table_of_twice_the_size_is_one_leaf_and_masked_as_the_table():
     assert leaves.losses == {}
     assert leaves.mask(frame).equals(mg.mdav(frame, COLUMNS, 5))
     assert len(mg.fit_leaves(frame, COLUMNS, k=5, size=999)) > 1
-    # Who names a cut, or gives a sample of more, gets leaves.
-    assert len(mg.fit_leaves(frame, COLUMNS, k=5, size=1000, cut="gain")) > 1
+    # A sample counts records only roughly.
     assert len(mg.fit_leaves(frame, COLUMNS, k=5, size=1000, records=2001)) > 1
 
 
@@ -69,8 +68,8 @@ def test_leaves_that_were_all_merged_are_the_table():
     leaves = mg.fit_leaves(frame, COLUMNS, k=5, size=900)
     merged = leaves.merge([1] * (len(leaves.tree) - 1) + [1997])
     assert len(merged) == 1
-    assert leaves.plan.searched
-    assert not merged.plan.searched
+    assert [plan.searched for plan in leaves.plans_of(np.array([0]))[1][:-1]] == [True]
+    assert [plan.searched for plan in merged.plans_of(np.array([0]))[1][:-1]] == [False]
 
 
 @pytest.mark.parametrize(
@@ -104,3 +103,24 @@ def test_categories_are_searched_like_numbers():
     masked = leaves.mask(frame)
     assert masked_by(leaves, frame).equals(masked)
     mg.verify(masked, columns, k=4)
+
+
+def test_strata_that_are_one_leaf_are_masked_as_such_and_others_searched():
+    frame = drawn(n=6000).with_columns(s=pl.when(pl.col("id") < 800).then(1).otherwise(2))
+    leaves = mg.fit_leaves(frame, COLUMNS, k=4, size=900, strata="s")
+    plans = leaves.plans_of(np.array([0]))[1]
+    assert [getattr(plan, "searched", None) for plan in plans] == [True, None]
+    masked = leaves.mask(frame)
+    assert masked_by(leaves, frame).equals(masked)
+    small = pl.col("s") == 1
+    assert masked.filter(small).equals(mg.mdav(frame.filter(small), COLUMNS, 4))
+
+
+def test_leaves_with_nulls_are_searched_pattern_by_pattern():
+    rng = np.random.default_rng(6)
+    frame = drawn(n=5000).with_columns(a=pl.when(pl.Series(rng.random(5000) > 0.3)).then("a"))
+    for nulls in ("pattern", "impute"):
+        leaves = mg.fit_leaves(frame, COLUMNS, k=4, size=900, nulls=nulls)
+        masked = leaves.mask(frame)
+        mixed = frame.sample(fraction=1, shuffle=True, seed=1)
+        assert leaves.mask(mixed).sort("id").equals(masked)
