@@ -59,7 +59,7 @@ RECORDS = "the number of records of the whole table, at least those of the sampl
 ALONE = 1.5
 """Strata of more than this many times the size of a leaf have a tree of their own. They have not more
 records than `LARGE` times that, above which a leaf is cut by rank, though a sample counts them roughly.
-Where the sample is the table, `LARGE` times that it is."""
+Where the sample is the table and no cut is named, it is `LARGE` times the size."""
 
 SAMPLE = 1 << 17
 """Least number of records that leaves are fitted to."""
@@ -196,7 +196,7 @@ class _Call:
 
     def _large(self, sampled: int) -> bool:
         """Return whether a stratum with so many records in the sample has a tree of its own."""
-        most = LARGE if self.each == 1 else ALONE
+        most = LARGE if self.each == 1 and self.cut == "best" else ALONE
         return sampled * self.each > most * self.size
 
     def _stratum(

@@ -257,7 +257,7 @@ def test_what_is_refused():
     for cellwise in ("univariate", "individual_ranking"):
         with pytest.raises(mg.MicroaggError, match=cellwise):
             mg.fit_leaves(frame, ["job"], 5, method=cellwise)
-    leaves = mg.fit_leaves(frame, ["job"], 5, size=20)
+    leaves = mg.fit_leaves(frame, ["job"], 5, size=15)
     for call in (leaves.assign, leaves.mask, leaves.protect):
         with pytest.raises(mg.MissingValuesError, match="'job' has 3 null"):
             call(holes)
