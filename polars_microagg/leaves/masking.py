@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as dataclass_fields
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from polars_microagg.core.entities import EntityRule
 from polars_microagg.core.kind import Kind, has_means
 from polars_microagg.core.partition import Labels, Matrix, Members, Strata, Vector
 from polars_microagg.core.plan import Plan
@@ -24,6 +25,7 @@ from polars_microagg.leaves.key_columns import KeyColumns, Ranks, table_ranks
 from polars_microagg.leaves.sorting import sorted_by
 from polars_microagg.leaves.strata import KEYS, STRATA, LargeStratum, completed_by
 from polars_microagg.leaves.tree import blocks_by_rank
+from polars_microagg.processes.crew import shared
 
 __all__ = [
     "LARGE",
@@ -43,6 +45,9 @@ LARGE = 2
 
 SEARCHED = "mdav"
 """Method whose groups in a leaf are improved by a search, for what its borders cost."""
+
+SEARCHING = 2e-6
+"""Seconds that the search takes for a record."""
 
 NO_COLUMNS = KeyColumns((), {}, ())
 
@@ -94,20 +99,22 @@ class LeafPlan(Plan):
         weights = _bounded(x, np.array(self.weights))
         return super().mask(x, weights, strata, whole, rule, embeddings, chosen)
 
-    def _grouped(
+    def _searched(
         self,
+        block: tuple[str, ...],
         x: Matrix,
-        sizes: Labels,
-        arguments: Mapping[str, Any],
+        strata: Strata,
+        rule: Rule | EntityRule,
         present: npt.NDArray[np.bool_] | None,
     ) -> tuple[Labels, int]:
-        """Run the method on each leaf, and improve what it does at the borders."""
-        labels, groups = super()._grouped(x, sizes, arguments, present)
+        """Group the records of each leaf, and improve what that does at the borders."""
+        labels, groups = super()._searched(block, x, strata, rule, present)
         # The search knows no model, and `refine` is a longer one.
         known = self.entity or self.confidential or self.refine
         if not self.searched or known or self.method.name != SEARCHED:
             return labels, groups
-        return improved_strata(x, labels, sizes, self.k)
+        each = shared(SEARCHING * len(x))
+        return improved_strata(x, labels, strata.sizes, self.k, each=each)
 
 
 def _bounded(x: Matrix, weights: Vector) -> Vector:

@@ -86,8 +86,8 @@ def test_other_methods_models_and_refine_are_not_searched(options, monkeypatch):
     leaves = mg.fit_leaves(frame, COLUMNS, k=4, size=900, **options)
     masked = leaves.mask(frame)
 
-    def never(*arguments):
-        raise AssertionError(arguments)
+    def never(*arguments, **options):
+        raise AssertionError(arguments, options)
 
     monkeypatch.setattr(masking, "improved_strata", never)
     assert leaves.mask(frame).equals(masked)

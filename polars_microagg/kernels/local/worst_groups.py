@@ -12,6 +12,7 @@ from polars_microagg.kernels.local.dissolve_split import (
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.moves_and_swaps import move_records, squares_of
 from polars_microagg.kernels.local.near_groups import near_groups
+from polars_microagg.kernels.local.patches import Map
 
 __all__ = ["improved_strata"]
 
@@ -31,26 +32,31 @@ FEW = 256
 """Strata of up to this many records stay as they are: each search costs as much in calls."""
 
 
-def improved_strata(x: Matrix, labels: Labels, sizes: Labels, k: int) -> tuple[Labels, int]:
+def improved_strata(
+    x: Matrix, labels: Labels, sizes: Labels, k: int, *, each: Map = map
+) -> tuple[Labels, int]:
     """Return labels and the number of groups after a quick search in each stratum that is not small.
 
     `x` (n, d) holds scaled records stratum by stratum, in groups of k to 2k - 1, and so are those of the
-    result. In no stratum is the sum of squares higher.
+    result. In no stratum is the sum of squares higher. `each` is a function like map, which may work on
+    several strata at a time.
     """
     result = labels + len(x)
     stops = np.cumsum(sizes)
-    for start, stop in zip((stops - sizes).tolist(), stops.tolist(), strict=True):
-        if stop - start > FEW and k <= LARGEST:
-            part = slice(start, stop)
-            # Numbers of one stratum are below those of all that follow.
-            own = Partition.from_labels(labels[part]).labels
-            result[part] = _dealt_out(np.ascontiguousarray(x[part]), own, k) + start
+    long = np.flatnonzero((sizes > FEW) & (k <= LARGEST)).tolist()
+    parts = [slice(int(stops[i] - sizes[i]), int(stops[i])) for i in long]
+    jobs = ((np.ascontiguousarray(x[part]), labels[part], k) for part in parts)
+    for part, found in zip(parts, each(_dealt_out, jobs), strict=True):
+        # Numbers of one stratum are below those of all that follow.
+        result[part] = found + part.start
     grouped = Partition.from_labels(result)
     return grouped.labels, len(grouped)
 
 
-def _dealt_out(x: Matrix, labels: Labels, k: int) -> Labels:
+def _dealt_out(stratum: tuple[Matrix, Labels, int]) -> Labels:
     """Return the groups of one stratum after a search, or as they were if that is better."""
+    x, labels, k = stratum
+    labels = Partition.from_labels(labels).labels
     x = x - x.mean(axis=0)
     # Below 1, whatever the units.
     x = np.ldexp(x, -np.frexp(np.abs(x).max())[1])

@@ -59,6 +59,17 @@ def test_a_stratum_is_searched_as_alone():
         assert (found - found.min() == alone).all()
 
 
+def test_strata_may_be_searched_in_any_order():
+    x = records("gaussian", 1600, 3)
+    sizes = np.array([700, 900])
+    own = [grouped(x[:700], 4), grouped(x[700:], 4)]
+    labels = np.concatenate((own[0], own[1] + own[0].max() + 1))
+    backwards = improved_strata(
+        x, labels, sizes, 4, each=lambda work, jobs: [work(job) for job in [*jobs][::-1]][::-1]
+    )
+    assert (backwards[0] == improved_strata(x, labels, sizes, 4)[0]).all()
+
+
 def test_small_strata_and_equal_records_stay_as_they_are():
     x = records("gaussian", 200, 2)
     labels = grouped(x, 5)
