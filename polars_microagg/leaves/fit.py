@@ -188,11 +188,18 @@ class _Call:
             # In the order of their hashes, whatever came first.
             listed = rows.sort(strata.columns).iter_rows()
             parts = [(key, sample[row]) for *key, row in listed if self._large(len(row))]
-        fitted = [self._stratum(key and tuple(key), part) for key, part in parts]
+        # Cuts are compared in the largest stratum, and the others take what was best there: else trying
+        # would take longer the more strata there are.
+        first = max(range(len(parts)), key=lambda j: parts[j][1].height, default=0)
+        call, fitted = self, {}
+        for j in sorted(range(len(parts)), key=lambda j: j != first):
+            key, part = parts[j]
+            fitted[j] = call._stratum(key and tuple(key), part)
+            call = replace(self, cut=fitted[j][0].cut)
+        made = [fitted[j] for j in range(len(parts))]
         left = sample.height - sum(part.height for _, part in parts)
         buckets = max(1, ceil(left * self.each / self.size)) if strata.width else 1 - len(parts)
-        tree = forest([tree for _, tree in fitted], buckets, left)
-        return tuple(stratum for stratum, _ in fitted), tree
+        return tuple(stratum for stratum, _ in made), forest([t for _, t in made], buckets, left)
 
     def _large(self, sampled: int) -> bool:
         """Return whether a stratum with so many records in the sample has a tree of its own."""

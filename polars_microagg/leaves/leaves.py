@@ -88,8 +88,7 @@ class Leaves:
     def __repr__(self) -> str:
         """Describe the leaves without a value of a record."""
         about = f"{len(self)} of about {self.size} records, {self.method}, k={self.k}"
-        kinds = sorted({one.cut for one in self.large})
-        return f"Leaves({about}{', cut by ' * bool(kinds)}{' or '.join(kinds)})"
+        return f"Leaves({about}{', cut by ' * bool(self.cut)}{self.cut})"
 
     @cached_property
     def request(self) -> MaskRequest:
@@ -104,13 +103,13 @@ class Leaves:
 
     @property
     def cut(self) -> str:
-        """How the first large stratum is cut; a table without strata is one."""
+        """How large strata are cut; a table without strata is one."""
         return self.large[0].cut if self.large else ""
 
     @property
     def losses(self) -> Mapping[str, float]:
-        """The loss of each kind of cut that was tried in the first large stratum."""
-        return self.large[0].losses if self.large else {}
+        """The loss of each kind of cut, tried in the largest stratum; none if the cut was named."""
+        return next((one.losses for one in self.large if one.losses), {})
 
     @cached_property
     def _plans(self) -> list[Plan]:

@@ -130,13 +130,14 @@ def counted(masked, columns, strata, k):
 def test_groups_never_cross_strata():
     rng = np.random.default_rng(1)
     frame = people(rng, 900)
-    leaves = mg.fit_leaves(frame, ["age", "pay"], 4, size=40, strata="region", small_strata="drop")
+    call = {"size": 40, "cut": "median"}
+    leaves = mg.fit_leaves(frame, ["age", "pay"], 4, strata="region", small_strata="drop", **call)
     assert len(leaves.large) > 2
     masked = leaves.mask(frame)
     for region in frame["region"].unique():
         own = frame.filter(pl.col("region").eq_missing(region))
         if own.height >= 4:
-            alone = mg.fit_leaves(own, ["age", "pay"], 4, size=40).mask(own)
+            alone = mg.fit_leaves(own, ["age", "pay"], 4, **call).mask(own)
             assert masked.filter(pl.col("region").eq_missing(region)).equals(alone)
 
 
