@@ -2,50 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import polars as pl
 
-from polars_microagg.analysis.anonymity import fewest_records, verify
-from polars_microagg.analysis.counted_classes import ENTITY_COUNTS
+from polars_microagg.analysis.anonymity import emptied, fewest_records, verify
+from polars_microagg.core.requirements import Requirement
 from polars_microagg.errors import TooFewRecordsError
 from polars_microagg.frames.mask import mask_table
 from polars_microagg.frames.selection import by_name
 from polars_microagg.progress import current
 from polars_microagg.publishing.column_roles import ColumnRoles
+from polars_microagg.publishing.findings import Findings, manifest_of, now
 from polars_microagg.publishing.formats.column_types import refuse_types
 from polars_microagg.publishing.formats.files import STREAM, Location
-from polars_microagg.publishing.judgement import judged, measured_on_demand, refuse_uncounted
+from polars_microagg.publishing.judgement import measured_on_demand, refuse_uncounted
 from polars_microagg.publishing.manifest.categories import recorded_categories
-from polars_microagg.publishing.manifest.model import (
-    SCHEMA,
-    VERSION,
-    Category,
-    Cells,
-    Judgement,
-    Manifest,
-    Models,
-    Output,
-    Rows,
-    Sizes,
-    Source,
-)
-from polars_microagg.publishing.manifest.precision import digits_of, published
-from polars_microagg.publishing.manifest.record import (
-    attack_scenario,
-    config_hash,
-    counted_rows,
-    dumped,
-    recorded_classes,
-    seal,
-    taken,
-    tools,
-)
-from polars_microagg.publishing.manifest.rounding import rounded
+from polars_microagg.publishing.manifest.model import Category, How, Manifest, Sizes, Source
+from polars_microagg.publishing.manifest.record import dumped, recorded_classes, taken
 from polars_microagg.publishing.privacy_models import Recount
 from polars_microagg.publishing.released_columns import ReleasedColumns
 from polars_microagg.publishing.request import ReleaseRequest
@@ -84,13 +61,15 @@ def release(
     record: Path | None = None,
     overwrite: bool = False,
     hooks: Hooks = NONE,
+    how: How | None = None,
 ) -> tuple[Manifest, list[str]]:
     """Mask, write, read again, judge and put in place; return the manifest and all warnings.
 
     `masked` is the table if it is masked already, and `measured` whether `original` is the one
-    before it. `source` is where the original was read, for its hash.
+    before it. `source` is where the original was read, for its hash, and `how` says why the table is
+    masked whole.
     """
-    started = _now()
+    started = now()
     table = original if masked is None else masked
     columns = ReleasedColumns.of(request, roles, table)
     refuse_uncounted(request.require, request.options)
@@ -118,12 +97,11 @@ def release(
         recount = columns.recount(request, reread, whose, restored, table)
         hooks.stage("measuring")
         before = compared if measured else None
-        rows_in = original.height
-        findings = _Findings.of(request, columns, before, reread, restored, rows_in, recount)
-        finished = max(started, _now())
+        found = _InMemory(request, columns, before, reread, restored, recount)
+        findings = Findings.of(request, columns, found, original.height)
         made_of = _source(request, source, original)
         output = staged.described(table, reread)
-        manifest = _manifest(request, columns, findings, (started, finished), made_of, output)
+        manifest = manifest_of(request, columns, findings, started, made_of, output, how)
         hooks.ready(manifest, restored)
         hooks.stage("publishing")
         staged.commit(dumped(manifest))
@@ -131,126 +109,63 @@ def release(
 
 
 @dataclass(frozen=True)
-class _Findings:
-    """Measures and warnings of a release as it was read again, and the part of them that is published."""
+class _InMemory:
+    """A release as it was read again; `before` is None if there is no original.
 
-    rows: Rows
-    classes: list[Sizes]
-    cells: Cells
-    categories: list[Category]
-    measures: dict[str, Any]
-    digits: int
-    verdicts: list[Judgement]
-    models: Models | None
-    warnings: list[str]
-    published_warnings: list[str]
+    `restored` is the release with the masked columns in their types.
+    """
 
-    @classmethod
-    def of(
-        cls,
-        request: ReleaseRequest,
-        columns: ReleasedColumns,
-        before: pl.DataFrame | None,
-        reread: pl.DataFrame,
-        restored: pl.DataFrame,
-        rows_in: int,
-        recount: Recount | None = None,
-    ) -> Self:
-        """Count, measure, judge and warn; `before` is None if there is no original.
+    request: ReleaseRequest
+    columns: ReleasedColumns
+    before: pl.DataFrame | None
+    reread: pl.DataFrame
+    restored: pl.DataFrame
+    counted: Recount | None = None
 
-        `restored` is the release with the masked columns in their types.
-        """
-        names, strata = columns.names, columns.strata
-        exact, digits = dict[str, Any](), 0
-        if before is not None:
-            exact = taken(before, restored, names, request.kinds)
-            digits = digits_of(fewest_records(names, before, restored))
-        compared = exact.pop("cells", None)
-        measures = published(exact, digits)
-        if before is not None:
-            exact |= measured_on_demand(request.require, before, restored, names, request.kinds)
-        warnings = _warnings(request, columns, before, restored)
-        # A requirement on k means whole records, even if k is to hold in each block or column alone.
-        (whole,) = recorded_classes(reread, [names], strata)
-        rows = counted_rows(rows_in, reread, [*names, *strata])
-        counts = {
-            "k": whole["smallest"],
-            "rows": reread.height,
-            "suppressed": rows["suppressed"],
-        }
-        counts |= recount.figures() if recount else {}
-        shown = rounded(counts)
-        # Whose the rows were is not to be seen in a release without the entity: of few records no
-        # number tells of it.
-        told = bool(digits) or set(columns.followed) == set(columns.entity)
-        if not told:
-            shown = {name: value for name, value in shown.items() if name not in ENTITY_COUNTS}
-        rows["suppressed"] = shown["suppressed"]
-        return cls(
-            rows,
-            recorded_classes(reread, columns.blocks, strata),
-            {"all": rows_in * len(names), "compared": compared if digits else None},
-            recorded_categories(request.kinds, before, restored, columns, request.k, digits),
-            measures,
-            digits,
-            judged(request.require, {**exact, **counts}, published={**measures, **shown}),
-            recount.recorded(columns.followed, told=told) if recount else None,
-            warnings,
-            # In a small table, what only the original shows is for its owner, not for readers.
-            warnings if digits else _warnings(request, columns, None, restored),
-        )
+    @property
+    def rows(self) -> int:
+        """Rows of the release."""
+        return self.reread.height
 
+    @property
+    def beside(self) -> bool:
+        """Whether there is an original to measure against."""
+        return self.before is not None
 
-def _manifest(
-    request: ReleaseRequest,
-    columns: ReleasedColumns,
-    findings: _Findings,
-    times: tuple[datetime, datetime],
-    source: Source,
-    output: Output,
-) -> Manifest:
-    """Write the record of a release, and seal it if there is a key."""
-    config = request.config(columns.blocks, columns.strata)
-    started, finished = times
-    smallest = min(block["smallest"] for block in findings.classes if block["smallest"])
-    manifest: Manifest = {
-        "schema": SCHEMA,
-        "schema_version": VERSION,
-        "verdict": {"released": True, "k_holds": True, "requirements": findings.verdicts},
-        "tool": tools(),
-        "config": config,
-        "config_sha256": config_hash(config),
-        "roles": columns.roles(),
-        "rows": findings.rows,
-        "cells": findings.cells,
-        "k": {"asked": request.k, "found": smallest, "classes": findings.classes},
-        "measures": findings.measures,
-        "digits": findings.digits,
-        "attack": attack_scenario(columns.names, columns.strata),
-        "warnings": findings.published_warnings,
-        "seed": int(request.options.get("seed", 0)),
-        "times": {
-            "started": started.isoformat(timespec="milliseconds"),
-            "finished": finished.isoformat(timespec="milliseconds"),
-            "seconds": round((finished - started).total_seconds(), 3),
-        },
-        "input": source,
-        "output": output,
-        "seal": None,
-    }
-    if findings.categories:
-        manifest["categories"] = findings.categories
-    if findings.models is not None:
-        manifest["models"] = findings.models
-    if request.hash_key is not None:
-        manifest["seal"] = seal(manifest, request.hash_key)
-    return manifest
+    def emptied(self) -> int:
+        """Count the rows without any value in the masked columns and strata."""
+        return emptied(self.reread, [*self.columns.names, *self.columns.strata])
 
+    def sizes(self, blocks: Sequence[Sequence[str]]) -> list[Sizes]:
+        """Count the classes on each block of columns."""
+        return recorded_classes(self.reread, blocks, self.columns.strata)
 
-def _now() -> datetime:
-    """Return the time in whole milliseconds, so that published times add up."""
-    now = datetime.now(UTC)
-    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+    @property
+    def _pair(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The original, or the release twice, and the release."""
+        return self.restored if self.before is None else self.before, self.restored
+
+    def fewest(self) -> int:
+        """Count the records that any two masked columns have in common in both tables."""
+        return fewest_records(self.columns.names, *self._pair)
+
+    def taken(self) -> dict[str, Any]:
+        """Take the measures of a release, and count the cells that they compare."""
+        return taken(*self._pair, self.columns.names, self.request.kinds)
+
+    def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
+        """Take the required measures that are not among those of every release."""
+        return measured_on_demand(required, *self._pair, self.columns.names, self.request.kinds)
+
+    def categories(self, digits: int) -> list[Category]:
+        """Describe the masked columns of categories."""
+        kinds, k = self.request.kinds, self.request.k
+        return recorded_categories(kinds, self.before, self.restored, self.columns, k, digits)
+
+    def warnings(self, *, beside: bool) -> list[str]:
+        """Warn of what can be seen in the release, and beside the original of more."""
+        before = self.before if beside else None
+        return _warnings(self.request, self.columns, before, self.restored)
 
 
 def _warnings(

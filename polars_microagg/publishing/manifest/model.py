@@ -14,6 +14,7 @@ __all__ = [
     "Cells",
     "Entities",
     "Found",
+    "How",
     "Judgement",
     "K",
     "Manifest",
@@ -22,6 +23,7 @@ __all__ = [
     "Pattern",
     "Roles",
     "Rows",
+    "Sampled",
     "Sizes",
     "Source",
     "Times",
@@ -46,6 +48,7 @@ VERSION: Final[Version] = 3
 Sha256: TypeAlias = Annotated[str, Pattern("[0-9a-f]{64}")]
 Release: TypeAlias = Annotated[str, Pattern(r"\d+\.[\w.+-]+")]
 Hashed: TypeAlias = Annotated[str, Pattern("file|rows")]
+Engine: TypeAlias = Annotated[str, Pattern("whole|leaves")]
 Mode: TypeAlias = Annotated[str, Pattern("|".join(ENTITY_MODES))]
 Measure: TypeAlias = int | float | None
 Count: TypeAlias = int | None
@@ -189,6 +192,30 @@ class Source(TypedDict):
     hmac_sha256: Sha256 | None
 
 
+class Sampled(TypedDict):
+    """The rows, drawn with a seed, on which some measures and warnings of a large release were taken."""
+
+    rows: int
+    seed: int
+    measures: list[str]
+    warnings: bool
+
+
+class How(TypedDict):
+    """Whether the table was masked whole or by leaves out of core, and why.
+
+    `memory_limit` are the bytes that were allowed, and `leaves` the number of leaves, of about `size`
+    records.
+    """
+
+    engine: Engine
+    why: str
+    memory_limit: int
+    leaves: NotRequired[int]
+    size: NotRequired[int]
+    sampled: NotRequired[Sampled]
+
+
 class Output(TypedDict):
     """The release: the hash of its bytes, or of its rows if it is a table."""
 
@@ -213,6 +240,7 @@ class Manifest(TypedDict):
     rows: Rows
     cells: Cells
     k: K
+    how: NotRequired[How]
     categories: NotRequired[list[Category]]
     models: NotRequired[Models]
     measures: dict[str, Measure]

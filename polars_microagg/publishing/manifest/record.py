@@ -40,6 +40,7 @@ __all__ = [
     "dumped",
     "read_manifest",
     "recorded_classes",
+    "row_counts",
     "seal",
     "taken",
     "taken_of_release",
@@ -109,15 +110,18 @@ def counted_rows(before: int, release: pl.DataFrame, columns: Sequence[str]) -> 
     >>> counted_rows(4, pl.DataFrame({"age": [30, 30, None]}), ["age"])
     {'in': 4, 'out': 3, 'emptied': 1, 'dropped': 1, 'suppressed': 50.0}
     """
-    empty, dropped = emptied(release, columns), before - release.height
+    return row_counts(before, release.height, emptied(release, columns))
+
+
+def row_counts(before: int, after: int, empty: int) -> Rows:
+    """Return the numbers of rows in and out, and of those without any value, as a manifest has them.
+
+    >>> row_counts(4, 4, 1)["suppressed"]
+    25.0
+    """
+    dropped = before - after
     share = 100.0 * (empty + dropped) / before if before else 0.0
-    return {
-        "in": before,
-        "out": release.height,
-        "emptied": empty,
-        "dropped": dropped,
-        "suppressed": share,
-    }
+    return {"in": before, "out": after, "emptied": empty, "dropped": dropped, "suppressed": share}
 
 
 def taken(
