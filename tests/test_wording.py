@@ -158,6 +158,7 @@ SUBJECTS = {
         release.in_two_roles("age", "keep", "drop"),
         release.more_than_k(3, 5),
         release.none_measured(3, 5),
+        release.only_whole(Setting("entity_mode", "mean"), "it must be so", ("9 GB", "2 GB")),
         release.without_role(["age"]),
     ],
     tables: [

@@ -13,9 +13,10 @@ from polars_microagg.analysis.anonymity import classes
 from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.coordinates import matrices
 from polars_microagg.core.kind import kind_of
+from polars_microagg.core.partition import Labels
 from polars_microagg.kernels.risk.moments import moments, present
 
-__all__ = ["class_table", "correlation_table", "linkage_table", "loss_table"]
+__all__ = ["class_table", "correlation_table", "linkage_table", "loss_table", "size_table"]
 
 BARS = 28
 """Most bars of class sizes."""
@@ -40,14 +41,24 @@ def class_table(
     [('2', 1, 2), ('3', 1, 3)]
     """
     sizes = classes(masked, names, strata)["size"].to_numpy()
-    sizes = sizes.astype(np.int64)
+    return size_table(sizes.astype(np.int64), np.ones(len(sizes), dtype=np.int64), k)
+
+
+def size_table(sizes: Labels, counts: Labels, k: int) -> pl.DataFrame:
+    """Return the same of groups of which so many, `counts` (n,), have each of these `sizes` (n,).
+
+    >>> size_table(np.array([2, 3]), np.array([7, 1]), 2).select("label", "groups", "records").rows()
+    [('2', 7, 14), ('3', 1, 3)]
+    """
     top = min(int(sizes.max(initial=k)), 4 * k)
     wide = max(1, math.ceil(top / BARS))
     # Ranges start at k and go on in steps, so no range has k within it: sizes below k stay apart.
     low = k + (np.minimum(sizes, top) - k) // wide * wide
     starts, where = np.unique(low, return_inverse=True)
-    groups = np.bincount(where, minlength=len(starts))
-    records = np.bincount(where, weights=sizes, minlength=len(starts)).astype(np.int64)
+    groups, records = (
+        np.bincount(where, weights=each, minlength=len(starts)).astype(np.int64)
+        for each in (counts, counts * sizes)
+    )
     last = bool(len(sizes)) and int(sizes.max()) > starts[-1] + wide - 1
     ends = [(max(a, 1), a + wide - 1) for a in starts.tolist()]
     labels = [f"{a}" if a == b else f"{a}-{b}" for a, b in ends]

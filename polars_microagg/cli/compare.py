@@ -11,9 +11,9 @@ import polars as pl
 from polars_microagg.analysis.compare import TYPES, Comparison, comparison
 from polars_microagg.analysis.recommend import recommend
 from polars_microagg.analysis.time_budget import NotBegun
-from polars_microagg.cli.input_table import add_separator, raw, source_of, typed_columns
+from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.kinds import add_kinds, named_kinds
-from polars_microagg.cli.models import add_models, typed_values
+from polars_microagg.cli.models import add_models
 from polars_microagg.cli.options import add_choices, add_roles, names_in, number, split
 from polars_microagg.cli.output import show, show_json, table, tell
 from polars_microagg.cli.parser import Parser, example
@@ -28,6 +28,7 @@ from polars_microagg.errors import (
     usage,
 )
 from polars_microagg.publishing.privacy_models import masking_options
+from polars_microagg.publishing.raw_table import raw, typed_columns, typed_values
 from polars_microagg.wording import COMMAND_LINE
 
 __all__ = ["EXAMPLES", "add", "run"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_microagg.cli.input_table import add_separator, raw, source_of
+from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.name_words import is_place
 from polars_microagg.cli.options import number
 from polars_microagg.cli.output import plain, show, tell
@@ -23,6 +23,7 @@ from polars_microagg.core.registry import Range
 from polars_microagg.publishing.atomic import free, put
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.raw_table import raw
 
 __all__ = ["EXAMPLES", "add", "configuration", "guess", "run", "toml_string"]
 

@@ -18,13 +18,12 @@ from polars_microagg.core.registry import Option
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.privacy_models import (
     PROMISES,
     Recount,
     masking_options,
-    quantities,
 )
+from polars_microagg.publishing.raw_table import typed_values
 from polars_microagg.wording import Setting
 
 __all__ = ["add_columns", "add_models", "counted", "model_options", "summaries", "typed_values"]
@@ -72,11 +71,6 @@ def model_options(arguments: Namespace) -> dict[str, Any]:
         for name, value in typed.items()
         if value is not None
     }
-
-
-def typed_values(place: Location, frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Read numbers and dates from the text of confidential columns of a file without types."""
-    return quantities(frame, names) if formats()[place.format].typed else frame
 
 
 def counted(

@@ -53,6 +53,10 @@ class Bar:
         self._meter = Meter(weights)
         self._told = time.monotonic()
 
+    def weigh(self, weights: Sequence[float]) -> None:
+        """Take these records of each piece, which are known once the table is read."""
+        self._meter = Meter(weights)
+
     def stage(self, what: str) -> None:
         """Show which step begins."""
         if self.how == "json":

@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +15,36 @@ import polars as pl
 from polars_microagg.analysis.anonymity import classes
 from polars_microagg.cli import dry_run
 from polars_microagg.cli.exit_codes import PUBLISHED, code_of
-from polars_microagg.cli.input_table import add_separator, raw, source_of, typed_columns
+from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.kinds import add_kinds, named_kinds
-from polars_microagg.cli.models import add_models, typed_values
+from polars_microagg.cli.models import add_models
 from polars_microagg.cli.options import add_choices, add_roles, names_in, own_options, typed_as
 from polars_microagg.cli.output import sent, show, show_json, tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.progress_bar import Bar, add_progress, way_shown
-from polars_microagg.cli.report_page import page, require_templates, tell_without_charts
+from polars_microagg.cli.report_page import (
+    large_page,
+    page,
+    require_templates,
+    tell_without_charts,
+)
 from polars_microagg.cli.settings import apart, hash_key, roles, settings
 from polars_microagg.core.options import COMMON
 from polars_microagg.core.registry import methods
 from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError, usage
 from polars_microagg.progress import progress
+from polars_microagg.publishing.any_size import Door, Target, preview_any, release_any
 from polars_microagg.publishing.atomic import checked, free, system_message, waiting, writable
 from polars_microagg.publishing.column_roles import ColumnRoles
+from polars_microagg.publishing.formats.batches import Typed
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.model import Manifest, Rows
 from polars_microagg.publishing.manifest.precision import FEWEST
-from polars_microagg.publishing.preview import preview
-from polars_microagg.publishing.release import Hooks, release
+from polars_microagg.publishing.memory import Memory
+from polars_microagg.publishing.raw_table import raw, texts_of, typed_columns, typed_values
+from polars_microagg.publishing.release import Hooks
 from polars_microagg.publishing.request import ReleaseRequest
+from polars_microagg.publishing.sources import PlaceSource
 from polars_microagg.wording import COMMAND_LINE
 
 __all__ = ["EXAMPLES", "add", "protect", "run"]
@@ -83,6 +93,7 @@ def add(parser: Parser) -> None:
     part.add_argument("--hash-key-file", metavar="KEY", help="hash the input, seal the manifest")
     part.add_argument("--overwrite", action="store_const", const=True, help="replace OUT")
     add_progress(part)
+    part.add_argument("--memory", metavar="2GB", help="most to take; larger tables go by leaves")
     part.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
     part.add_argument("--json", action="store_true", help="the manifest on standard output")
 
@@ -128,22 +139,56 @@ def protect(arguments: Namespace) -> Mapping[str, Any]:
         require_templates()
         writable(Path(options["report"]))
         free(bool(options.get("overwrite")), Path(options["report"]))
-    frame = raw(source)
-    role = roles(options, frame.columns)
-    kinds = named_kinds(options, frame.columns)
-    kinds.pop("weigh", None)
-    frame = typed_columns(source, frame, role.mask, kinds)
-    frame = typed_values(source, frame, role.confidential)
-    order_by = names_in("order-by", options.get("order_by"), frame.columns)
-    request = request.on(role, order_by, kinds)
+    call = _Call(request, source, options)
     if arguments.dry_run:
-        record, overwrite = _path(options, "manifest"), bool(options.get("overwrite"))
-        result = preview(request, frame, role, target, record, overwrite)
-        if not arguments.json:
-            _show(result, sys.stderr if options.get("output") == "-" else None)
-        return result
-    request.refuse_unnamed_mode(role)
-    return _publish(request, frame, role, source, target, options)
+        return _preview(call, target, arguments)
+    return _publish(call, target, options)
+
+
+def _preview(call: _Call, target: Location, arguments: Namespace) -> Mapping[str, Any]:
+    """Say what would be done."""
+    record, overwrite = _path(call.options, "manifest"), bool(call.options.get("overwrite"))
+    door = Door(PlaceSource(call.source), call.whole, call.named, call.texts)
+    memory = Memory.of(call.options.get("memory"))
+    result = preview_any(door, Target(target, record, overwrite), memory)
+    if not arguments.json:
+        _show(result, sys.stderr if call.options.get("output") == "-" else None)
+    return result
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A request, checked without the table, with the place of the table and the settings."""
+
+    request: ReleaseRequest
+    source: Location
+    options: Mapping[str, Any]
+
+    def roles(self, names: Sequence[str]) -> tuple[ColumnRoles, dict[str, Any]]:
+        """Return the roles and kinds of the columns of a table."""
+        kinds = named_kinds(self.options, names)
+        kinds.pop("weigh", None)
+        return roles(self.options, names), kinds
+
+    def texts(self, names: Sequence[str]) -> Typed:
+        """Say of which columns text is read as numbers."""
+        role, kinds = self.roles(names)
+        return texts_of(role.mask, role.confidential, kinds)
+
+    def named(self, schema: Iterable[str]) -> tuple[ReleaseRequest, ColumnRoles]:
+        """Name the columns of a table in the request."""
+        names = list(schema)
+        role, kinds = self.roles(names)
+        order_by = names_in("order-by", self.options.get("order_by"), names)
+        return self.request.on(role, order_by, kinds), role
+
+    def whole(self, read: pl.DataFrame | None) -> tuple[ReleaseRequest, ColumnRoles, pl.DataFrame]:
+        """Read the table into memory, unless it is there."""
+        frame = raw(self.source) if read is None else read
+        role, kinds = self.roles(frame.columns)
+        frame = typed_columns(self.source, frame, role.mask, kinds)
+        frame = typed_values(self.source, frame, role.confidential)
+        return (*self.named(frame.columns), frame)
 
 
 def _request(options: Mapping[str, Any]) -> ReleaseRequest:
@@ -192,35 +237,44 @@ def _show(result: dict[str, Any], file: Any) -> None:
         tell(problem.told(COMMAND_LINE))
 
 
-def _publish(
-    request: ReleaseRequest,
-    frame: pl.DataFrame,
-    role: ColumnRoles,
-    source: Location,
-    target: Location,
-    options: dict[str, Any],
-) -> Manifest:
+def _publish(call: _Call, target: Location, options: dict[str, Any]) -> Manifest:
     """Release a table, with a bar, a report and a last line."""
-    weights = _weights(frame, role.strata) * len(role.blocks)
-    bar, report = Bar(weights, how=options.get("progress")), _path(options, "report")
+    bar, read = Bar([1.0], how=options.get("progress")), list[Any]()
+    report = _path(options, "report")
+
+    def whole(there: pl.DataFrame | None) -> tuple[ReleaseRequest, ColumnRoles, pl.DataFrame]:
+        request, role, frame = call.whole(there)
+        request.refuse_unnamed_mode(role)
+        return request, role, frame
+
+    def named(schema: Iterable[str]) -> tuple[ReleaseRequest, ColumnRoles]:
+        request, role = call.named(schema)
+        request.refuse_unnamed_mode(role)
+        return request, role
+
+    def seen(request: ReleaseRequest, role: ColumnRoles, frame: pl.DataFrame) -> None:
+        bar.weigh(_weights(frame, role.strata) * len(role.blocks))
+        read.append((request, role, frame))
+
     with ExitStack() as stack:
         stack.callback(bar.clear)
         finish: list[Callable[[], None]] = []
 
-        def ready(manifest: Manifest, masked: pl.DataFrame) -> None:
+        def ready(manifest: Manifest, made: Any) -> None:
+            if report and read:
+                request, role, frame = read[-1]
+                html = page(frame, made, role.blocks, request.k, role.strata, manifest)
+            elif report:
+                html = large_page(made, manifest)
             if report:
-                html = page(frame, masked, role.blocks, request.k, role.strata, manifest)
                 finish.append(stack.enter_context(waiting(report, html)))
 
         stack.enter_context(progress(bar if bar.on else None))
-        manifest, warnings = release(
-            request,
-            role,
-            frame,
-            target,
-            source=source,
-            record=_path(options, "manifest"),
-            overwrite=bool(options.get("overwrite")),
+        manifest, warnings = release_any(
+            Door(PlaceSource(call.source), whole, named, call.texts, _say, seen),
+            Target(target, _path(options, "manifest"), bool(options.get("overwrite"))),
+            Memory.of(options.get("memory")),
+            hashed=call.source,
             hooks=Hooks(bar.stage, ready),
         )
         try:
@@ -229,6 +283,11 @@ def _publish(
             error.add_note(f"{target}{PUBLISHED}")
             raise
     return manifest
+
+
+def _say(why: str) -> None:
+    """Say why a table is not masked whole."""
+    tell(f"{why} It is masked by leaves, out of core.")
 
 
 def _finish(

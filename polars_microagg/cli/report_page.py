@@ -10,13 +10,15 @@ from polars_microagg.charts.style import INSTALL
 from polars_microagg.cli.output import tell
 from polars_microagg.errors import usage
 from polars_microagg.publishing.column_kinds import kinds_of
+from polars_microagg.publishing.large.found import OnDisk
 from polars_microagg.publishing.manifest.compare_original import aligned
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.report import report_html
 from polars_microagg.report.environment import installed
+from polars_microagg.report.large import large_html
 from polars_microagg.report.svg import drawable
 
-__all__ = ["page", "require_templates", "tell_without_charts"]
+__all__ = ["large_page", "page", "require_templates", "tell_without_charts"]
 
 WITHOUT = f"The report has no charts, as what draws them is not installed. {INSTALL}"
 
@@ -57,3 +59,8 @@ def page(
         **kinds_of(manifest["config"]),
     )
     return html.encode()
+
+
+def large_page(found: OnDisk, manifest: Manifest) -> bytes:
+    """Write the page of a large release, with figures counted on all of it and charts of a sample."""
+    return large_html(found, manifest).encode()

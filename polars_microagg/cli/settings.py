@@ -33,6 +33,7 @@ KEYS: dict[str, tuple[type, ...]] = {
     "k": (int,),
     "method": (str,),
     "overwrite": (bool,),
+    "memory": (str, int),
 }
 """Keys of a configuration besides the options of the methods."""
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import listed
+from polars_microagg.wording import Sentence, Setting, listed
 
 __all__ = [
     "contradictory",
     "in_two_roles",
     "more_than_k",
     "none_measured",
+    "only_whole",
     "without_role",
 ]
 
@@ -67,4 +68,18 @@ def none_measured(lines: int, k: int) -> InvalidDataError:
         lines=lines,
         need=f"a k of at least {k}",
         way="Read their notes, and allow larger ks, other methods or more seconds.",
+    )
+
+
+def only_whole(setting: Setting, why: str, memory: tuple[str, str]) -> InvalidParameterError:
+    """Refuse what only the whole table in memory can do, of which so much is needed and so much allowed."""
+    need, limit = memory
+    return InvalidParameterError.of_fields(
+        "{setting} needs the whole table in memory, as {why}; that takes about {need}, and {limit} are "
+        "allowed. {way}",
+        setting=setting,
+        why=why,
+        need=need,
+        limit=limit,
+        way=Sentence("Give more, as in {memory}, or leave it out.", memory=Setting("memory", need)),
     )

@@ -82,8 +82,7 @@ def mask_source(
         made_of = run.split(folder, made_of)
         run.mask()
     suppressed = write_masked(run, made, made_of, empty.columns if released is None else released)
-    verify_written(
-        run, folder, made, 0 if suppressed is None else int(suppressed.sum()) * plan.drops
-    )
+    kept = ~suppressed if suppressed is not None and plan.drops else None
+    verify_written(run, folder, made, kept)
     run.tick(steps * table.rows)
     return MaskedFile(tuple(made_of), table.rows, suppressed)

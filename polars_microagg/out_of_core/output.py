@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from polars_microagg.leaves.masking import arrow_of, fingerprints, masked_field
 from polars_microagg.leaves.metadata_scrub import without_metadata, without_notes
 from polars_microagg.leaves.references import Reference
 from polars_microagg.leaves.rules import coded, restricted, rule_of
+from polars_microagg.out_of_core.aligned import aligned
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.passes import MaskingRun
 from polars_microagg.out_of_core.spill import Ranges, Spill, read
@@ -103,22 +104,28 @@ def _released(run: MaskingRun, released: Sequence[str]) -> Any:
     return pa.schema(fields)
 
 
-def verify_written(run: MaskingRun, folder: Path, made: Path, dropped: int) -> None:
-    """Read the written file, and count the records that share each masked record."""
+def verify_written(
+    run: MaskingRun, folder: Path, made: Path, kept: npt.NDArray[np.bool_] | None
+) -> None:
+    """Read the written file, and count the records that share each masked record.
+
+    `kept` says which rows are in it; None if all are.
+    """
     # k is counted on the file as it was written, not on what was in memory.
     written = ParquetSource.of(made)
-    if written.rows != run.table.rows - dropped:
-        method = run.plan.method.name
-        raise BrokenPromiseError.shape(method, written.rows, run.table.rows - dropped)
+    expected = run.table.rows if kept is None else int(kept.sum())
+    if written.rows != expected:
+        raise BrokenPromiseError.shape(run.plan.method.name, written.rows, expected)
     if not written.rows:
         return
-    references = run.counted(written)
+    # Whose the rows are may not be released; it is read beside the file then.
+    beside = [name for name in run.columns if name not in written.schema.names]
+    references = run.references if beside else run.counted(written)
     count = -(-written.rows // run.budget.part)
     spills = [Spill(folder, f"written-{j}", count) for j in range(len(run.plan.blocks))]
     keyed = [[*block, *run.request.strata] for block in run.plan.blocks]
     try:
-        for batch in written.batches(run.budget.batch, run.columns):
-            whole = as_frame(batch)
+        for whole in _rows(run, written, beside, kept):
             for names, spill in zip(keyed, spills, strict=True):
                 # Equal records have equal hashes and are counted in one place.
                 frame = whole.select(by_name(n).alias(str(j)) for j, n in enumerate(names))
@@ -137,6 +144,21 @@ def verify_written(run: MaskingRun, folder: Path, made: Path, dropped: int) -> N
             if spill.path(number).exists():
                 _keep_promise(run, read([spill.path(number)]), len(names), references)
                 spill.path(number).unlink()
+
+
+def _rows(
+    run: MaskingRun,
+    written: ParquetSource,
+    beside: list[str],
+    kept: npt.NDArray[np.bool_] | None,
+) -> Iterator[pl.DataFrame]:
+    """Yield what is counted: columns of the written file, and those `beside` it of the source."""
+    there = [name for name in run.columns if name not in beside]
+    if beside:
+        for one, other in aligned(run.table, written, run.budget.batch, (beside, there), kept):
+            yield other.hstack(one)
+    else:
+        yield from map(as_frame, written.batches(run.budget.batch, there))
 
 
 def _keep_promise(

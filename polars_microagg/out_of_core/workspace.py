@@ -12,7 +12,7 @@ from pathlib import Path
 
 from polars_microagg.durable import put_in_place
 
-__all__ = ["replace_target", "working_folder"]
+__all__ = ["remove_abandoned", "replace_target", "working_folder"]
 
 LOCK = "in-use"
 ENDING = ".microagg"
@@ -27,9 +27,7 @@ def working_folder(target: Path) -> Iterator[Path]:
     Folders that killed runs left in the same place are removed first; those of runs that go on
     stay.
     """
-    for old in target.parent.iterdir():
-        if OURS.fullmatch(old.name) and not _in_use(old):
-            shutil.rmtree(old, ignore_errors=True)
+    remove_abandoned(target.parent)
     # It will hold values that are not masked, so only the user may read it. Until it is locked its
     # name does not match, so that no other run removes it as an old one.
     folder = target.parent / f".{target.name}.{secrets.token_hex(4)}"
@@ -41,6 +39,13 @@ def working_folder(target: Path) -> Iterator[Path]:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the working folders that killed runs left in a folder."""
+    for old in folder.iterdir():
+        if OURS.fullmatch(old.name) and not _in_use(old):
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _lock(file: int) -> bool:

@@ -188,6 +188,19 @@ class Swap:
         if not self._done:
             self._remove()
 
+    def adopt(self, made: Path) -> None:
+        """Take a file that was made on the same device in place of the temporary one."""
+        try:
+            opened = made.open("r+b")
+            if _fcntl:
+                with suppress(OSError):
+                    _fcntl.flock(opened, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+            self.file.close()
+            self.file = opened
+            made.replace(self.path)
+        except OSError as error:
+            raise OutputError.of(self.target, system_message(error)) from None
+
     def _remove(self) -> None:
         with suppress(OSError):
             self.path.unlink()

@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_microagg.leaves.memory_budget import LEAST, bytes_of
 
-__all__ = ["Memory", "amount", "free_bytes", "width_of", "whole_bytes"]
+__all__ = ["Memory", "amount", "free_bytes", "whole_bytes", "width_of"]
 
 SHARE = 0.5
 """Share of the free memory that a release may take by default."""

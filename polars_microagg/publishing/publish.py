@@ -12,11 +12,25 @@ import polars as pl
 
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.safe_collect import collected, schema_of
-from polars_microagg.frames.selection import Columns, Names, Others, as_frame, by_name
+from polars_microagg.frames.selection import (
+    Columns,
+    Names,
+    Others,
+    Schema,
+    as_frame,
+    by_name,
+)
+from polars_microagg.publishing.any_size import Door, Target, release_any
 from polars_microagg.publishing.column_roles import ColumnRoles, OtherColumns
+from polars_microagg.publishing.formats.batches import Typed
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.manifest.model import Manifest
+from polars_microagg.publishing.memory import Memory
+from polars_microagg.publishing.raw_table import raw, texts_of, typed_columns, typed_values
 from polars_microagg.publishing.release import release
 from polars_microagg.publishing.request import ReleaseRequest
+from polars_microagg.publishing.sources import FrameSource, PlaceSource, place_of
+from polars_microagg.wording import Setting
 
 __all__ = ["publish"]
 
@@ -39,15 +53,18 @@ def publish(
     manifest: str | os.PathLike[str] | None = None,
     overwrite: bool = True,
     hash_key: bytes | None = None,
+    memory: int | str | None = None,
+    workers: int | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Mask a table and put it in place, whole, verified as written, with its manifest.
 
     Parameters
     ----------
-    frame : polars.DataFrame or polars.LazyFrame
+    frame : polars.DataFrame, polars.LazyFrame, str or path
         The table, of which every column is masked, a stratum, kept or dropped; none is passed
-        through by default.
+        through by default. It may be a file as well, a pattern such as ``"in/*.parquet"``, a folder, or
+        ``file.duckdb::table``; of CSV, numbers are read from columns that are masked or confidential.
     path : str or path
         A file whose ending gives the format (parquet, csv, arrow, arrows, ndjson), or a table of a
         DuckDB file written ``file.duckdb::table``. What that table held before may stay in the
@@ -82,6 +99,13 @@ def publish(
     hash_key : bytes, optional
         Key of at least 16 bytes for a hash of the rows that came in and for the seal of the
         manifest; there is neither without.
+    memory : int or str, optional
+        Most memory to take, as bytes or like ``"2GB"``; half of what is free by default. A table that is
+        thought to take more is masked by leaves, out of core: it is set down as Parquet beside `path`,
+        unless it is Parquet already, and counted and measured on disk. The log and `how` in the
+        manifest say which way was taken and why.
+    workers : int, optional
+        Processes that share the work; by default as many as there are processors and memory for.
     **options : Any
         As for the function of the method. The columns of `entity` are not released; if they are named
         in `keep` as well, they are, and `entity_mode` must say what their rows become. Those of
@@ -120,16 +144,30 @@ def publish(
     ...     pl.read_parquet(f"{folder}/p.parquet").to_dict(as_series=False), told["k"]["found"]
     ({'age': [24, 24, 49, 49]}, 2)
     """
-    if strata is not None:
-        options["strata"] = strata
+    given = {"strata": strata, "workers": workers}
+    options |= {name: value for name, value in given.items() if value is not None}
     others = OtherColumns.of(keep, drop)
     request = ReleaseRequest.of(columns, k, method, options, require=require, hash_key=hash_key)
-    place = Location.to(path)
+    target = Target(Location.to(path), None if manifest is None else Path(manifest), overwrite)
     if method is not None and original is not None:
         need = "left out with a method, which masks the frame that is given"
         raise InvalidParameterError.kind("original", type(original).__name__, need)
-    table = as_frame(frame)
-    schema = schema_of(table)
+    if method is None:
+        if memory is not None:
+            raise InvalidParameterError.needs(Setting("memory", memory), "method")
+        made, warnings = _released(frame, request, others, original, target)
+    else:
+        room, place = Memory.of(memory), place_of(frame)
+        door = _door(frame, request, others) if place is None else _door_of(place, request, others)
+        made, warnings = release_any(door, target, room, hashed=place)
+    for sentence in warnings:
+        if sentence not in made["warnings"]:
+            LOG.warning("%s", sentence)
+    return dict(made)
+
+
+def _roles(request: ReleaseRequest, others: OtherColumns, schema: Schema) -> ColumnRoles:
+    """Return the role of every column of a table."""
     roles = others.roles(
         schema,
         request.blocks(schema),
@@ -138,29 +176,71 @@ def publish(
         request.confidential(schema),
     )
     request.refuse_unnamed_mode(roles)
-    table = _read(table, request, roles)
-    made, warnings = release(
+    return roles
+
+
+def _released(
+    frame: Any, request: ReleaseRequest, others: OtherColumns, original: Any, target: Target
+) -> tuple[Manifest, list[str]]:
+    """Release a table that is masked already, beside its original if there is one."""
+    table = as_frame(frame)
+    roles = _roles(request, others, schema_of(table))
+    table = collected(_needed(table, request, roles))
+    return release(
         request,
         roles,
         table if original is None else collected(as_frame(original), "original"),
-        place,
-        masked=table if method is None else None,
-        measured=method is not None or original is not None,
-        record=None if manifest is None else Path(manifest),
-        overwrite=overwrite,
+        target.place,
+        masked=table,
+        measured=original is not None,
+        record=target.record,
+        overwrite=target.overwrite,
     )
-    for sentence in warnings:
-        if sentence not in made["warnings"]:
-            LOG.warning("%s", sentence)
-    return dict(made)
 
 
-def _read(
+def _door(frame: Any, request: ReleaseRequest, others: OtherColumns) -> Door:
+    """Return the door of a table of polars, whose columns are named before it is read."""
+    table = as_frame(frame)
+    roles = _roles(request, others, schema_of(table))
+    table = _needed(table, request, roles)
+    return Door(
+        FrameSource(table, len(roles.mask)),
+        lambda _: (request, roles, collected(table)),
+        lambda _: (request, roles),
+        told=_say,
+    )
+
+
+def _door_of(place: Location, request: ReleaseRequest, others: OtherColumns) -> Door:
+    """Return the door of a file or a table, in which text that is masked is read as numbers."""
+
+    def named(schema: Schema) -> tuple[ReleaseRequest, ColumnRoles]:
+        return request, _roles(request, others, schema)
+
+    def texts(names: Sequence[str]) -> Typed:
+        roles = _roles(request, others, dict.fromkeys(names, pl.String()))
+        return texts_of(roles.mask, roles.confidential, request.kinds)
+
+    def whole(read: pl.DataFrame | None) -> tuple[ReleaseRequest, ColumnRoles, pl.DataFrame]:
+        frame = raw(place) if read is None else read
+        roles = _roles(request, others, frame.schema)
+        frame = typed_columns(place, frame, roles.mask, request.kinds)
+        frame = typed_values(place, frame, roles.confidential)
+        return (*named(frame.schema), frame)
+
+    return Door(PlaceSource(place), whole, named, texts, _say)
+
+
+def _say(why: str) -> None:
+    LOG.info("%s It is masked by leaves, out of core.", why)
+
+
+def _needed(
     table: pl.DataFrame | pl.LazyFrame, request: ReleaseRequest, roles: ColumnRoles
-) -> pl.DataFrame:
-    """Read all of it for a hash, and else nothing that is only dropped."""
+) -> pl.DataFrame | pl.LazyFrame:
+    """Leave out of a plan what is only dropped; all is read for a hash."""
     if isinstance(table, pl.LazyFrame) and request.hash_key is None:
         order_by = request.masking.order_by if request.masking else ()
         unread = set(roles.drop).difference(order_by)
         table = table.select(by_name(name) for name in schema_of(table) if name not in unread)
-    return collected(table)
+    return table

@@ -42,8 +42,9 @@ class Hooks:
 
     stage: Callable[[str], object] = _ignore
     """Called with the name of each step as it begins."""
-    ready: Callable[[Manifest, pl.DataFrame], object] = _ignore
-    """Called with manifest and table while the release still waits; what it raises stops it."""
+    ready: Callable[[Manifest, Any], object] = _ignore
+    """Called with the manifest, and the table or what was found in a large one, while the release still
+    waits; what it raises stops it."""
 
 
 NONE = Hooks()

@@ -6,7 +6,7 @@ import errno
 import hashlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -34,13 +34,13 @@ from polars_microagg.publishing.formats.standard_output import deliver
 from polars_microagg.publishing.formats.text_types import retyped
 from polars_microagg.publishing.manifest.model import Output
 
-__all__ = ["Staged", "foresee", "stage", "types"]
+__all__ = ["UNLIKE", "WAY", "FileTarget", "Staged", "foresee", "require_place", "stage", "types"]
 
 UNLIKE = "what was read back is not what was written"
 WAY = "Write Parquet, or check the disk."
 
 
-class _File(Swap):
+class FileTarget(Swap):
     """A release in a file beside its target."""
 
     def __init__(self, place: Location, record: Path) -> None:
@@ -212,17 +212,23 @@ def _target(place: Location, record: Path | None) -> Target:
         raise OutputError.of("the manifest", "it has no place. Name one.")
     if place.tables:
         return place.tables.replace(place.path, place.table, record)
-    return _File(place, record)
+    return FileTarget(place, record)
 
 
 @contextmanager
-def stage(place: Location, record: Path | None, overwrite: bool) -> Iterator[Staged]:
+def stage(
+    place: Location,
+    record: Path | None,
+    overwrite: bool,
+    make: Callable[[Location, Path | None], Target] = _target,
+) -> Iterator[Staged]:
     """Open a place for a release; without `commit` nothing of it remains.
 
-    The record goes beside the release by default, and nowhere for a stream.
+    The record goes beside the release by default, and nowhere for a stream. `make` makes the target of a
+    place and a record.
     """
     record = record or place.record
-    with _target(place, record) as target:
+    with make(place, record) as target:
         _refuse_existing(place, record, overwrite, target.exists())
         yield Staged(place, target)
 
@@ -233,11 +239,8 @@ def _refuse_existing(place: Location, record: Path | None, overwrite: bool, exis
     free(overwrite, record)
 
 
-def foresee(place: Location, record: Path | None, overwrite: bool, frame: pl.DataFrame) -> None:
-    """Refuse what `stage` and `write` would refuse, and write nothing.
-
-    `frame` has the columns of the release, and some rows.
-    """
+def require_place(place: Location, record: Path | None, overwrite: bool) -> None:
+    """Refuse a place where nothing can be put, and write nothing."""
     record = record or place.record
     for path in (None if place.piped else place.path, record):
         if path is not None:
@@ -245,6 +248,14 @@ def foresee(place: Location, record: Path | None, overwrite: bool, frame: pl.Dat
     if place.tables and place.path.exists() and not os.access(place.path, os.W_OK):
         raise OutputError.of(place, f"{os.strerror(errno.EACCES)}.")
     _refuse_existing(place, record, overwrite, _foreseen(place))
+
+
+def foresee(place: Location, record: Path | None, overwrite: bool, frame: pl.DataFrame) -> None:
+    """Refuse what `stage` and `write` would refuse, and write nothing.
+
+    `frame` has the columns of the release, and some rows.
+    """
+    require_place(place, record, overwrite)
     refuse_types(frame, place.format, place)
     if not place.tables:
         write(frame, io.BytesIO(), place.format, place)

@@ -90,6 +90,10 @@ class Facts:
     histograms: dict[str, pl.DataFrame]
     categories: dict[str, pl.DataFrame]
     changed: dict[str, float]
+    sample: int | None = None
+    """Records of which the charts of columns are drawn, where that is a sample."""
+    linked: int | None = None
+    """Records that were linked, where they are a sample."""
 
     @classmethod
     def of(

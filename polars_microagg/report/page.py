@@ -18,7 +18,7 @@ from polars_microagg.report.persons import persons
 from polars_microagg.report.svg import drawable
 from polars_microagg.report.verdict import Verdict, requirements, tiles
 
-__all__ = ["report_html"]
+__all__ = ["page_of", "report_html"]
 
 
 def report_html(
@@ -81,7 +81,6 @@ def report_html(
     >>> "Nobody stands alone in the masked columns" in page, "<script" in page
     (True, False)
     """
-    template = environment().get_template("page.html")
     rows = (manifest or {}).get("rows")
     dropped = rows.get("dropped", 0) if isinstance(rows, Mapping) else 0
     before = collected(as_frame(original), "original")
@@ -90,20 +89,37 @@ def report_html(
     entity = [name for name in named if name in before.columns] if isinstance(named, list) else []
     asked = kinds_asked(kinds, "report_html")
     facts = Facts.of(before, masked, columns, k, strata, dropped, asked, entity)
+    return page_of(facts, settings, manifest, compared, warnings)
+
+
+def page_of(
+    facts: Facts,
+    settings: Mapping[str, Any] | None,
+    manifest: Mapping[str, Any] | None,
+    compared: pl.DataFrame | None = None,
+    warnings: Sequence[str] = (),
+) -> str:
+    """Write the page of what was measured; parameters as for `report_html`."""
     required = requirements(manifest)
-    return template.render(
-        facts=facts,
-        verdict=Verdict.of(facts, required, len(warnings)),
-        tiles=tiles(facts),
-        pictures=drawable(),
-        warnings=warnings,
-        required=required,
-        persons=persons(manifest, facts.k),
-        settings=sections.settings(facts, settings),
-        measures=sections.measures(facts),
-        categories=[categories.of_column(facts, name) for name in facts.categories],
-        lost=categories.lost(manifest),
-        record=list(sections.rows_of({n: sections.short(v) for n, v in (manifest or {}).items()})),
-        version=__version__,
-        **sections.charts(facts, compared, required),
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            facts=facts,
+            verdict=Verdict.of(facts, required, len(warnings)),
+            tiles=tiles(facts),
+            pictures=drawable(),
+            warnings=warnings,
+            required=required,
+            persons=persons(manifest, facts.k),
+            settings=sections.settings(facts, settings),
+            measures=sections.measures(facts),
+            categories=[categories.of_column(facts, name) for name in facts.categories],
+            lost=categories.lost(manifest),
+            record=list(
+                sections.rows_of({n: sections.short(v) for n, v in (manifest or {}).items()})
+            ),
+            version=__version__,
+            **sections.charts(facts, compared, required),
+        )
     )

@@ -60,7 +60,7 @@ CASES = {
     "no duckdb file": ("in.duckdb::t", lambda p, t: None, 3, "no such file"),
     "empty file": ("in.parquet", lambda p, t: p.write_bytes(b""), 3, "it is empty"),
     "empty csv": ("in.csv", lambda p, t: p.write_bytes(b""), 3, "it is empty"),
-    "folder": ("in.parquet", lambda p, t: p.mkdir(), 3, "it is a folder"),
+    "folder": ("in.parquet", lambda p, t: p.mkdir(), 3, "no file of a known format is there"),
     "no such file": ("in.parquet", lambda p, t: None, 3, "there is no such file"),
     "missing column": ("in.parquet", lambda p, t: frame(p, t.rename({"age": "agee"})), 3, "Did you mean 'agee'"),
     "bytes": ("in.parquet", lambda p, t: frame(p, t.with_columns(age=pl.lit(b"x"))), 3, "'age' is of type Binary"),

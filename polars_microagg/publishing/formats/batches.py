@@ -230,8 +230,11 @@ class _Rows:
                 for _ in frames:
                     continue
             else:
+                # Keys of folders are no part of the file.
+                own = [key.name for key in self._keys[number].get_columns()]
+                rows = (frame.drop(own, strict=False) for frame in frames)
                 with place.opened(self._folder) as opened:
-                    doubt(place.path, opened, frames, place.separator)
+                    doubt(place.path, opened, rows, place.separator)
         return True
 
     def _seen(self, seen: TypesSeen, number: int) -> Iterator[pl.DataFrame]:

@@ -14,7 +14,7 @@ from polars_microagg.errors.files import other_format, packed
 from polars_microagg.publishing.atomic import is_special
 from polars_microagg.publishing.formats.register import Format, formats
 
-__all__ = ["opened", "refuse_foreign", "refuse_special"]
+__all__ = ["PACKERS", "opened", "refuse_foreign", "refuse_special"]
 
 UNPACK = "Unpack it first."
 ARCHIVE = "Unpack it first, and name one of its files."

@@ -193,24 +193,29 @@ class Source(TypedDict):
 
 
 class Sampled(TypedDict):
-    """The rows, drawn with a seed, on which some measures and warnings of a large release were taken."""
+    """What was seen on rows drawn with a seed: warnings, on so many rows, and records that are linked.
 
-    rows: int
+    `dld_low` and `dld_high` are an interval of 95 % for the share of all; null is what was seen on all rows,
+    or is not published.
+    """
+
     seed: int
-    measures: list[str]
-    warnings: bool
+    warnings: Count
+    linked: Count
+    dld_low: Measure
+    dld_high: Measure
 
 
 class How(TypedDict):
     """Whether the table was masked whole or by leaves out of core, and why.
 
-    `memory_limit` are the bytes that were allowed, and `leaves` the number of leaves, of about `size`
-    records.
+    `memory_limit` are the bytes that it might take, null if none were given and the table fits, and
+    `leaves` the number of leaves, of about `size` records.
     """
 
     engine: Engine
     why: str
-    memory_limit: int
+    memory_limit: Count
     leaves: NotRequired[int]
     size: NotRequired[int]
     sampled: NotRequired[Sampled]

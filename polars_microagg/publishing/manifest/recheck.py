@@ -18,6 +18,8 @@ from polars_microagg.publishing.formats.files import STREAM, Location, rows_dige
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.judgement import measured_on_demand, release_requirements
+from polars_microagg.publishing.large.again import measured_again, warnings_again
+from polars_microagg.publishing.large.warnings import Asked
 from polars_microagg.publishing.manifest.compare_original import (
     aligned,
     exchanged,
@@ -45,12 +47,10 @@ from polars_microagg.publishing.manifest.record import (
     counted_rows,
     recorded_classes,
     seal,
-    taken,
     taken_of_release,
 )
 from polars_microagg.publishing.manifest.rounding import agree, may_meet, rounded
 from polars_microagg.publishing.staging import types
-from polars_microagg.publishing.warnings.advice import advice, of_release
 from polars_microagg.wording import listed
 
 __all__ = ["Recheck"]
@@ -289,7 +289,7 @@ class Recheck:
         names = self.manifest["roles"]["mask"]
         if self._aligned is not None:
             before, after = self.tables
-            return taken(before, after, names, self.kinds)
+            return measured_again(self.manifest, before, after, names, self.kinds)
         return taken_of_release(self.tables[0], names, self.kinds)
 
     def warnings(self) -> Outcome:
@@ -301,13 +301,12 @@ class Recheck:
         blocks, k = config["columns"], config["k"]
         strata, mask = roles["stratum"], roles["mask"]
         kept = [name for name in self.frame.columns if name not in (*mask, *strata)]
+        call = Asked(blocks, strata, kept, k, config.get("center", "mean"), self.kinds)
         if self._aligned is not None and self.manifest["digits"]:
-            asked: dict[str, Any] = {"center": config.get("center", "mean"), "kinds": self.kinds}
-            before, after = self.tables
-            again = advice(before, after, blocks, k, strata=strata, kept=kept, **asked)
+            again = warnings_again(self.manifest, self.tables[0], self.tables[1], call)
             holds = warned == again
         else:
-            again = of_release(self.frame, blocks, k, strata=strata, kept=kept)
+            again = warnings_again(self.manifest, None, self.frame, call)
             if self.manifest["digits"] and set(again) <= set(warned):
                 return None, f"{len(again)} warning(s) were given again, others need the original."
             holds = not self.manifest["digits"] and warned == again

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-__all__ = ["enum_names"]
+__all__ = ["enum_names", "with_unused"]
 
 
 def enum_names(released: pl.DataFrame, names: Sequence[str]) -> list[str]:
@@ -14,16 +14,25 @@ def enum_names(released: pl.DataFrame, names: Sequence[str]) -> list[str]:
 
     The type is released as well: a category that too few have may be read there.
     """
-    warnings, schema = list[str](), released.schema
+    schema, unused = released.schema, dict[str, int]()
     for name in names:
         dtype = schema[name]
-        if not isinstance(dtype, pl.Enum):
-            continue
-        told = released.get_column(name).alias("0").drop_nulls().n_unique()
-        if unused := len(dtype.categories) - told:
-            warnings.append(
-                f"The Enum type of the column {name!r} names {unused} categories that no released "
-                "record has, and formats that keep the type show them. Make it of names that anybody "
-                "may know, or cast the column to text."
-            )
-    return warnings
+        if isinstance(dtype, pl.Enum):
+            told = released.get_column(name).alias("0").drop_nulls().n_unique()
+            unused[name] = len(dtype.categories) - told
+    return with_unused(unused)
+
+
+def with_unused(unused: Mapping[str, int]) -> list[str]:
+    """Warn of columns with so many names in their type that no record has.
+
+    >>> with_unused({"stage": 2, "sex": 0})[0].partition(" that")[0]
+    "The Enum type of the column 'stage' names 2 categories"
+    """
+    return [
+        f"The Enum type of the column {name!r} names {count} categories that no released "
+        "record has, and formats that keep the type show them. Make it of names that anybody "
+        "may know, or cast the column to text."
+        for name, count in unused.items()
+        if count
+    ]

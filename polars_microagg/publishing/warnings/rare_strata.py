@@ -9,7 +9,7 @@ import polars as pl
 from polars_microagg.analysis.anonymity import classes
 from polars_microagg.wording import Sentence, Setting, listed
 
-__all__ = ["rare_strata"]
+__all__ = ["of_sizes", "rare_strata"]
 
 
 def rare_strata(
@@ -18,7 +18,16 @@ def rare_strata(
     """Warn of strata that are too small, if they will be refused, or that make one group."""
     if not strata or not released.height:
         return []
-    sizes = classes(released, strata)["size"].to_numpy()
+    sizes = classes(released, strata)["size"]
+    return of_sizes(sizes, strata, k, refused=refused)
+
+
+def of_sizes(sizes: pl.Series, strata: Sequence[str], k: int, *, refused: bool = True) -> list[str]:
+    """Warn of strata of these sizes, as `rare_strata` does.
+
+    >>> of_sizes(pl.Series([3, 900]), ["city"], 5)[0].partition(" (")[0]
+    "1 of 2 strata of 'city' have fewer than k=5 records"
+    """
     below, alone = int((sizes < k).sum()), int(((sizes >= k) & (sizes < 2 * k)).sum())
     warnings = list[str]()
     if below and refused:

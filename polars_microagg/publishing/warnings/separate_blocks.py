@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_microagg.analysis.anonymity import classes
 
-__all__ = ["broken_together", "masked_apart"]
+__all__ = ["broken_together", "few_together", "masked_apart"]
 
 
 ONE_BLOCK = "Mask all columns in one block, by a method that groups records."
@@ -32,10 +32,18 @@ def broken_together(
     if len(blocks) < 2:
         return []
     sizes = classes(released, [name for block in blocks for name in block], strata)["size"]
-    few = int(sizes.filter(sizes < k).sum())
+    return few_together(blocks, k, int(sizes.filter(sizes < k).sum()), released.height)
+
+
+def few_together(blocks: Sequence[Sequence[str]], k: int, few: int, rows: int) -> list[str]:
+    """Warn that so few of these rows are with fewer than k others on all blocks together.
+
+    >>> few_together([["age"], ["pay"]], 5, 12, 100)[0].partition(", 12")[2].partition(". ")[0]
+    ' of 100 records share their values with fewer than 5'
+    """
     if not few:
         return []
     return [
-        f"{_alone(blocks, k)} in each of them only: taken together, {few} of {released.height} "
+        f"{_alone(blocks, k)} in each of them only: taken together, {few} of {rows} "
         f"records share their values with fewer than {k}. {ONE_BLOCK}"
     ]

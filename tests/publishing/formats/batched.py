@@ -5,12 +5,12 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.cli.input_table import raw, source_of, typed_columns
-from polars_microagg.cli.models import typed_values
+from polars_microagg.cli.input_table import source_of
 from polars_microagg.publishing.formats import csv, ndjson
 from polars_microagg.publishing.formats.batches import Typed, frames_of, set_down
 from polars_microagg.publishing.formats.duckdb_write import _query
 from polars_microagg.publishing.formats.files import Location, write
+from polars_microagg.publishing.raw_table import raw, typed_columns, typed_values
 
 BATCH = 4
 UNHELD = {"Int128", "Int128 large", "UInt128", "UInt128 large", "List Int128", "Array empty"}

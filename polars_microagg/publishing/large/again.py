@@ -1,0 +1,97 @@
+"""What was seen of a large release on a sample, seen again where both tables are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.core import registry
+from polars_microagg.leaves.memory_budget import LEAST, MemoryBudget
+from polars_microagg.out_of_core.counts import class_sizes
+from polars_microagg.out_of_core.measures import assessed
+from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.publishing.formats.batches import set_down_frame
+from polars_microagg.publishing.large.survey import Survey
+from polars_microagg.publishing.large.warnings import Asked, warnings_of
+from polars_microagg.publishing.manifest.model import Manifest
+from polars_microagg.publishing.manifest.precision import coarse, step
+from polars_microagg.publishing.manifest.record import taken
+from polars_microagg.publishing.manifest.rounding import agree
+from polars_microagg.publishing.warnings.advice import advice, of_release
+
+__all__ = ["measured_again", "warnings_again"]
+
+
+def _sampled(manifest: Manifest) -> Mapping[str, Any]:
+    """Return what a manifest says of a sample."""
+    return manifest.get("how", {}).get("sampled", {})
+
+
+@contextmanager
+def _on_disk(
+    manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame
+) -> Iterator[tuple[ParquetSource, ParquetSource, MemoryBudget, Path]]:
+    """Yield both tables as Parquet, in a temporary folder, and the memory that was allowed."""
+    with TemporaryDirectory(prefix="microagg-") as made:
+        folder = Path(made)
+        one = set_down_frame(before.lazy(), folder, name="before.parquet")
+        other = set_down_frame(after.lazy(), folder, name="after.parquet")
+        limit = manifest["how"]["memory_limit"] or LEAST
+        yield one, other, MemoryBudget.of(limit, 1, after.width, one.wide), folder
+
+
+def measured_again(
+    manifest: Manifest,
+    before: pl.DataFrame,
+    after: pl.DataFrame,
+    names: Sequence[str],
+    kinds: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Take the measures of a release as they were taken, with the cells that they compare.
+
+    Of records that were drawn to be linked, what the manifest says of them must be so, or `dld` is None.
+    """
+    sampled = _sampled(manifest)
+    if not sampled.get("linked"):
+        return taken(before, after, names, kinds)
+    with _on_disk(manifest, before, after) as (one, other, budget, folder):
+        measured: dict[str, Any] = assessed(
+            one,
+            other,
+            list(names),
+            metrics=[*registry.assessed(), "cells"],
+            kinds=kinds,
+            budget=budget,
+            seed=sampled["seed"],
+            sample=sampled["linked"],
+            folder=folder,
+        )
+    told, digits = measured.pop("dld_sampled") == sampled["linked"], manifest["digits"]
+    for end in ("dld_low", "dld_high"):
+        value = measured.pop(end)
+        value = coarse("dld", value, digits) if digits else None
+        told = told and agree(sampled[end], value, step("dld", value, digits))
+    return measured if told else {**measured, "dld": None}
+
+
+def warnings_again(
+    manifest: Manifest, before: pl.DataFrame | None, after: pl.DataFrame, call: Asked
+) -> list[str]:
+    """Give the warnings of a release as they were given; those that need no original, if there is none."""
+    roles: dict[str, Any] = {"strata": call.strata, "kept": call.kept}
+    if _sampled(manifest).get("warnings") is None:
+        if before is None:
+            return of_release(after, call.blocks, call.k, **roles)
+        roles |= {"center": call.center, "kinds": call.kinds}
+        return advice(before, after, call.blocks, call.k, **roles)
+    original = after if before is None else before
+    names = [name for block in call.blocks for name in block]
+    with _on_disk(manifest, original, after) as (one, other, budget, folder):
+        survey = Survey.of(one, other, None, (names, call.strata, ()), budget)
+        whole = class_sizes(other, [names], call.strata, budget, folder=folder)[0]
+        return warnings_of(call, survey, other, whole, budget, beside=before is not None)

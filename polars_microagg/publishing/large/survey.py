@@ -1,0 +1,171 @@
+"""One look at all rows of a release beside its original: what can be counted, and a sample of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from polars_microagg.frames.released_strata import class_keys
+from polars_microagg.frames.selection import as_frame, by_name
+from polars_microagg.leaves.masking import fingerprints
+from polars_microagg.leaves.memory_budget import MemoryBudget
+from polars_microagg.out_of_core.aligned import aligned
+from polars_microagg.out_of_core.grouped import summed
+from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.publishing.warnings.emptied_strata import with_values
+
+__all__ = ["SAMPLE", "SEED", "Survey"]
+
+SAMPLE = 200_000
+"""Rows, about, on which is seen what cannot be counted on all."""
+
+SEED = 0
+"""Seed of the sample."""
+
+SIZE = "\0size"
+"""Name of a column of counts beside columns of any name."""
+
+CELL = 16
+"""Bytes that a cell is thought to take."""
+
+PART = 12
+"""The sample takes at most this part of the memory."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What was counted over all rows of a release, and whole classes of it beside their original rows.
+
+    `strata` are the sizes of the strata, without records that have no value, and `unused` the names in
+    the type of each Enum that no record has. `drawn` says whether the rows of `before` and `after` are
+    fewer than all.
+    """
+
+    emptied: int
+    fewest: int
+    unused: dict[str, int]
+    strata: pl.Series
+    before: pl.DataFrame
+    after: pl.DataFrame
+    drawn: bool
+
+    @classmethod
+    def of(
+        cls,
+        original: ParquetSource,
+        released: ParquetSource,
+        kept: npt.NDArray[np.bool_] | None,
+        columns: tuple[Sequence[str], Sequence[str], Sequence[str]],
+        budget: MemoryBudget,
+    ) -> Self:
+        """Read both tables once; `kept` says which rows of the original are in the release.
+
+        `columns` are the masked ones, the strata, and others of the original that are to be in the sample.
+        """
+        names, strata, others = columns
+        keys = [*names, *strata]
+        # The same for the same table, however its files were written.
+        cells = len(names) + len(released.schema)
+        most = min(SAMPLE, max(1000, budget.memory // (PART * CELL * cells)))
+        every = -(-released.rows // most)
+        empty = as_frame(released.schema.empty_table())
+        tally = _Tally(names, strata, empty.schema)
+        beside = {*keys, *others}
+        sides = [n for n in original.schema.names if n in beside], released.schema.names
+        before = [as_frame(original.schema.empty_table()).select(map(by_name, sides[0]))]
+        after = [empty]
+        row = 0
+        for one, other in aligned(original, released, budget.batch, sides, kept):
+            blank = other.select(pl.all_horizontal(by_name(n).is_null() for n in keys)).to_series()
+            tally.add(one, other, blank)
+            # Classes are in the sample as a whole, but for the one of rows that were emptied.
+            number = fingerprints(other.select(map(by_name, keys)), seed=SEED)
+            place = pl.int_range(row, row + other.height, eager=True).hash(SEED)
+            chosen = number.zip_with(~blank, place) % every == 0
+            before.append(one.filter(chosen))
+            after.append(other.filter(chosen))
+            row += other.height
+        return cls(
+            tally.emptied,
+            tally.fewest,
+            tally.unused,
+            tally.sizes,
+            pl.concat(before, rechunk=True),
+            pl.concat(after, rechunk=True),
+            every > 1,
+        )
+
+
+@dataclass
+class _Tally:
+    """Counts that are added up batch by batch."""
+
+    names: Sequence[str]
+    strata: Sequence[str]
+    schema: pl.Schema
+    emptied: int = 0
+    rows: int = 0
+    both: Any = None
+    seen: dict[str, pl.Series] = field(default_factory=dict)
+    found: pl.DataFrame | None = None
+
+    def add(self, before: pl.DataFrame, after: pl.DataFrame, blank: pl.Series) -> None:
+        """Count these rows, of which some are emptied."""
+        self.emptied += int(blank.sum())
+        there = np.column_stack(
+            [
+                (one.get_column(n).alias("0").is_not_null()).to_numpy()
+                & (other.get_column(n).alias("0").is_not_null()).to_numpy()
+                for n in self.names
+                for one, other in [(before, after)]
+            ]
+        )
+        if self.both is None:
+            self.both = np.zeros((len(self.names), len(self.names)))
+        if there.all():
+            self.both += len(there)
+        else:
+            # A product of matrices counts the records of every two columns; in pieces of 2^17 rows
+            # float32 counts exactly.
+            exact = there.astype(np.float32)
+            self.both += exact.T @ exact
+        for name, dtype in self.schema.items():
+            if isinstance(dtype, pl.Enum):
+                values = after.get_column(name).alias("0").drop_nulls()
+                known = self.seen.get(name)
+                self.seen[name] = (values if known is None else pl.concat([known, values])).unique()
+
+        if self.strata:
+            shown = after.filter(with_values(after, self.names))
+            keys = shown.select(class_keys(self.strata, self.schema))
+            keys = keys.select(
+                pl.col(c).cast(pl.String) if t == pl.Categorical else c
+                for c, t in keys.schema.items()
+            )
+            counted = keys.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(SIZE))
+            both = counted if self.found is None else pl.concat([self.found, counted])
+            self.found = summed(both, keys.columns)
+
+    @property
+    def sizes(self) -> pl.Series:
+        """The records of each stratum."""
+        return pl.Series([], dtype=pl.Int64) if self.found is None else self.found[SIZE]
+
+    @property
+    def fewest(self) -> int:
+        """The records that two columns have in common, where they are fewest."""
+        return 0 if self.both is None else int(self.both.min())
+
+    @property
+    def unused(self) -> dict[str, int]:
+        """The categories of each Enum that no released record has."""
+        return {
+            name: len(dtype.categories) - (len(self.seen[name]) if name in self.seen else 0)
+            for name, dtype in self.schema.items()
+            if isinstance(dtype, pl.Enum)
+        }

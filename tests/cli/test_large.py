@@ -1,0 +1,151 @@
+"""The command line on tables that are said not to fit into memory."""
+
+import io
+import json
+import sys
+
+import polars as pl
+import pytest
+
+from polars_microagg.cli.main import main
+from polars_microagg.publishing import memory
+
+from .conftest import ROLES, SECRET
+
+
+@pytest.fixture(autouse=True)
+def small_memory(monkeypatch):
+    """A process is said to take more than any memory before it reads anything."""
+    monkeypatch.setattr(memory, "BASE", 10**15)
+
+
+def text(people, folder):
+    people.write_csv(folder / "in.csv")
+    return folder / "in.csv"
+
+
+@pytest.fixture(params=["in.parquet", "in.csv"])
+def given(request, people, source, tmp_path):
+    return source if request.param == "in.parquet" else text(people, tmp_path)
+
+
+def test_a_large_table_is_released_and_verified(given, tmp_path, microagg):
+    out = tmp_path / "out.parquet"
+    done = microagg("protect", given, "-o", out, *ROLES, "--memory", "2GB", "--workers", "1")
+    assert done.code == 0, done.err
+    told, last = done.err.splitlines()
+    assert "only 2 GB are allowed" in told
+    assert "masked by leaves, out of core" in told
+    assert last.startswith("Published ")
+    assert microagg("verify", out, "--original", given).code == 0
+    manifest = json.loads((tmp_path / "out.parquet.manifest.json").read_text())
+    assert manifest["how"]["engine"] == "leaves"
+    assert manifest["how"]["memory_limit"] == 2 * 10**9
+
+
+def test_a_configuration_says_it_as_well(source, tmp_path, microagg):
+    job = tmp_path / "job.toml"
+    job.write_text('columns = ["age", "income"]\nstrata = ["region"]\ndrop = ["name"]\nk = 5\n'
+                   'memory = "3GB"\nworkers = 1\n')  # fmt: skip
+    done = microagg("protect", source, "-o", tmp_path / "o.parquet", "--config", job)
+    assert done.code == 0, done.err
+    assert "only 3 GB are allowed" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--memory", "9MB"], "--memory 9MB"),
+        (["--memory", "much"], "--memory much"),
+        (["--workers", "0"], "--workers 0"),
+        (["--workers", "two"], "--workers two"),
+    ],
+    ids=str,
+)
+def test_wrong_amounts_are_one_sentence(options, words, source, tmp_path, microagg):
+    done = microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES, *options)
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert words in done.err
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_requirement_that_is_not_met_leaves_the_old_release(given, tmp_path, microagg):
+    out = tmp_path / "out.parquet"
+    out.write_bytes(b"old")
+    extra = ["--overwrite", "--memory", "2GB", "--require", "loss<=0.01"]
+    done = microagg("protect", given, "-o", out, *ROLES, *extra)
+    assert done.code == 4
+    assert "does not meet loss<=0.01" in done.err
+    assert out.read_bytes() == b"old"
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("base", [0, 10**15])
+def test_a_dry_run_tells_the_choice_and_writes_nothing(
+    base, given, people, tmp_path, microagg, monkeypatch
+):
+    monkeypatch.setattr(memory, "BASE", base)
+    before = sorted(tmp_path.iterdir())
+    call = ["protect", given, "-o", tmp_path / "o.parquet", *ROLES, "--memory", "2GB", "--dry-run"]
+    done = microagg(*call)
+    assert done.code == 0, done.err
+    assert ("masked by leaves, out of core" in done.out) == (base > 0)
+    assert ("masked whole" in done.out) == (base == 0)
+    told = json.loads(microagg(*call, "--json").out)
+    assert told["how"]["engine"] == ("leaves" if base else "whole")
+    assert abs(told["rows"] - people.height) <= people.height / 5
+    assert told["estimate"]["masking_seconds"] >= 0
+    assert told["estimate"]["memory_megabytes"] > 0
+    assert ("disk_megabytes" in told["estimate"]) == (base > 0)
+    assert SECRET not in done.out
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_report_of_a_large_release_has_its_figures(people, tmp_path, microagg):
+    pytest.importorskip("jinja2")
+    many = pl.concat([people] * 50).with_columns(income=pl.col("income") + pl.int_range(3000))
+    many.write_parquet(tmp_path / "many.parquet")
+    page = tmp_path / "page.html"
+    call = ["protect", tmp_path / "many.parquet", "-o", tmp_path / "o.parquet", *ROLES]
+    done = microagg(*call, "--memory", "2GB", "--report", page)
+    assert done.code == 0, done.err
+    html = page.read_text()
+    assert "among 3,000 records" in html
+    assert "What was seen on a sample" in html
+    assert "tried for 2,000 of them" in html
+    assert SECRET not in html
+
+
+@pytest.mark.parametrize("base", [0, 10**15])
+def test_several_files_are_released_with_a_report(base, people, tmp_path, microagg, monkeypatch):
+    pytest.importorskip("jinja2")
+    monkeypatch.setattr(memory, "BASE", base)
+    for part in (1, 2):
+        (tmp_path / "in" / f"year={part}").mkdir(parents=True)
+        people.write_csv(tmp_path / "in" / f"year={part}" / "a.csv")
+    page, out = tmp_path / "page.html", tmp_path / "o.parquet"
+    call = ["protect", tmp_path / "in", "-o", out, *ROLES, "--keep", "year", "--report", page]
+    done = microagg(*call, "--memory", "2GB")
+    assert done.code == 0, done.err
+    assert pl.read_parquet(out)["year"].to_list() == [1] * people.height + [2] * people.height
+    assert "among 120 records" in page.read_text()
+    manifest = json.loads((tmp_path / "o.parquet.manifest.json").read_text())
+    assert manifest["how"]["engine"] == ("leaves" if base else "whole")
+
+
+@pytest.mark.parametrize("base", [0, 10**15])
+def test_a_stream_comes_in_and_goes_out(base, people, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "BASE", base)
+    monkeypatch.chdir(tmp_path)
+    sent = io.BytesIO()
+    people.write_ipc_stream(sent)
+    sent.seek(0)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(sent))
+    received = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(received, write_through=True))
+    assert main(["protect", "-", "-o", "-", *ROLES, "--memory", "2GB"]) == 0
+    received.seek(0)
+    after = pl.read_ipc_stream(received)
+    assert after.columns == ["region", "age", "income"]
+    assert after["region"].equals(people["region"])
+    assert not list(tmp_path.iterdir())
