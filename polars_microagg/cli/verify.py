@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from polars_microagg.analysis.anonymity import emptied, verify
@@ -14,10 +15,15 @@ from polars_microagg.cli.output import plain, show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import hash_key
 from polars_microagg.errors import usage
+from polars_microagg.out_of_core.doors import verify as verify_large
+from polars_microagg.publishing.formats.batches import frames_of, set_down
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 
 __all__ = ["EXAMPLES", "add", "run"]
+
+BATCH = 1 << 16
+"""Rows that are read at a time from a table larger than memory."""
 
 EXAMPLES = example(
     "microagg verify masked.parquet",
@@ -38,6 +44,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--columns", action="append", metavar="A,B", help="without a manifest")
     parser.add_argument("--strata", action="append", metavar="C", help="without a manifest")
     parser.add_argument("-k", "--k", metavar="K", help="without a manifest")
+    parser.add_argument("--memory", metavar="2GB", help="most to take, without a manifest")
     part = parser.add_argument_group("what every class must satisfy besides k, without a manifest")
     add_columns(part)
     add_models(part)
@@ -51,6 +58,8 @@ def run(arguments: Namespace) -> int:
         raise usage.separator_of_the_original()
     if arguments.columns is not None or arguments.k is not None or model_options(arguments):
         return _without(arguments, place)
+    if arguments.memory is not None:
+        raise usage.columns_and_k()
     findings = check(
         place,
         Path(arguments.manifest) if arguments.manifest else None,
@@ -76,6 +85,8 @@ def _without(arguments: Namespace, place: Location) -> int:
     """Check for k-anonymity without a manifest."""
     if arguments.columns is None or arguments.k is None or arguments.manifest:
         raise usage.columns_and_k()
+    if arguments.memory is not None:
+        return _large(arguments, place)
     frame = place.read()
     names = names_in("columns", arguments.columns, frame.columns)
     strata = names_in("strata", arguments.strata, frame.columns)
@@ -85,7 +96,28 @@ def _without(arguments: Namespace, place: Location) -> int:
         recount = counted(place, frame, (names, strata), number(arguments.k), options)
         recount.hold()
         found = recount.figures()
-    blank = emptied(frame, names, strata)
+    return _holds(arguments, place, emptied(frame, names, strata), found)
+
+
+def _large(arguments: Namespace, place: Location) -> int:
+    """Check a table that may be larger than memory, in batches."""
+    with TemporaryDirectory(prefix="microagg-") as folder:
+        table = set_down(place, Path(folder), batch=BATCH)
+        columns = list(table.schema.names)
+        names = names_in("columns", arguments.columns, columns)
+        strata = names_in("strata", arguments.strata, columns)
+        options = model_options(arguments)
+        for role in ("entity", "confidential"):
+            if options.get(role):
+                options[role] = names_in(role, options[role], columns)
+        asked = {"strata": strata or None, "memory": arguments.memory, **options}
+        verify_large(list(map(str, table.paths)), names, number(arguments.k), **asked)
+        blank = sum(emptied(frame, names, strata) for frame in frames_of(table, BATCH))
+        return _holds(arguments, place, blank, {})
+
+
+def _holds(arguments: Namespace, place: Location, blank: int, found: dict[str, Any]) -> int:
+    """Say that a table is anonymous, with the number of its empty records and what models found."""
     if arguments.json:
         show_json({"holds": True, "checks": [], "emptied": blank, **found})
     else:

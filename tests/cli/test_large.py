@@ -7,6 +7,7 @@ import sys
 import polars as pl
 import pytest
 
+import polars_microagg as mg
 from polars_microagg.cli.main import main
 from polars_microagg.publishing import memory
 
@@ -149,3 +150,18 @@ def test_a_stream_comes_in_and_goes_out(base, people, tmp_path, monkeypatch):
     assert after.columns == ["region", "age", "income"]
     assert after["region"].equals(people["region"])
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "ndjson"])
+def test_a_table_larger_than_memory_is_verified_in_batches(form, people, tmp_path, microagg):
+    place = tmp_path / f"masked.{form}"
+    masked = mg.mdav(people, ["age", "income"], 5, strata="region")
+    getattr(masked, f"write_{form}")(place)
+    call = ["verify", place, "--columns", "age,income", "--strata", "region", "--memory", "300MB"]
+    done = microagg(*call, "-k", "5")
+    assert (done.code, done.out) == (0, microagg(*call[:-2], "-k", "5").out)
+    done = microagg(*call, "-k", "9")
+    assert done.code == 4
+    assert "not 9-anonymous" in done.err
+    assert SECRET not in done.err
+    assert microagg("verify", place, "--memory", "300MB").code == 2
