@@ -29,7 +29,7 @@ from polars_microagg.publishing.memory import Memory
 from polars_microagg.publishing.raw_table import raw, texts_of, typed_columns, typed_values
 from polars_microagg.publishing.release import release
 from polars_microagg.publishing.request import ReleaseRequest
-from polars_microagg.publishing.sources import FrameSource, PlaceSource, place_of
+from polars_microagg.publishing.sources import FrameSource, PlaceSource, PlacesSource, places_of
 from polars_microagg.wording import Setting
 
 __all__ = ["publish"]
@@ -61,7 +61,7 @@ def publish(
 
     Parameters
     ----------
-    frame : polars.DataFrame, polars.LazyFrame, str or path
+    frame : polars.DataFrame, polars.LazyFrame, str, path or list of paths
         The table, of which every column is masked, a stratum, kept or dropped; none is passed
         through by default. It may be a file as well, a pattern such as ``"in/*.parquet"``, a folder, or
         ``file.duckdb::table``; of CSV, numbers are read from columns that are masked or confidential.
@@ -157,8 +157,9 @@ def publish(
             raise InvalidParameterError.needs(Setting("memory", memory), "method")
         made, warnings = _released(frame, request, others, original, target)
     else:
-        room, place = Memory.of(memory), place_of(frame)
-        door = _door(frame, request, others) if place is None else _door_of(place, request, others)
+        room, places = Memory.of(memory), places_of(frame)
+        place = places[0] if len(places) == 1 else None
+        door = _door_of(places, request, others) if places else _door(frame, request, others)
         made, warnings = release_any(door, target, room, hashed=place)
     for sentence in warnings:
         if sentence not in made["warnings"]:
@@ -211,8 +212,8 @@ def _door(frame: Any, request: ReleaseRequest, others: OtherColumns) -> Door:
     )
 
 
-def _door_of(place: Location, request: ReleaseRequest, others: OtherColumns) -> Door:
-    """Return the door of a file or a table, in which text that is masked is read as numbers."""
+def _door_of(places: list[Location], request: ReleaseRequest, others: OtherColumns) -> Door:
+    """Return the door of files or a table, in which text that is masked is read as numbers."""
 
     def named(schema: Schema) -> tuple[ReleaseRequest, ColumnRoles]:
         return request, _roles(request, others, schema)
@@ -222,13 +223,16 @@ def _door_of(place: Location, request: ReleaseRequest, others: OtherColumns) -> 
         return texts_of(roles.mask, roles.confidential, request.kinds)
 
     def whole(read: pl.DataFrame | None) -> tuple[ReleaseRequest, ColumnRoles, pl.DataFrame]:
+        place = places[0]
         frame = raw(place) if read is None else read
         roles = _roles(request, others, frame.schema)
         frame = typed_columns(place, frame, roles.mask, request.kinds)
         frame = typed_values(place, frame, roles.confidential)
         return (*named(frame.schema), frame)
 
-    return Door(PlaceSource(place), whole, named, texts, _say)
+    one = PlaceSource(places[0])
+    source = one if len(places) == 1 else PlacesSource(tuple(places))
+    return Door(source, whole, named, texts, _say)
 
 
 def _say(why: str) -> None:

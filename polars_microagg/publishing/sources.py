@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import polars as pl
 
@@ -42,10 +42,11 @@ from polars_microagg.publishing.memory import width_of
 __all__ = [
     "FrameSource",
     "PlaceSource",
+    "PlacesSource",
     "Size",
     "Source",
     "StreamSource",
-    "place_of",
+    "places_of",
     "size_of_parquet",
 ]
 
@@ -190,6 +191,23 @@ class PlaceSource:
 
 
 @dataclass(frozen=True)
+class PlacesSource:
+    """Several files of one schema, in order."""
+
+    places: tuple[Location, ...]
+
+    def size(self) -> Size | None:
+        """Return None: they are set down first."""
+        return None
+
+    def set_down(
+        self, folder: Path, batch: int, texts: Callable[[list[str]], Typed]
+    ) -> ParquetSource:
+        """Set the files down as one table; those of Parquet are read where they are."""
+        return set_down(self.places, folder, batch=batch, typed=texts, raw=True)
+
+
+@dataclass(frozen=True)
 class StreamSource:
     """Standard input, of which the first bytes are in memory; `frame` if those are all of it."""
 
@@ -235,11 +253,15 @@ def _rows_of_scan(path: str, files: int) -> int | None:
     return None
 
 
-def place_of(source: object) -> Location | None:
-    """Return the place that is named as a source; None of a table of polars."""
-    if isinstance(source, str | os.PathLike):
-        return Location.of(source)
-    return None
+def places_of(source: object) -> list[Location]:
+    """Return the places that are named as a source, one or a list of them; none of a table of polars.
+
+    >>> [place.format for place in places_of(["a.csv", "b.csv"])]
+    ['csv', 'csv']
+    """
+    listed: list[Any] = list(source) if isinstance(source, list | tuple) else [source]
+    named = bool(listed) and all(isinstance(one, str | os.PathLike) for one in listed)
+    return [Location.of(one) for one in listed] if named else []
 
 
 def _size_of_table(place: Location) -> Size | None:

@@ -11,7 +11,6 @@ import polars_microagg as mg
 from polars_microagg.out_of_core.workspace import ENDING
 from polars_microagg.publishing import memory
 from polars_microagg.publishing.large import release as large
-from polars_microagg.publishing.large import survey as surveys
 from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.schema import misfits
 
@@ -106,6 +105,19 @@ def test_every_source_is_released_by_leaves(form, tmp_path):
     original = None if form in ("folder", "pattern") else str(source)
     found = check(target, original=original, hash_key=KEY)
     assert [f.what for f in found if not f.holds] == []
+
+
+@pytest.mark.parametrize("base", [0, 10**15])
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_list_of_files_is_one_table(form, base, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "BASE", base)
+    parts = [tmp_path / f"{number}.{form}" for number in (2, 1)]
+    for path, part in zip(parts, (PEOPLE[:1000], PEOPLE[1000:]), strict=True):
+        getattr(part, f"write_{form}")(path)
+    told = released(parts, tmp_path / "o.parquet", hash_key=KEY)
+    assert told["how"]["engine"] == ("leaves" if base else "whole")
+    assert pl.read_parquet(tmp_path / "o.parquet")["sex"].equals(PEOPLE["sex"])
+    assert counted(tmp_path / "o.parquet", ["age", "pay"]) >= 5
 
 
 @pytest.mark.parametrize("frame", [PEOPLE, PEOPLE.lazy()], ids=["frame", "plan"])
@@ -320,30 +332,3 @@ def test_the_next_run_of_any_size_removes_what_a_killed_one_left(base, tmp_path,
     monkeypatch.setattr(memory, "BASE", base)
     released(PEOPLE, tmp_path / "o.parquet")
     assert not left_behind(tmp_path)
-
-
-def test_warnings_of_a_sample_say_so_and_are_given_again(tmp_path, monkeypatch):
-    people = PEOPLE.with_columns(net=pl.col("pay") * 0.7, code=pl.Series(range(N)))
-    monkeypatch.setattr(surveys, "SAMPLE", 1000)
-    source = written(people, tmp_path, "parquet")
-    told = released(source, tmp_path / "o.parquet", keep=["sex", "net", "code"])
-    assert told["how"]["sampled"]["warnings"] < N
-    revealing = next(w for w in told["warnings"] if "'net' reveals" in w)
-    assert f"a sample of {told['how']['sampled']['warnings']:,} rows" in revealing
-    assert any("'code' is nearly unique: 3000 distinct values" in w for w in told["warnings"])
-    found = check(tmp_path / "o.parquet", original=source)
-    assert [f.what for f in found if not f.holds] == []
-
-
-def test_who_is_linked_in_a_sample_is_told_with_its_interval(tmp_path):
-    source = written(PEOPLE, tmp_path, "parquet")
-    told = released(source, tmp_path / "o.parquet")
-    sampled = told["how"]["sampled"]
-    assert sampled["linked"] == 2000
-    assert sampled["dld_low"] <= told["measures"]["dld"] <= sampled["dld_high"]
-    path = tmp_path / "o.parquet.manifest.json"
-    wrong = json.loads(path.read_text())
-    wrong["how"]["sampled"]["dld_high"] += 1.0
-    path.write_text(json.dumps(wrong))
-    found = {f.what: f for f in check(tmp_path / "o.parquet", original=source)}
-    assert not found["measures"].holds

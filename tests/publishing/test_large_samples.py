@@ -1,0 +1,38 @@
+"""What is seen of a large release on a sample: said so, and seen again by whoever checks it."""
+
+import json
+
+import polars as pl
+
+from polars_microagg.publishing.large import survey as surveys
+from polars_microagg.publishing.manifest.check import check
+from tests.publishing.test_large import PEOPLE, N, released, small_memory, written
+
+__all__ = ["small_memory"]
+
+
+def test_warnings_of_a_sample_say_so_and_are_given_again(tmp_path, monkeypatch):
+    people = PEOPLE.with_columns(net=pl.col("pay") * 0.7, code=pl.Series(range(N)))
+    monkeypatch.setattr(surveys, "SAMPLE", 1000)
+    source = written(people, tmp_path, "parquet")
+    told = released(source, tmp_path / "o.parquet", keep=["sex", "net", "code"])
+    assert told["how"]["sampled"]["warnings"] < N
+    revealing = next(w for w in told["warnings"] if "'net' reveals" in w)
+    assert f"a sample of {told['how']['sampled']['warnings']:,} rows" in revealing
+    assert any("'code' is nearly unique: 3000 distinct values" in w for w in told["warnings"])
+    found = check(tmp_path / "o.parquet", original=source)
+    assert [f.what for f in found if not f.holds] == []
+
+
+def test_who_is_linked_in_a_sample_is_told_with_its_interval(tmp_path):
+    source = written(PEOPLE, tmp_path, "parquet")
+    told = released(source, tmp_path / "o.parquet")
+    sampled = told["how"]["sampled"]
+    assert sampled["linked"] == 2000
+    assert sampled["dld_low"] <= told["measures"]["dld"] <= sampled["dld_high"]
+    path = tmp_path / "o.parquet.manifest.json"
+    wrong = json.loads(path.read_text())
+    wrong["how"]["sampled"]["dld_high"] += 1.0
+    path.write_text(json.dumps(wrong))
+    found = {f.what: f for f in check(tmp_path / "o.parquet", original=source)}
+    assert not found["measures"].holds
