@@ -94,4 +94,4 @@ def warnings_again(
     with _on_disk(manifest, original, after) as (one, other, budget, folder):
         survey = Survey.of(one, other, None, (names, call.strata, ()), budget)
         whole = class_sizes(other, [names], call.strata, budget, folder=folder)[0]
-        return warnings_of(call, survey, other, whole, budget, beside=before is not None)
+        return warnings_of(call, survey, other, whole, beside=before is not None)

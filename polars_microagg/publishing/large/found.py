@@ -124,5 +124,5 @@ class OnDisk:
         center = str(request.options.get("center", "mean"))
         roles = columns.blocks, columns.strata, columns.as_they_are
         call = Asked(*roles, request.k, center, request.kinds)
-        found = self.survey, self.release, self.whole, self.budget
+        found = self.survey, self.release, self.whole
         return warnings_of(call, *found, beside=beside)

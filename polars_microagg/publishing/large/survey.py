@@ -15,6 +15,7 @@ from polars_microagg.frames.selection import as_frame, by_name
 from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.aligned import aligned
+from polars_microagg.out_of_core.distinct_values import DistinctValues
 from polars_microagg.out_of_core.grouped import summed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.warnings.emptied_strata import with_values
@@ -41,14 +42,15 @@ PART = 12
 class Survey:
     """What was counted over all rows of a release, and whole classes of it beside their original rows.
 
-    `strata` are the sizes of the strata, without records that have no value, and `unused` the names in
-    the type of each Enum that no record has. `drawn` says whether the rows of `before` and `after` are
-    fewer than all.
+    `strata` are the sizes of the strata, without records that have no value, `unused` the names in the
+    type of each Enum that no record has, and `distinct` about how many values each column has. `drawn`
+    says whether the rows of `before` and `after` are fewer than all.
     """
 
     emptied: int
     fewest: int
     unused: dict[str, int]
+    distinct: dict[str, int]
     strata: pl.Series
     before: pl.DataFrame
     after: pl.DataFrame
@@ -94,6 +96,7 @@ class Survey:
             tally.emptied,
             tally.fewest,
             tally.unused,
+            {name: min(one.count, released.rows) for name, one in tally.distinct.items()},
             tally.sizes,
             pl.concat(before, rechunk=True),
             pl.concat(after, rechunk=True),
@@ -113,6 +116,7 @@ class _Tally:
     both: Any = None
     seen: dict[str, pl.Series] = field(default_factory=dict)
     found: pl.DataFrame | None = None
+    distinct: dict[str, DistinctValues] = field(default_factory=dict)
 
     def add(self, before: pl.DataFrame, after: pl.DataFrame, blank: pl.Series) -> None:
         """Count these rows, of which some are emptied."""
@@ -135,6 +139,8 @@ class _Tally:
             exact = there.astype(np.float32)
             self.both += exact.T @ exact
         for name, dtype in self.schema.items():
+            if not (dtype.is_nested() or dtype in (pl.Boolean, pl.Null)):
+                self.distinct.setdefault(name, DistinctValues()).add(after.get_column(name))
             if isinstance(dtype, pl.Enum):
                 values = after.get_column(name).alias("0").drop_nulls()
                 known = self.seen.get(name)

@@ -8,26 +8,20 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.frames.selection import by_name
-from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.class_sizes import ClassSizes
-from polars_microagg.out_of_core.counts import class_sizes
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.large.survey import Survey
 from polars_microagg.publishing.warnings.advice import advice, of_release
 from polars_microagg.publishing.warnings.emptied_strata import emptied_strata
 from polars_microagg.publishing.warnings.enum_names import with_unused
 from polars_microagg.publishing.warnings.functional_dependency import revealing
-from polars_microagg.publishing.warnings.nearly_unique import UNIQUE, with_values_of
+from polars_microagg.publishing.warnings.nearly_unique import with_values_of
 from polars_microagg.publishing.warnings.outliers import exposed
 from polars_microagg.publishing.warnings.rare_strata import of_sizes
 from polars_microagg.publishing.warnings.separate_blocks import few_together
 from polars_microagg.wording import Sentence
 
 __all__ = ["Asked", "warnings_of"]
-
-NEAR = 0.9 * UNIQUE
-"""Share of distinct values in the sample from which on a column is counted on all rows."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,6 @@ def warnings_of(
     survey: Survey,
     release: ParquetSource,
     whole: ClassSizes,
-    budget: MemoryBudget,
     *,
     beside: bool,
 ) -> list[str]:
@@ -67,7 +60,7 @@ def warnings_of(
     seen += emptied_strata(before, after, names, strata, kept)
     groups = exposed(before, after, blocks, strata, call.center, call.kinds)
     counted = [
-        *with_values_of(_distinct(survey, release, kept, budget), release.rows),
+        *with_values_of({n: survey.distinct.get(n, 0) for n in kept}, release.rows, about=True),
         *with_unused({n: survey.unused[n] for n in (*names, *strata, *kept) if n in survey.unused}),
         *(of_sizes(survey.strata, strata, k) if strata else []),
         *few_together(blocks, k, _few(whole, k) if len(blocks) > 1 else 0, release.rows),
@@ -85,22 +78,6 @@ def _sampled(sentences: Iterable[str], rows: int) -> Iterator[str]:
             said=said,
             rows=f"{rows:,}",
         )
-
-
-def _distinct(
-    survey: Survey, release: ParquetSource, kept: Sequence[str], budget: MemoryBudget
-) -> dict[str, int]:
-    """Count the distinct values of the columns that may be nearly unique."""
-    after = survey.after
-    # A part of the rows has at least the share of distinct values that all of them have.
-    near = [
-        name
-        for name in kept
-        if not after.schema[name].is_nested()
-        and after.select(by_name(name).n_unique()).item() > NEAR * after.height
-    ]
-    found = class_sizes(release, [[name] for name in near], [], budget) if near else []
-    return {name: sizes.classes for name, sizes in zip(near, found, strict=True)}
 
 
 def _few(whole: ClassSizes, k: int) -> int:

@@ -22,14 +22,14 @@ def nearly_unique(released: pl.DataFrame, kept: Sequence[str]) -> list[str]:
     return with_values_of(dict(zip(kept, counted, strict=True)), released.height)
 
 
-def with_values_of(distinct: Mapping[str, int], rows: int) -> list[str]:
-    """Warn of columns that have so many distinct values in so many rows.
+def with_values_of(distinct: Mapping[str, int], rows: int, *, about: bool = False) -> list[str]:
+    """Warn of columns that have so many, or about so many, distinct values in so many rows.
 
     >>> with_values_of({"id": 100, "city": 7}, 100)[0].partition(":")[0]
     "The kept column 'id' is nearly unique"
     """
     return [
-        f"The kept column {name!r} is nearly unique: {values} distinct values in "
+        f"The kept column {name!r} is nearly unique: {'about ' * about}{values} distinct values in "
         f"{rows} rows, so it may point at persons. Drop it, or mask it."
         for name, values in distinct.items()
         if values > UNIQUE * rows
