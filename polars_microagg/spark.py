@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from polars_microagg.analysis.anonymity import selected
 from polars_microagg.core.kind import has_means
-from polars_microagg.core.options import group_size
-from polars_microagg.core.plan import Plan
-from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotAnonymousError
-from polars_microagg.frames.columns import kind_for
-from polars_microagg.frames.safe_collect import quietly
+from polars_microagg.core.options import KEY_OPTIONS, group_size
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.mask import MaskRequest
+from polars_microagg.frames.selection import Columns, Names, Others, blocks_of
 from polars_microagg.leaves.fit import (
     fit_leaves,
     names_in,
@@ -24,25 +20,32 @@ from polars_microagg.leaves.fit import (
     sample_size,
 )
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.options import leaf_request, leaf_size
-from polars_microagg.leaves.refusals import missing_in, refuse_few, refuse_missing
+from polars_microagg.leaves.options import leaf_options, leaf_request, leaf_size, refuse_patterns
+from polars_microagg.leaves.references import Reference
+from polars_microagg.leaves.refusals import refuse_few
 from polars_microagg.leaves.rules import refuse_nameless
-from polars_microagg.leaves.spark_batches import LEAF, SampleFilter, leaf_masker
-from polars_microagg.leaves.spark_merging import merged_for_spark, with_leaf
+from polars_microagg.leaves.spark_batches import BlockMarker, SampleFilter, block_masker
+from polars_microagg.leaves.spark_classes import verify_classes
+from polars_microagg.leaves.spark_merging import merged_for_spark, references_of
+from polars_microagg.leaves.spark_strata import settle_strata
+from polars_microagg.leaves.spark_table import Absent, SparkTable
+from polars_microagg.publishing.column_roles import OtherColumns
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType, StructField
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField
 
 __all__ = ["fit", "protect", "verify"]
 
 
 def protect(
     df: DataFrame,
-    columns: str | Sequence[str],
+    columns: Columns,
     k: int,
     *,
-    leaves: Leaves | None = None,
+    leaves: Leaves | Sequence[Leaves] | None = None,
+    keep: Others = None,
+    drop: Others = None,
     **options: Any,
 ) -> DataFrame:
     """Mask columns of a Spark DataFrame leaf by leaf.
@@ -51,12 +54,17 @@ def protect(
     ----------
     df : pyspark.sql.DataFrame
         The table.
-    columns : str or list of str
-        What to mask.
+    columns : str, selector, list, or list of lists
+        What to mask; columns of several lists are masked each on their own.
     k : int
         Smallest group size, at least 2.
-    leaves : Leaves, optional
-        Where to cut, from `fit` or from another engine; fitted to `df` by default.
+    leaves : Leaves or list of Leaves, optional
+        Where to cut, from `fit` or from another engine, one for each block of columns; fitted to `df`
+        by default.
+    keep, drop : str, selector or list, optional
+        What comes out as it is, and what does not come out, as for `polars_microagg.publish`: once either
+        is given, every column needs a role, and an entity comes out only if it is kept. By default
+        all columns come out.
     **options : Any
         As for `fit`, unless there are leaves.
 
@@ -64,16 +72,17 @@ def protect(
     -------
     pyspark.sql.DataFrame
         Same columns and types, in any order of rows. Where to cut is settled when this is called,
-        by two or three jobs, and some more with privacy models; the table is masked when the
-        result is used.
+        by two or three jobs, and some more with privacy models and with strata; the table is masked
+        when the result is used.
 
     Raises
     ------
     InvalidParameterError
         A parameter is wrong, or one that leaves cannot honour.
     InvalidDataError
-        Nulls, NaN or infinities, a type without centroid, fewer than k records, a type that Spark
-        cannot pass to Python, or a table that fails when it is read.
+        Nulls that the call does not take, NaN or infinities, a type without centroid, fewer than k
+        records, small strata that are not suppressed, a type that Spark cannot pass to Python, or a
+        table that fails when it is read.
 
     Notes
     -----
@@ -81,265 +90,260 @@ def protect(
 
     One leaf is in memory at a time in each Python worker. The values do not depend on how `df`
     is partitioned, nor on the order of its rows, and are those of `protect_parquet` for the same
-    leaves and records. Every leaf is checked as it is masked: a class that is smaller than k or
-    breaks a privacy model is an error of the job that writes. If `df` is not the same each time it
-    is read, write it down first.
+    leaves and records. Small strata are counted in the whole table before there is a result. Every leaf
+    is checked as it is masked: a class that is smaller than k or breaks a privacy model is an
+    error of the job that writes. If `df` is not the same each time it is read, write it down first.
 
     If `df` itself fails, the errors raised here do not show its words, which may hold values of
     records. Those of the job that writes, and all of Spark's logs, are Spark's and do.
 
     The executors need this package, and Polars with it.
     """
-    from pyspark.sql.types import DoubleType, StructField, StructType
-
-    table = _Table.of(df)
+    table = SparkTable.of(df)
+    others = None if keep is None and drop is None else OtherColumns.of(keep, drop)
     if leaves is None:
-        leaves = fit(df, columns, k, **options)
+        method, size, cut = (options.pop(*each) for each in FITTING.items())
+        request = leaf_request(method, k, options)
+        request = _bound(table, replace(request, blocks=blocks_of(columns)))
+        released = _released(table, request, others)
+        blocks = _fitted(table, request, size, cut)
     else:
-        require_leaves(leaves)
-        empty = table.empty()
-        require_no_options(leaves, options)
-        require_same_call(leaves, [names_in(empty, columns, leaves.request)], group_size(k))
-        leaves.kinds(empty.schema)
-        leaves = merged_for_spark(table, leaves, _records(table, leaves.columns, leaves.plan))
-    fields = list(table.df.schema.fields)
-    for name, kind in leaves.kinds(table.empty().schema).items():
-        j = table.names.index(name)
-        if not kind.numeric:
-            # Where no category may be emitted there is null.
-            fields[j] = StructField(fields[j].name, fields[j].dataType)
-        elif leaves.plan.dtype == "float" and has_means(kind):
-            fields[j] = StructField(fields[j].name, DoubleType())
-    whole = (
-        with_leaf(table, leaves)
-        .groupBy(LEAF)
-        .applyInArrow(leaf_masker(leaves, table.names), StructType(fields))
-    )
-    return whole.toDF(*table.names)
+        given: Any = leaves
+        blocks = list(given) if isinstance(given, list | tuple) and given else [given]
+        request = _same_call(table, blocks, columns, k, options)
+        released = _released(table, request, others)
+        _, references = _counted(table, request)
+        blocks = [merged_for_spark(table, each, references) for each in blocks]
+    settle_strata(table, blocks)
+    return _masked(table, blocks, released)
 
 
 def fit(
     df: DataFrame,
-    columns: str | Sequence[str],
+    columns: Columns,
     k: int,
     *,
     size: int | None = None,
+    cut: str = "best",
     method: str = "mdav",
     **options: Any,
-) -> Leaves:
+) -> Leaves | tuple[Leaves, ...]:
     """Decide where to cut a Spark DataFrame, from a sample that does not depend on partitions.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         The table.
-    columns : str or list of str
+    columns : str, selector, list, or list of lists
         What is masked, and where the table is cut.
     k : int
         Smallest group size, at least 2.
     size : int, optional
         Records of a leaf.
+    cut : str, default "best"
+        As for `polars_microagg.fit_leaves`.
     method : str, default "mdav"
         Name of a method that groups records.
     **options : Any
-        ``cut``, ``scale``, ``seed``, ``center``, ``dtype``, ``refine``, the kinds of columns, ``weigh``,
-        the privacy models and the options of the method, as for `polars_microagg.fit_leaves`.
+        ``strata``, ``small_strata``, ``nulls``, ``order_by``, ``scale``, ``seed``, ``center``, ``dtype``,
+        ``refine``, the kinds of columns, ``weigh``, the privacy models and the options of the method, as
+        for `polars_microagg.fit_leaves`.
 
     Returns
     -------
-    Leaves
-        Those with fewer than k records merged.
+    Leaves, or tuple of Leaves
+        Those with fewer than k records merged; of several lists of columns one for each.
 
     Raises
     ------
     InvalidParameterError
         A parameter is wrong, or one that leaves cannot honour.
     InvalidDataError
-        Nulls, NaN or infinities, a type without centroid, fewer than k records, a type that Spark
-        cannot pass to Python, or a table that fails when it is read.
+        Nulls that the call does not take, NaN or infinities, a type without centroid, fewer than k
+        records, a type that Spark cannot pass to Python, or a table that fails when it is read.
     """
-    from pyspark.sql.types import StructType
-
-    table = _Table.of(df)
-    of_plan = {name: value for name, value in options.items() if name != "cut"}
-    request = leaf_request(method, k, of_plan)
-    plan, size = request.plan, leaf_size(size, request.plan)
-    names = names_in(table.empty(), columns, request)
-    records = _records(table, names, plan)
-    # Chosen by hash, so the sample and with it the leaves do not depend on partitions.
-    share = sample_size(records, size) / records
-    kept_names = [*names, *request.strata, *plan.entity, *plan.confidential]
-    kept_names = list(dict.fromkeys(kept_names))
-    places = [table.names.index(name) for name in kept_names]
-    kept = StructType([table.df.schema.fields[j] for j in places])
-    sample = table.read(table.df.mapInArrow(SampleFilter(places, share), kept))
-    sample.columns = kept_names
-    leaves = fit_leaves(sample, names, k, records=records, size=size, method=method, **options)
-    return merged_for_spark(table, leaves, records)
+    table = SparkTable.of(df)
+    request = leaf_request(method, k, options)
+    request = _bound(table, replace(request, blocks=blocks_of(columns)))
+    made = _fitted(table, request, size, cut)
+    return tuple(made) if len(made) > 1 else made[0]
 
 
-def verify(df: DataFrame, columns: str | Sequence[str], k: int) -> None:
-    """Check that at least k records share each record, and raise if not.
+def verify(
+    df: DataFrame,
+    columns: Columns,
+    k: int,
+    *,
+    strata: Names = None,
+    entity: Names = None,
+    entity_mode: str | None = None,
+    confidential: Names = None,
+    **bounds: Any,
+) -> None:
+    """Check that at least k records, or entities, share each record, and raise if not.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         A masked table, best read again from where it was written.
-    columns : str or list of str
+    columns : str, selector, list, or list of lists
         The columns that were masked; each of several lists is checked on its own.
     k : int
         Smallest class allowed, at least 2.
+    strata : str or list of str, optional
+        Columns that were kept as strata: classes are counted within each.
+    entity : str or list of str, optional
+        Columns that say whom a record is about: k then counts distinct entities, not records.
+    entity_mode : {"rows", "mean"}, default "rows"
+        How the entities were masked; that they have the same rows cannot be counted here.
+    confidential : str or list of str, optional
+        Columns that nobody is to learn from a class; needs one of the bounds.
+    **bounds : Any
+        Bounds on them, as for `polars_microagg.verify`: ``l``, ``max_share``, and ``t`` with ``t_scale``.
 
     Raises
     ------
     NotAnonymousError
-        Some class is smaller than k.
+        Some class is smaller than k, or does not keep a bound.
     InvalidParameterError
         A parameter is wrong.
     InvalidDataError
         The table fails when it is read.
     """
-    from pyspark.sql import functions as f
-
-    k = group_size(k)
-    table = _Table.of(df)
-    for names in selected(pl.LazyFrame(schema=dict.fromkeys(table.names, pl.Null)), columns):
-        sizes = table.df.groupBy(*map(table.key, names)).agg(f.count(f.lit(1)).alias("size"))
-        few = sizes.where(f.col("size") < k)
-        small_classes = table.row(few.agg(f.count(f.lit(1)), f.sum("size"), f.min("size")))
-        if small_classes[0]:
-            raise NotAnonymousError.of(names, k, small_classes, ())
+    people = {"entity": entity, "entity_mode": entity_mode, "confidential": confidential}
+    verify_classes(SparkTable.of(df), columns, k, strata, people, bounds)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A table whose columns go by number: Spark may read a name as a path, or in another case."""
-
-    df: DataFrame
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, df: DataFrame) -> _Table:
-        """Number the columns, and refuse an object that is not a table of Spark."""
-        _refuse_others(df)
-        names = quietly(lambda: tuple(df.columns), "df")
-        for j, name in enumerate(names):
-            if name in names[:j]:
-                raise InvalidParameterError.duplicate_columns(name, name)
-        return cls(df.toDF(*map(_number, range(len(names)))), names)
-
-    def place(self, name: str) -> str:
-        """Return the name that a column has by its number."""
-        return _number(self.names.index(name))
-
-    def key(self, name: str) -> Column:
-        """Return a column to group by: text is told apart by its bytes, whatever its collation."""
-        from pyspark.sql import functions as f
-
-        place = self.names.index(name)
-        kind = self.df.schema.fields[place].dataType
-        column, plain = f.col(_number(place)), _without_collation(kind)
-        return column if plain == kind else column.cast(plain).alias(_number(place))
-
-    def empty(self) -> pl.DataFrame:
-        """Return no records, with the names of the columns and the types of Polars."""
-        for field, name in zip(self.df.schema.fields, self.names, strict=True):
-            if not _reaches_python(field.dataType):
-                raise InvalidDataError.unreadable("df", _stays(name, field))
-        frame = self.read(self.df.limit(0))
-        frame.columns = self.names
-        return frame
-
-    def read(self, df: DataFrame) -> pl.DataFrame:
-        """Run a job and return its records."""
-        return pl.DataFrame(quietly(df.toArrow, "df", lambda: self.names))
-
-    def row(self, df: DataFrame) -> Any:
-        """Run a job and return its only record."""
-        return quietly(df.collect, "df", lambda: self.names)[0]
+FITTING: dict[str, Any] = {"method": "mdav", "size": None, "cut": "best"}
+"""Parameters of `fit` with their defaults, which are no options of a plan."""
 
 
-def _refuse_others(df: object) -> None:
-    """Refuse what is not a table of Spark, classic or of Spark Connect, or has no end."""
-    try:
-        from pyspark.sql import DataFrame
-    except ImportError:
-        DataFrame = ()  # noqa: N806, as there is none
-    need = "a Spark DataFrame; mask, fit_leaves and verify of polars_microagg take frames in memory"
-    if not isinstance(df, DataFrame):
-        kind = type(df)
-        raise InvalidParameterError.kind("df", f"{kind.__module__}.{kind.__qualname__}", need)
-    if df.isStreaming:
-        need = "a Spark DataFrame that ends; mask the tables that a stream writes one by one"
-        raise InvalidParameterError.kind("df", "a stream", need)
+def _bound(table: SparkTable, request: MaskRequest) -> MaskRequest:
+    """Return a call with the names of its columns, block by block."""
+    empty = table.empty()
+    blocks = [names_in(empty, block, request) for block in request.masker(empty.schema).plan.blocks]
+    plan = request.plan.bind(blocks)
+    refuse_patterns(plan)
+    return replace(request, plan=plan, blocks=[list(block) for block in blocks])
 
 
-def _reaches_python(kind: DataType) -> bool:
-    """Return whether Spark passes values of a type to Python as they are."""
-    from pyspark.sql import types as t
-
-    if isinstance(kind, t.StructType):
-        unique = len(set(kind.names)) == len(kind.names)
-        return unique and all(_reaches_python(field.dataType) for field in kind.fields)
-    if isinstance(kind, t.MapType):
-        return _reaches_python(kind.keyType) and _reaches_python(kind.valueType)
-    if isinstance(kind, t.ArrayType):
-        return _reaches_python(kind.elementType)
-    return not isinstance(kind, t.YearMonthIntervalType | t.CalendarIntervalType)
-
-
-def _without_collation(kind: DataType) -> DataType:
-    """Return the type whose text has no collation, by which 'flu' could be 'Flu'."""
-    from pyspark.sql import types as t
-
-    if isinstance(kind, t.StructType):
-        fields = kind.fields
-        return t.StructType(
-            [t.StructField(x.name, _without_collation(x.dataType), x.nullable) for x in fields]
-        )
-    if isinstance(kind, t.ArrayType):
-        return t.ArrayType(_without_collation(kind.elementType), kind.containsNull)
-    return t.StringType() if getattr(kind, "collation", None) else kind
+def _same_call(
+    table: SparkTable, blocks: Sequence[Leaves], columns: Columns, k: int, options: dict[str, Any]
+) -> MaskRequest:
+    """Return the call of leaves that were fitted before, and refuse another one."""
+    for each in blocks:
+        require_leaves(each)
+    first, k = blocks[0], group_size(k)
+    require_no_options(first, options)
+    empty = table.empty()
+    names = replace(first.request, blocks=blocks_of(columns)).masker(empty.schema).plan.blocks
+    if len(names) != len(blocks):
+        require_same_call(first, names, k)
+    for each, own in zip(blocks, names, strict=True):
+        require_same_call(each, [names_in(empty, list(own), each.request)], k)
+        each.kinds(empty.schema)
+        if _but_for_kinds(each) != _but_for_kinds(first):
+            need = "leaves that one call of fit has made"
+            raise InvalidParameterError.kind("leaves", repr(each), need)
+    plan = replace(first.plan, blocks=tuple(names))
+    refuse_patterns(plan)
+    return replace(first.request, plan=plan, blocks=[list(block) for block in names])
 
 
-def _stays(name: str, field: StructField) -> str:
-    """Return the message about a column that Spark does not pass to Python."""
-    return (
-        f"column {name!r} is of type {field.dataType.simpleString()}, which Spark does not pass to "
-        "Python. Leave it out, or cast it, as in CAST(x AS STRING); give fields of a struct names of "
-        "their own."
-    )
+def _but_for_kinds(leaves: Leaves) -> dict[str, Any]:
+    """Return the options of leaves that are the same for all blocks of a call."""
+    own_columns = (*KEY_OPTIONS, "weigh")
+    own = {name: value for name, value in leaves.options.items() if name not in own_columns}
+    return {**own, "method": leaves.method}
 
 
-def _number(place: int) -> str:
-    """Return the name of a column by its number."""
-    return f"c{place}"
+def _counted(table: SparkTable, request: MaskRequest) -> tuple[int, tuple[Reference, ...]]:
+    """Refuse what no leaves can take; return the records, and the counts of the confidential columns."""
+    plan = request.plan
+    names = [name for block in plan.blocks for name in block]
+    absent = Absent.of(table, names, plan.entity)
+    refuse_few(absent.records, plan.k)
+    refuse_nameless(absent.nameless)
+    references = references_of(table, plan, absent.records)
+    absent.refuse(table, table.empty().schema, plan)
+    return absent.records, references
 
 
-def _records(table: _Table, names: Sequence[str], plan: Plan) -> int:
-    """Return the number of records, and refuse values and entities that are missing."""
-    from pyspark.sql import functions as f
-    from pyspark.sql.types import DoubleType, FloatType
+def _fitted(table: SparkTable, request: MaskRequest, size: int | None, cut: str) -> list[Leaves]:
+    """Return the leaves of each block."""
+    from pyspark.sql.types import StructType
 
-    counts = [f.count(f.lit(1))]
-    counts += [f.count_if(f.col(table.place(name)).isNull()) for name in plan.entity]
-    for place in map(table.names.index, names):
-        column = f.col(_number(place))
-        counts.append(f.count_if(column.isNull()))
-        odd = f.lit(False)
-        if isinstance(table.df.schema.fields[place].dataType, FloatType | DoubleType):
-            odd = f.isnan(column) | (f.abs(column) == float("inf"))
-        counts.append(f.count_if(odd))
-    records, *absent = table.row(table.df.agg(*counts))
-    refuse_nameless(zip(plan.entity, absent, strict=False))
-    absent = absent[len(plan.entity) :]
-    schema = table.empty().schema
-    kinds = {name: kind_for(name, schema[name], plan.kinds) for name in names}
-    categories = [name for name, kind in kinds.items() if not kind.numeric]
-    refuse_missing(zip(names, absent[::2], absent[1::2], strict=True), categories)
-    for name in categories:
-        if kinds[name].widens:
-            distinct = table.read(table.df.select(table.key(name)).distinct())
-            refuse_missing([(name, *missing_in(distinct.to_series(), kinds[name]))], categories)
-    refuse_few(records, plan.k)
-    return int(records)
+    plan = request.plan
+    size = leaf_size(size, plan)
+    records, references = _counted(table, request)
+    # Chosen by hash, so the sample and with it the leaves do not depend on partitions.
+    share = sample_size(records, size) / records
+    masked = [name for block in plan.blocks for name in block]
+    named = [*masked, *request.strata, *plan.entity, *plan.confidential, *request.order_by]
+    kept = list(dict.fromkeys(named))
+    places = [table.names.index(name) for name in kept]
+    fields = StructType([table.field(name) for name in kept])
+    sample = table.read(table.df.mapInArrow(SampleFilter(places, share), fields))
+    sample.columns = kept
+    own: dict[str, Any] = {"records": records, "size": size, "cut": cut}
+    own |= {"method": plan.method.name}
+    blocks = [
+        fit_leaves(sample, list(block), plan.k, **own, **leaf_options(request, block))
+        for block in plan.blocks
+    ]
+    return [merged_for_spark(table, leaves, references) for leaves in blocks]
+
+
+def _released(table: SparkTable, request: MaskRequest, others: OtherColumns | None) -> list[str]:
+    """Return the columns that come out: all of them, unless some are kept or dropped by name."""
+    if others is None:
+        return list(table.names)
+    plan = request.plan
+    named = plan.blocks, request.strata, plan.entity, plan.confidential
+    return others.roles(table.empty().schema, *named).released(table.names)
+
+
+def _masked(table: SparkTable, blocks: Sequence[Leaves], released: Sequence[str]) -> DataFrame:
+    """Return the table masked block after block, each leaf on its own."""
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    request = blocks[0].request
+    masked = [name for leaves in blocks for name in leaves.columns]
+    needed = {*released, *masked, *request.keys, *request.plan.confidential, *request.order_by}
+    kept = [name for name in table.names if name in needed]
+    ordering = [name for name in request.order_by if name in masked]
+    fields = {name: table.field(name) for name in kept}
+    marks = [f"leaf{j}" for j in range(len(blocks))] + ["ties"]
+    beside = [StructField(name, LongType(), nullable=False) for name in marks]
+    beside += [
+        StructField(f"order{j}", table.field(name).dataType) for j, name in enumerate(ordering)
+    ]
+    places = ([table.names.index(name) for name in each] for each in (kept, ordering))
+    marker = BlockMarker(tuple(blocks), table.names, *places)
+    made = table.df.mapInArrow(marker, StructType([*fields.values(), *beside]))
+    for number, leaves in enumerate(blocks):
+        last = number + 1 == len(blocks)
+        fields |= _masked_fields(table, leaves)
+        out = [fields[name] for name in released] if last else [*fields.values(), *beside]
+        masker = block_masker(leaves, kept, ordering, released if last else None)
+        made = made.groupBy(f"leaf{number}").applyInArrow(masker, StructType(out))
+    return made.toDF(*released)
+
+
+def _masked_fields(table: SparkTable, leaves: Leaves) -> dict[str, StructField]:
+    """Return the fields of columns that masking a block changes."""
+    from pyspark.sql.types import DoubleType, StructField
+
+    plan, fields = leaves.plan, {}
+    for name, kind in leaves.kinds(table.empty().schema).items():
+        field = table.field(name)
+        if not kind.numeric or plan.small_strata == "null":
+            # Where no category may be emitted, and where rows are emptied, there is null.
+            field = StructField(field.name, field.dataType)
+        if plan.dtype == "float" and has_means(kind):
+            field = StructField(field.name, DoubleType())
+        fields[name] = field
+    if plan.small_strata == "null":
+        for name in leaves.request.strata:
+            fields[name] = StructField(table.field(name).name, table.field(name).dataType)
+    return fields

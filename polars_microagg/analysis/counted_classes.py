@@ -26,6 +26,7 @@ __all__ = [
     "CountedClasses",
     "confidential_models",
     "farthest",
+    "not_anonymous",
     "options_of_models",
     "worst_of",
 ]
@@ -162,17 +163,28 @@ class CountedClasses:
         for bound in plan.rule(self.entity, self.confidential).bounds:
             if not (failing := bound.failing(groups)).any():
                 continue
-            few, worst = (int(failing.sum()), int(groups.sizes[failing].sum())), bound.worst(groups)
-            if bound.attribute is None:
-                raise NotAnonymousError.of(columns, plan.k, (*few, int(worst)), strata)
-            if bound.model.of == "entity":
-                raise NotAnonymousError.entities(columns, plan.k, (*few, worst), strata)
-            what = f"{bound.model.what} of {bound.attribute.name!r}"
-            promised = Setting(bound.model.name, bound.limit)
-            raise NotAnonymousError.model(columns, promised, what, (*few, worst), strata)
+            few = int(failing.sum()), int(groups.sizes[failing].sum())
+            raise not_anonymous(plan, bound, (*few, bound.worst(groups)), columns, strata)
         if plan.entity_mode == "alike" and len(alike := self.alike[self.alike < plan.k]):
             counts = int(alike.sum()), int(alike.min())
             raise NotAnonymousError.alike(columns, plan.k, counts, strata)
+
+
+def not_anonymous(
+    plan: Plan,
+    bound: Bound,
+    counts: tuple[int, int, float],
+    columns: Sequence[str],
+    strata: Sequence[str],
+) -> NotAnonymousError:
+    """Return the error on so many classes and records that break a bound, by the worst number of it."""
+    if bound.attribute is None:
+        return NotAnonymousError.of(columns, plan.k, (*counts[:2], int(counts[2])), strata)
+    if bound.model.of == "entity":
+        return NotAnonymousError.entities(columns, plan.k, counts, strata)
+    what = f"{bound.model.what} of {bound.attribute.name!r}"
+    promised = Setting(bound.model.name, bound.limit)
+    return NotAnonymousError.model(columns, promised, what, counts, strata)
 
 
 def farthest(entry: Model, numbers: Iterable[float | int | None]) -> float | int | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from dataclasses import dataclass
+from typing import NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from polars_microagg.core.rule import Bound, Rule
 from polars_microagg.errors import InvalidDataError, TooFewRecordsError
 from polars_microagg.wording import Setting
 
-__all__ = ["refuse_emptied", "refuse_strata", "to_suppress"]
+__all__ = ["BrokenStrata", "refuse_emptied", "refuse_strata", "to_suppress"]
 
 
 def to_suppress(
@@ -66,7 +67,8 @@ def refuse_emptied(plan: Plan, rule: Rule, emptied: Members) -> None:
         if bound.model.name == "k":
             what = "records" if bound.attribute is None else bound.model.what
             raise TooFewRecordsError.emptied(int(bound.worst(emptied)), plan.k, plan.k, what)
-        raise _unreachable(plan, bound, emptied, int(emptied.sizes.sum()))
+        records = int(emptied.sizes.sum())
+        raise BrokenStrata.of(bound, emptied, emptied.sizes, records).unreachable(plan)
 
 
 def _counts(plan: Plan, x: Matrix, strata: Strata) -> Labels:
@@ -78,33 +80,57 @@ def _counts(plan: Plan, x: Matrix, strata: Strata) -> Labels:
     return np.where(values > 0, strata.sizes * values, plan.k)
 
 
+@dataclass(frozen=True)
+class BrokenStrata:
+    """What is told of strata that break a bound, among all `strata` of so many records.
+
+    `small` of them do; the smallest of these has `fewest` records. `worst` is the number of the model in
+    the stratum that is the farthest from it, which has `few` records.
+    """
+
+    bound: Bound
+    small: int
+    strata: int
+    fewest: int
+    worst: float
+    few: int
+    records: int
+
+    @classmethod
+    def of(cls, bound: Bound, strata: Members, sizes: Labels, records: int) -> Self:
+        """Count the strata of a table; `sizes` are their records, where those of `strata` are values."""
+        small, worst = bound.failing(strata), bound.worst(strata)
+        farthest = int(np.flatnonzero(bound.measure(strata) == worst)[0])
+        counts = int(small.sum()), len(sizes), int(sizes[small].min(initial=records))
+        return cls(bound, *counts, worst, int(sizes[farthest]), records)
+
+    def refuse(self, plan: Plan) -> NoReturn:
+        """Raise the error on them."""
+        if self.bound.model.name != "k":
+            raise self.unreachable(plan)
+        if plan.entity_mode == "alike":
+            raise TooFewRecordsError.alike(self.small, self.strata, int(self.worst), plan.k)
+        what, fewest = "records", self.fewest
+        if self.bound.attribute is not None:
+            what, fewest = self.bound.model.what, int(self.worst)
+        if self.strata == 1 and self.few == self.records:
+            raise TooFewRecordsError.of(fewest, plan.k, what=what)
+        raise TooFewRecordsError.strata(self.small, self.strata, fewest, plan.k, what)
+
+    def unreachable(self, plan: Plan) -> InvalidDataError:
+        """Return the error that says what could be reached."""
+        return InvalidDataError.unreachable(
+            Setting(self.bound.model.name, self.bound.limit),
+            self.bound.model.what,
+            self.bound.attribute.name if self.bound.attribute else "",
+            self.worst,
+            stratum=None if self.few == self.records else self.few,
+            at_least=self.bound.model.at_least,
+            empties=plan.entity_mode != "alike",
+        )
+
+
 def refuse_strata(plan: Plan, rule: Rule, strata: Members, sizes: Labels, records: int) -> NoReturn:
     """Raise the error on strata of which some break the rule."""
     bound = next(bound for bound in rule.bounds if bound.failing(strata).any())
-    if bound.model.name != "k":
-        raise _unreachable(plan, bound, strata, records)
-    small = bound.failing(strata)
-    if plan.entity_mode == "alike":
-        fewest = int(bound.worst(strata))
-        raise TooFewRecordsError.alike(int(small.sum()), len(sizes), fewest, plan.k)
-    what, fewest = "records", int(sizes[small].min())
-    if bound.attribute is not None:
-        what, fewest = bound.model.what, int(bound.worst(strata))
-    if len(sizes) == 1 and sizes[0] == records:
-        raise TooFewRecordsError.of(fewest, plan.k, what=what)
-    raise TooFewRecordsError.strata(int(small.sum()), len(sizes), fewest, plan.k, what)
-
-
-def _unreachable(plan: Plan, bound: Bound, strata: Members, records: int) -> InvalidDataError:
-    """Return the error that says what could be reached."""
-    worst = int(np.flatnonzero(bound.measure(strata) == bound.worst(strata))[0])
-    few = int(strata.sizes[worst])
-    return InvalidDataError.unreachable(
-        Setting(bound.model.name, bound.limit),
-        bound.model.what,
-        bound.attribute.name if bound.attribute else "",
-        bound.worst(strata),
-        stratum=None if few == records else few,
-        at_least=bound.model.at_least,
-        empties=plan.entity_mode != "alike",
-    )
+    BrokenStrata.of(bound, strata, sizes, records).refuse(plan)

@@ -85,10 +85,14 @@ def merge_for_table(leaves: Leaves, frame: pl.DataFrame) -> tuple[Leaves, Labels
 
 
 def rule_of_leaf(leaves: Leaves, frame: pl.DataFrame) -> Rule | None:
-    """Return what groups of the records of one leaf must satisfy, as all of them do; None for k."""
+    """Return what groups of the records of one leaf must satisfy; None for k.
+
+    All of them as one group do, but where they are of strata that are suppressed.
+    """
     if not frame.height or not restricted(leaves.plan):
         return None
     leaf_roles(leaves.columns, frame.schema, leaves.request)
     rule = rule_of(leaves.plan, leaves.references, coded(leaves.plan, leaves.references, frame))
-    refuse_broken(rule, frame.height)
+    if not leaves.parted:
+        refuse_broken(rule, frame.height)
     return rule

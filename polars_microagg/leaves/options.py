@@ -21,7 +21,14 @@ from polars_microagg.leaves.masking import LARGE
 from polars_microagg.leaves.strata import refuse_nested
 from polars_microagg.wording import Sentence, Setting
 
-__all__ = ["leaf_columns", "leaf_options", "leaf_request", "leaf_roles", "leaf_size"]
+__all__ = [
+    "leaf_columns",
+    "leaf_options",
+    "leaf_request",
+    "leaf_roles",
+    "leaf_size",
+    "refuse_patterns",
+]
 
 SIZE = 5000
 """Records of a leaf: about the most that MDAV groups without taking longer for each."""
@@ -93,6 +100,19 @@ def leaf_options(request: MaskRequest, names: Sequence[str]) -> dict[str, Any]:
         if name in ("scale", "seed") or (own not in ([], {}) and own != COMMON.get(name)):
             options[name] = own
     return options
+
+
+def refuse_patterns(plan: Plan) -> None:
+    """Refuse several blocks of columns whose nulls part the records that are suppressed."""
+    # Records that one block suppresses are missing in the others, whose patterns may then be too small.
+    if len(plan.blocks) > 1 and plan.nulls == "pattern" and plan.small_strata != "raise":
+        what = Sentence(
+            "{nulls} with {small} for several blocks of columns",
+            nulls=Setting("nulls", "pattern"),
+            small=Setting("small_strata", plan.small_strata),
+        )
+        way = Sentence("Use {impute}, or mask the table whole.", impute=Setting("nulls", "impute"))
+        raise InvalidParameterError.cannot("fit_leaves", what, way)
 
 
 def leaf_size(size: object, plan: Plan) -> int:

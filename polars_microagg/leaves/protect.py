@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,16 +23,16 @@ from polars_microagg.processes.crew import crew
 if TYPE_CHECKING:
     from polars_microagg.leaves.leaves import Leaves
 
-__all__ = ["mask_leaf", "mask_table"]
+__all__ = ["mask_counted", "mask_leaf", "mask_table"]
 
 MANY = 1 << 19
 """Records masked at a time where all are in memory."""
 
 
-def mask_leaf(leaves: Leaves, table: Any, *, counted: bool = False) -> Any:
+def mask_leaf(leaves: Leaves, table: Any) -> Any:
     """Mask the records of one leaf, a table of Polars or Arrow.
 
-    Unless emptied rows were `counted` elsewhere, those of this leaf alone must hold what is promised.
+    The rows of it that are emptied alone must hold what is promised.
     """
     frame = as_frame(table)
     leaves.refuse_incomplete(leaves.selected(frame))
@@ -46,10 +47,23 @@ def mask_leaf(leaves: Leaves, table: Any, *, counted: bool = False) -> Any:
         masked = mask_leaves(leaves.plans_of, leaves.size, records)
     small = SmallStrata.of(leaves, records, masked.suppressed)
     small.refuse(leaves)
-    if small.records and not counted:
+    if small.records:
         rows = np.flatnonzero(masked.flags(frame.height).to_numpy())
         emptied_hold(leaves.plan, rule and rule.take(rows), len(rows))
     return settled(leaves, table, masked)
+
+
+def mask_counted(leaves: Leaves, frame: pl.DataFrame, ties: pl.Series, order: Any) -> Released:
+    """Mask the records of one leaf, of which all counts that span leaves were settled elsewhere.
+
+    `ties` and `order` are what tells records apart that are equal in the masked columns.
+    """
+    leaf = leaves.after_merging(leaves.before_merging(frame.head(1)))
+    rule = rule_of_leaf(leaves, frame)
+    records = _records(leaves, frame, np.repeat(leaf, frame.height), rule)
+    ready = replace(records, ties=ties, order=order)
+    with crew(1):
+        return mask_leaves(leaves.plans_of, leaves.size, ready)
 
 
 def mask_table(leaves: Leaves, frame: pl.DataFrame, workers: int | None) -> pl.DataFrame:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.core.attributes import Attribute
@@ -50,7 +51,7 @@ class Reference:
 
     def attribute(self, codes: pl.Series) -> Attribute:
         """Return the column of some records, by their codes."""
-        return Attribute(
+        return _OfTable(
             self.name,
             codes.to_numpy().astype(np.intp),
             self.counts,
@@ -58,6 +59,15 @@ class Reference:
             nulls=bool(self.values.null_count()),
             cache=self.cache,
         )
+
+
+class _OfTable(Attribute):
+    """A column of some records of a table that is released whole, but for what is emptied of it."""
+
+    def among(self, released: npt.NDArray[np.bool_]) -> Self:
+        """Return the same column: what is suppressed in a leaf is none of the counts of the table."""
+        del released
+        return self
 
 
 class Tally:

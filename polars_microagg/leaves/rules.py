@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -32,6 +32,7 @@ __all__ = [
     "refuse_unreachable",
     "restricted",
     "rule_of",
+    "rule_of_counts",
 ]
 
 SEEDS = (0, 1)
@@ -161,24 +162,43 @@ def refuse_unreachable(
 
     Without the counts of the entities, they are taken to be as many as there are records.
     """
-    who = None if entity is None else _WholeTable.of_reference(entity)
-    rule = plan.rule(who, [_WholeTable.of_reference(one) for one in references])
+    rule = rule_of_counts(plan, entity, references)
     # The columns have counts, so it does not matter which records there are.
     whole = Members(np.empty(0, dtype=np.intp), np.array([records], dtype=np.intp))
     if rule.broken(whole):
         refuse_strata(plan, rule, whole, whole.sizes, records)
 
 
-class _WholeTable(Attribute):
-    """A column of all records as one group: its values and their counts, without the records."""
+def rule_of_counts(
+    plan: Plan,
+    entity: Reference | None,
+    references: Sequence[Reference],
+    counts: Sequence[Labels] = (),
+) -> Rule:
+    """Return what records as one group must satisfy, from the counts of their values alone.
+
+    They are all records, unless `counts` has for each confidential column how many have each value of it.
+    """
+    who = None if entity is None else _OneGroup.of_reference(entity, entity.counts)
+    own = counts or [one.counts for one in references]
+    pairs = zip(references, own, strict=True)
+    return plan.rule(who, [_OneGroup.of_reference(one, count) for one, count in pairs])
+
+
+@dataclass(frozen=True, eq=False)
+class _OneGroup(Attribute):
+    """A column of records as one group: how many have each code, without the records."""
+
+    own: Labels = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @classmethod
-    def of_reference(cls, reference: Reference) -> Self:
+    def of_reference(cls, reference: Reference, own: Labels) -> Self:
         """Make the column from its counts."""
         like = reference.attribute(pl.Series([], dtype=pl.Int64))
-        return cls(like.name, like.codes, like.counts, like.ordered, like.nulls)
+        return cls(like.name, like.codes, like.counts, like.ordered, like.nulls, own=own)
 
     def runs(self, groups: Members) -> tuple[Labels, Labels, Labels]:
         """Return each value and how often it occurs."""
         del groups
-        return np.zeros(len(self.counts), dtype=np.intp), np.arange(len(self.counts)), self.counts
+        code = np.flatnonzero(self.own)
+        return np.zeros(len(code), dtype=np.intp), code, self.own[code]

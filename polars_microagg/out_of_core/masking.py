@@ -14,7 +14,7 @@ from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.fit import names_in, require_leaves, require_same_call
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.memory_budget import MemoryBudget
-from polars_microagg.leaves.options import leaf_size
+from polars_microagg.leaves.options import leaf_size, refuse_patterns
 from polars_microagg.leaves.refusals import refuse_few
 from polars_microagg.leaves.rules import coded_columns, restricted
 from polars_microagg.out_of_core.output import verify_written, write_masked
@@ -61,6 +61,7 @@ def mask_source(
     empty = as_frame(table.schema.empty_table())
     blocks = [names_in(empty, block, request) for block in request.masker(empty.schema).plan.blocks]
     plan = request.plan.bind(blocks)
+    refuse_patterns(plan)
     request = replace(request, plan=plan, blocks=[list(block) for block in blocks])
     if leaves is not None:
         require_leaves(leaves)

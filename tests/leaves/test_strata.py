@@ -180,6 +180,27 @@ def test_emptied_rows_are_counted_over_all_leaves(tmp_path, small_parts):
             assert pl.read_parquet(tmp_path / "out.parquet").equals(masked)
 
 
+def test_a_bound_on_confidential_values_is_that_of_the_table_though_strata_are_emptied():
+    for seed in range(rounds(6)):
+        rng = np.random.default_rng(seed)
+        sick = pl.Series(rng.choice(["flu", "ok", "gout"], 600))
+        frame = people(rng, 600).with_columns(s=rng.geometric(0.2, 600), sick=sick)
+        call = {"strata": "s", "small_strata": "null", "confidential": "sick", "t": 0.3}
+        masked = mg.fit_leaves(frame, ["age", "pay"], 4, size=60, **call).mask(frame)
+        assert masked["s"].null_count()
+        call.pop("small_strata")
+        mg.verify(masked, ["age", "pay"], 4, **call)
+
+
+def test_nulls_that_part_the_suppressed_rows_of_several_blocks_are_refused(tmp_path):
+    frame = people(np.random.default_rng(3), 100, holes=0.1)
+    frame.write_parquet(tmp_path / "in.parquet")
+    files = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    said = "nulls='pattern' with small_strata='drop' for several blocks"
+    with pytest.raises(mg.InvalidParameterError, match=said):
+        mg.protect_parquet(*files, [["age"], ["pay"]], 4, nulls="pattern", small_strata="drop")
+
+
 def test_blocks_are_masked_each_on_their_own(tmp_path, small_parts):
     frame = people(np.random.default_rng(3), 300)
     frame.write_parquet(tmp_path / "in.parquet")
