@@ -238,7 +238,8 @@ def _same_call(
     empty = table.empty()
     names = replace(first.request, blocks=blocks_of(columns)).masker(empty.schema).plan.blocks
     if len(names) != len(blocks):
-        require_same_call(first, names, k)
+        need = f"one of each list of columns, of which there are {len(names)}"
+        raise InvalidParameterError.kind("leaves", f"{len(blocks)} of them", need)
     for each, own in zip(blocks, names, strict=True):
         require_same_call(each, [names_in(empty, list(own), each.request)], k)
         each.kinds(empty.schema)

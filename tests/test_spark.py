@@ -17,6 +17,8 @@ from tests.spark_sessions import SETTINGS, started
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = ["age", "income", "born", "debt"]
+CALL = {"size": 400, "strata": "region.of", "small_strata": "null", "nulls": "impute"}
+"""Large strata and small ones in leaves that they share; those of fewer than k are emptied."""
 
 pytestmark = [
     pytest.mark.deep,
@@ -32,9 +34,12 @@ pytestmark = [
 
 
 def people(n, seed=0):
-    """Records with ties in the masked columns, which only the others tell apart."""
+    """Records with ties in the masked columns, which only the others tell apart, in many strata."""
     rng = np.random.default_rng(seed)
-    return pl.DataFrame(
+    regions = [None, "n", "s", *(f"r{j}" for j in range(40))]
+    share = np.array([0.2, 0.3, 0.35, *[0.15 / 40] * 40])
+    share[-4:] = 0.0003
+    frame = pl.DataFrame(
         {
             "id": np.arange(n),
             "age": pl.Series(rng.integers(18, 95, n), dtype=pl.Int16),
@@ -44,6 +49,10 @@ def people(n, seed=0):
             "note": pl.Series([f"note {v}" for v in rng.integers(0, 9, n)]),
         }
     )
+    codes = rng.choice(len(regions), n, p=share / share.sum())
+    there = pl.Series(rng.random(n) > 0.02)
+    region = pl.Series("region.of", [regions[code] for code in codes])
+    return frame.with_columns(region, debt=pl.when(there).then("debt"))
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +77,13 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def expected(files):
     """What one machine makes of it."""
-    leaves = mg.protect_parquet(
-        files / "one.parquet", files / "masked.parquet", COLUMNS, 5, size=400
-    )
-    return leaves, pl.read_parquet(files / "masked.parquet")
+    leaves = mg.protect_parquet(files / "one.parquet", files / "masked.parquet", COLUMNS, 5, **CALL)
+    masked = pl.read_parquet(files / "masked.parquet")
+    emptied = masked.filter(pl.col("age").is_null())
+    assert emptied.height >= 5
+    assert emptied["region.of"].null_count() == emptied.height
+    assert 1 < len(leaves.large) < masked["region.of"].n_unique()
+    return leaves, masked
 
 
 def read(path):
@@ -82,7 +94,7 @@ def test_the_same_bits_however_the_table_is_cut_up(spark, files, expected, tmp_p
     from polars_microagg.spark import protect, verify
 
     leaves, masked = expected
-    one = protect(spark.read.parquet(str(files / "one.parquet")), COLUMNS, 5, size=400)
+    one = protect(spark.read.parquet(str(files / "one.parquet")), COLUMNS, 5, **CALL)
     one.write.parquet(str(tmp_path / "one"))
     spark.conf.set("spark.sql.shuffle.partitions", "3")
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "777")
@@ -93,19 +105,19 @@ def test_the_same_bits_however_the_table_is_cut_up(spark, files, expected, tmp_p
         assert written.equals(masked)
         assert written.schema == masked.schema
     again = spark.read.parquet(str(tmp_path / "many"))
-    verify(again, COLUMNS, 5)
-    sizes = masked.group_by(COLUMNS).len()["len"]
+    verify(again, COLUMNS, 5, strata="region.of")
+    sizes = masked.group_by(*COLUMNS, "region.of").len()["len"]
     few = sizes.filter(sizes < 9)
     text = rf"{len(few)} class\(es\) with {few.sum()} record\(s\) in all are smaller than k=9 \(the smallest has {few.min()}\)"
     with pytest.raises(mg.NotAnonymousError, match=text):
-        verify(again, COLUMNS, 9)
+        verify(again, COLUMNS, 9, strata="region.of")
 
 
 def test_leaves_are_fitted_to_the_same_sample(spark, files, expected):
     from polars_microagg.spark import fit
 
     mixed = spark.read.parquet(str(files / "many")).repartition(5)
-    assert fit(mixed, COLUMNS, 5, size=400).to_json() == expected[0].to_json()
+    assert fit(mixed, COLUMNS, 5, **CALL).to_json() == expected[0].to_json()
 
 
 def test_floats_and_small_leaves(spark, files):

@@ -119,7 +119,7 @@ def test_text_is_told_apart_by_its_bytes_whatever_its_collation(session):
 
 
 def test_what_comes_out_of_hostile_tables_holds_and_is_that_of_one_machine(session):
-    said = []
-    counts = spark_hostile.run(session, 10, say=said.append)
+    said, tables = [], 40 if "connect" in type(session).__module__ else 12
+    counts = spark_hostile.run(session, tables, say=said.append)
     assert not counts["violations"], said
-    assert counts["released"] > 4
+    assert min(counts["released"], counts["refused"]) > tables / 4
