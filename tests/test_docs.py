@@ -208,7 +208,7 @@ def test_every_public_name_is_documented():
 
 
 SMALL = {"etl_polars.py": ["--rows", "3000"]}
-# Called by tests/publish and tests/test_spark.py.
+# Called by tests/publish and tests/test_spark_strata.py.
 CALLED = {"airflow_task.py", "dagster_check.py", "etl_spark.py"}
 SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.name not in CALLED]
 

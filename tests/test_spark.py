@@ -38,7 +38,7 @@ def people(n, seed=0):
     rng = np.random.default_rng(seed)
     regions = [None, "n", "s", *(f"r{j}" for j in range(40))]
     share = np.array([0.2, 0.3, 0.35, *[0.15 / 40] * 40])
-    share[-4:] = 0.0003
+    share[-8:] = 0.0004
     frame = pl.DataFrame(
         {
             "id": np.arange(n),
@@ -218,23 +218,3 @@ def test_an_executor_killed_while_it_writes_loses_no_row_and_changes_no_bit(
     assert done.returncode == 0, done.stderr[-3000:]
     assert "killed 1" in done.stdout
     assert read(tmp_path / "out").equals(masked)
-
-
-def test_the_example_releases_what_it_says(tmp_path):
-    command = [sys.executable, ROOT / "examples" / "etl_spark.py", tmp_path, "--rows", "3000"]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    before, after = (
-        pl.read_parquet(tmp_path / name)
-        for name in ("patients.parquet", "patients_masked_spark/*.parquet")
-    )
-    masked = ["age", "income", "weight", "visits"]
-    mg.verify(after, masked, k=5)
-    assert after.height == before.height == 3000
-    assert after.columns == [name for name in before.columns if name != "patient_id"]
