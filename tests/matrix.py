@@ -97,6 +97,7 @@ MATRIX = {
     "scale": Cell(TWO, {"scale": "robust"}),
     "refine": Cell(TWO, {"refine": True}),
     "seed": Cell(TWO, {"method": "multi_dsort", "seed": 3}),
+    "workers": Cell(TWO, {"workers": 2}, {("leaves", *SPARK): "cannot honour workers=2"}),
     "another method": Cell(TWO, {"method": "vmdav", "gamma": 0.2}),
     "persons by rows": Cell(TWO, {"entity": "who", "entity_mode": "rows"}),
     "persons by their mean": Cell(TWO, {"entity": "who", "entity_mode": "mean"}, WITHIN),
