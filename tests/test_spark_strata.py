@@ -135,6 +135,35 @@ def test_emptied_rows_are_counted_over_all_leaves_before_there_is_a_result(sessi
         door.protect(df, "x", 4, **{**call, "small_strata": "raise"})
 
 
+@pytest.mark.parametrize("of", ["persons", "secrets"])
+def test_models_of_emptied_rows_are_counted_over_all_leaves(session, tmp_path, of):
+    # Emptied together: eight rows of two strata, of six persons, who have the flu or a cold.
+    few = "id >= 200"
+    df = session.range(208).selectExpr(
+        "id",
+        "id * 7 % 31 AS x",
+        f"if({few}, concat('t', id % 2), concat('s', id div 40)) AS s",
+        f"if({few}, concat('w', least(id, 205)), concat('p', id)) AS who",
+        f"if({few}, if(id % 2 = 0, 'flu', 'cold'), if(id % 3 = 0, 'flu', 'ok')) AS sick",
+    )
+    pl.DataFrame(df.toArrow()).sort("id").write_parquet(tmp_path / "in.parquet")
+    call = {"size": 20, "strata": "s", "small_strata": "null"}
+    persons = {"persons": [(6, ROWS), (7, ROWS)]}
+    secret = {"confidential": "sick"}
+    secrets = {"secrets": [(5, {**secret, "l": 2}), (5, {**secret, "max_share": 0.4})]}
+    told = []
+    for k, model in (persons | secrets)[of]:
+        files = tmp_path / "in.parquet", tmp_path / "out.parquet"
+        one = outcome(lambda: mg.protect_parquet(*files, "x", k, **call, **model))  # noqa: B023
+        many = outcome(lambda: door.protect(df, "x", k, **call, **model))  # noqa: B023
+        told.append(isinstance(one, str))
+        if told[-1]:
+            assert many == one
+        else:
+            assert many.where("s IS NULL AND x IS NULL").count() == 8
+    assert told == [False, True]
+
+
 def test_columns_have_the_roles_of_a_release(session, file):
     df = session.read.parquet(str(file))
     call = {**STRATA, **ROWS, "small_strata": "drop", "order_by": "id"}

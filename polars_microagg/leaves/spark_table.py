@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -73,6 +74,10 @@ class SparkTable:
 
     def empty(self) -> pl.DataFrame:
         """Return no records, with the names of the columns and the types of Polars."""
+        return self._empty
+
+    @cached_property
+    def _empty(self) -> pl.DataFrame:
         for field, name in zip(self.df.schema.fields, self.names, strict=True):
             if not _reaches_python(field.dataType):
                 raise InvalidDataError.unreadable("df", _stays(name, field))
