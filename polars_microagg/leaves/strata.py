@@ -95,7 +95,7 @@ def stratum_keys(frame: pl.DataFrame, strata: Sequence[str], absent: Sequence[st
         told = pl.DataFrame([column.alias(str(j)) for j, column in enumerate(texts)])
         found = {name: told.hash_rows(seed=s) for name, s in zip(STRATA, SEEDS, strict=True)}
     if absent:
-        gaps = [frame[name].is_null().alias(str(j)) for j, name in enumerate(absent)]
+        gaps = [frame[name].alias("").is_null().alias(str(j)) for j, name in enumerate(absent)]
         found[PATTERN] = pl.DataFrame(gaps).hash_rows(seed=SEEDS[0])
     return pl.DataFrame(found)
 

@@ -26,3 +26,13 @@ def test_a_name_changes_no_value(name, tmp_path):
         out = tmp_path / f"{dtype}.parquet"
         mg.protect_parquet(tmp_path / "in.parquet", out, [name], 5, size=20)
         assert pl.read_parquet(out).rename({name: "x"}).sort("other").equals(expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_tells_nulls_apart(name):
+    holes = pl.Series([i % 3 == 0 for i in range(60)])
+    frame = pl.DataFrame({"x": range(60)}).with_columns(x=pl.when(~holes).then("x"))
+    masked = mg.fit_leaves(frame.rename({"x": name}), [name], 5, nulls="pattern").mask(
+        frame.rename({"x": name})
+    )
+    assert masked.to_series().alias("x").is_null().equals(holes.alias("x"))
