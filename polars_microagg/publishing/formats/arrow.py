@@ -11,7 +11,7 @@ from typing import IO, Any
 import polars as pl
 
 from polars_microagg.leaves.metadata_scrub import has_dictionary, recoded, without_metadata
-from polars_microagg.publishing.formats.register import Format, Made, register
+from polars_microagg.publishing.formats.register import Format, Made, frame_of, register
 
 __all__ = ["ARROW", "STREAM"]
 
@@ -52,7 +52,7 @@ def _batches(
     yield pl.DataFrame(pa.RecordBatchReader.from_batches(schema, iter(())))
     for batch in batches:
         for start in range(0, batch.num_rows, rows):
-            yield pl.DataFrame(pa.Table.from_batches([batch.slice(start, rows)]))
+            yield frame_of(pa.Table.from_batches([batch.slice(start, rows)]))
             if hasattr(mapped, "madvise"):  # what was read need not stay in memory
                 mapped.madvise(mmap.MADV_DONTNEED)
 

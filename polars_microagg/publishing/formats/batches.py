@@ -28,7 +28,7 @@ from polars_microagg.publishing.formats.files import (
     named_errors,
     parsed_batches,
 )
-from polars_microagg.publishing.formats.register import Format, formats
+from polars_microagg.publishing.formats.register import Format, formats, frame_of
 from polars_microagg.publishing.formats.source_files import SourceFile, key_columns, source_files
 from polars_microagg.publishing.formats.text_types import TypesSeen, read_as, retyped
 
@@ -134,7 +134,7 @@ def set_down_frame(
     >>> set_down_frame(pl.LazyFrame({"age": [31, 47]}), Path(tempfile.mkdtemp())).rows
     2
     """
-    _refuse_types(pl.DataFrame(schema=schema_of(frame)), "frame")
+    _refuse_types(schema_of(frame).to_frame(), "frame")
     sunk(frame, folder / name, batch)
     return ParquetSource.of(folder / name)
 
@@ -155,9 +155,9 @@ def set_down_frames(
 
 def frames_of(source: ParquetSource, batch: int) -> Iterator[pl.DataFrame]:
     """Yield the rows of a source as frames, the first without any."""
-    yield pl.DataFrame(source.schema.empty_table())
+    yield frame_of(source.schema.empty_table())
     for table in source.batches(batch):
-        yield pl.DataFrame(table)
+        yield frame_of(table)
 
 
 class _Rows:

@@ -82,7 +82,7 @@ VALUES: dict[type[pl.DataType], Any] = {
 def _batches(file: IO[bytes], _: str, rows: int, shape: pl.Schema | None) -> Iterator[pl.DataFrame]:
     """Read it piece by piece: first for names and types, then for values."""
     shape = shape or _merged(_read(piece, "").schema for piece in _filled(file))
-    yield pl.DataFrame(schema=shape)
+    yield shape.to_frame()
     for piece in _filled(file):
         yield from pl.read_ndjson(piece, schema=shape).iter_slices(rows)
 

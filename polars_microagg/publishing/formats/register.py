@@ -25,6 +25,7 @@ __all__ = [
     "ending_of",
     "format_of",
     "formats",
+    "frame_of",
     "register",
     "types_inside",
 ]
@@ -72,6 +73,18 @@ It is known where `merged` gave it, and where the file was read before.
 """
 
 
+def frame_of(table: Any) -> pl.DataFrame:
+    """Return a table of Arrow as a frame; Polars itself would name a column that has no name.
+
+    >>> import pyarrow as pa
+    >>> frame_of(pa.table({"": [31], "age": [47]})).columns
+    ['', 'age']
+    """
+    frame = pl.DataFrame(table)
+    frame.columns = table.schema.names
+    return frame
+
+
 @dataclass(frozen=True)
 class Made:
     """A finished table that is written in batches of so many rows, as often as it is asked for."""
@@ -89,9 +102,9 @@ class Made:
         none = True
         for table in self.tables():
             none = False
-            yield pl.DataFrame(table)
+            yield frame_of(table)
         if none:
-            yield pl.DataFrame(self.source.schema.empty_table())
+            yield frame_of(self.source.schema.empty_table())
 
 
 class Nearly(Protocol):
