@@ -34,7 +34,8 @@ def emptied_strata(
     stratum = original.select(pl.struct(by_name(name) for name in keys).alias("0")).to_series()
     warnings = list[str]()
     for name in kept:
-        column = original.get_column(name).alias("1")
+        # Kept columns are in the release as they are, and a sample of the original may lack them.
+        column = masked.get_column(name).alias("1")
         of = pl.DataFrame([column, stratum, gone.alias("2")]).drop_nulls("1")
         # A value of one record gives no stratum away; nearly unique columns have their own warning.
         records = of.filter(pl.len().over("1") > 1, pl.col("0").n_unique().over("1") == 1)[

@@ -1,0 +1,37 @@
+"""Large releases of tables with what goes wrong: emptied rows, strange names."""
+
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.publishing.manifest.check import check
+from tests.publishing.test_large import PEOPLE, released, small_memory, written
+
+__all__ = ["small_memory"]
+
+
+def test_rows_that_are_emptied_come_out_beside_what_is_kept(tmp_path):
+    people = PEOPLE.with_columns(
+        city=pl.Series(["Z"] * 3 + ["Y"] * 4 + PEOPLE["city"][7:].to_list())
+    )
+    roles = {"drop": ["id", "who"], "keep": ["sex", "dx"], "strata": "city", "small_strata": "null"}
+    told = released(written(people, tmp_path, "parquet"), tmp_path / "o.parquet", **roles)
+    assert told["rows"]["emptied"] == 7
+    after = pl.read_parquet(tmp_path / "o.parquet")
+    assert after[:7].select("age", "pay", "city").null_count().row(0) == (7, 7, 7)
+    assert after["dx"].equals(people["dx"])
+    found = check(tmp_path / "o.parquet", original=tmp_path / "in.parquet")
+    assert [f.what for f in found if not f.holds] == []
+
+
+@pytest.mark.parametrize("name", ["o.parquet", "o.csv", "o.ndjson", "o.arrow", "o.arrows"])
+def test_a_column_without_a_name_keeps_it(name, tmp_path):
+    people = PEOPLE.rename({"pay": ""})
+    released(people, tmp_path / name, columns=["age", ""])
+    made = {"csv": pl.read_csv, "ndjson": pl.read_ndjson, "arrow": pl.read_ipc,
+            "arrows": pl.read_ipc_stream, "parquet": pl.read_parquet}[name[2:]]  # fmt: skip
+    assert made(tmp_path / name).columns == ["age", "", "sex"]
+    source = tmp_path / f"again.{name[2:]}"
+    (tmp_path / name).rename(source)
+    mg.publish(source, tmp_path / "p.parquet", ["age", ""], 5, keep="sex", memory="2GB")
+    assert pl.read_parquet(tmp_path / "p.parquet").columns == ["age", "", "sex"]
