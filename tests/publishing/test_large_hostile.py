@@ -1,13 +1,27 @@
 """Large releases of tables with what goes wrong: emptied rows, strange names."""
 
+import numpy as np
 import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.publishing.manifest.check import check
-from tests.publishing.test_large import PEOPLE, released, small_memory, written
+from tests.publishing.test_large import PEOPLE, ROLES, N, released, small_memory, written
 
 __all__ = ["small_memory"]
+
+
+def test_whole_numbers_of_64_bits_are_measured_as_they_are(tmp_path, monkeypatch):
+    # Batches in which all numbers have 63 bits are read from text beside others.
+    draw = np.random.default_rng(0).integers(2**62, 2**63, N).astype(np.uint64)
+    people = PEOPLE.with_columns(age=draw * np.where(np.arange(N) < N - 40, 1, 2).astype(np.uint64))
+    budget = MemoryBudget(10**9, 1, 10**5, 50, 5000)
+    monkeypatch.setattr(MemoryBudget, "of", classmethod(lambda *_: budget))
+    told = released(people, tmp_path / "o.csv", columns=["age"], drop=[*ROLES["drop"], "pay"])
+    assert told["measures"]["k_min"] == told["k"]["found"] >= 5
+    source = written(people, tmp_path, "parquet")
+    assert [f.what for f in check(tmp_path / "o.csv", original=source) if not f.holds] == []
 
 
 def test_rows_that_are_emptied_come_out_beside_what_is_kept(tmp_path):

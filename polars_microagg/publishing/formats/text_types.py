@@ -153,6 +153,14 @@ def retyped(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFra
     ('01067', 31, True)
     """
     read = typed(frame, [name for name, dtype in types.items() if dtype not in TEXTS])
+    # Whole numbers beyond 63 bits would be read as floats, and only in the batches that have one.
+    wide = [n for n, t in types.items() if t == pl.UInt64 and frame.schema[n] == pl.String]
+    exact = frame.select(by_name(n).str.strip_chars().cast(pl.UInt64, strict=False) for n in wide)
+    read = read.with_columns(
+        column
+        for column in exact.get_columns()
+        if column.null_count() == frame.get_column(column.name).null_count()
+    )
     return read.with_columns(
         by_name(name) == "true"
         if dtype == pl.Boolean and read.schema[name] == pl.String

@@ -114,7 +114,7 @@ class LargeStaged:
             waits = Location(self._target.path, self._place.format)
             return set_down(waits, self.folder, batch=self.batch, name=AGAIN)
         except InvalidDataError:
-            why = "what was written cannot be read again. Check the disk."
+            why = f"what was written cannot be read again. {WAY}"
             raise OutputError.of(self._place, why) from None
 
     def same(self, made: ParquetSource, reread: ParquetSource, names: list[str]) -> ParquetSource:
