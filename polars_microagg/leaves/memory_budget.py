@@ -27,6 +27,9 @@ COPIES = 14
 VALUES = 8
 """The distinct values of a confidential column take at most this part of the memory of a process."""
 
+RANGE = 8 * 10**6
+"""Bytes of the source that are written together."""
+
 LEAST = 250 * 10**6
 """Fewest bytes that any table needs."""
 
@@ -34,13 +37,15 @@ LEAST = 250 * 10**6
 def bytes_of(memory: object) -> int:
     """Return an amount of memory in bytes.
 
-    >>> bytes_of("2GB"), bytes_of("1.5 GiB"), bytes_of(300_000_000)
-    (2000000000, 1610612736, 300000000)
+    >>> bytes_of("2GB"), bytes_of("1.5 GiB"), bytes_of(300_000_000), bytes_of("1e9")
+    (2000000000, 1610612736, 300000000, 1000000000)
     """
     need = f"bytes, as a number or like '2GB', and at least '{LEAST // 10**6}MB'"
+    if isinstance(memory, float) and memory.is_integer():
+        memory = int(memory)
     if isinstance(memory, bool) or not isinstance(memory, str | int):
         raise InvalidParameterError.kind("memory", memory, need)
-    read = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", str(memory).lower())
+    read = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e\d\d?)?)\s*([kmgt]?i?)b?\s*", str(memory).lower())
     if not read or read[2] not in UNITS or float(read[1]) * UNITS[read[2]] < LEAST:
         raise InvalidParameterError.kind("memory", memory, need)
     return int(float(read[1]) * UNITS[read[2]])
@@ -71,7 +76,8 @@ class MemoryBudget:
         own = max((memory - processes * OWN) // workers, OWN // 4)
         record = 8 * (columns + 3)
         batch = min(1 << 17, int(own / (2 * COPIES * (wide + record))))
-        rows = min(1 << 20, int(own / (2 * COPIES * (wide + record))))
+        # A range is a row group of the file that is made, whose bytes depend on the table alone.
+        rows = min(1 << 17, int(RANGE / max(wide, 1.0)))
         part = max(1, own // (COPIES * record))
         values = own // VALUES
         return cls(memory, workers, part, max(1 << 10, batch), max(1 << 12, rows), values)

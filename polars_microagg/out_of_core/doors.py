@@ -95,6 +95,7 @@ def verify(
         "entity_mode": entity_mode,
         "confidential": confidential,
     }
+    _refuse_files(memory, frame=frame)
     if memory is None:
         counting.verify(frame, columns, k, strata=strata, **people, **bounds)
         return
@@ -188,6 +189,7 @@ def anonymity(
     (4, 2, 2, 2.0, 0)
     """
     people: dict[str, Any] = {"confidential": confidential, "entity": entity}
+    _refuse_files(memory, frame=frame)
     if memory is None:
         return counting.anonymity(frame, columns, strata=strata, k=k, **people, **options)
     with _tables(memory, frame=frame) as ((table,), limit):
@@ -296,6 +298,7 @@ def assess(
     {'loss': 3.2, 'dld': 50.0, 'dld_low': 50.0, 'dld_high': 50.0, 'dld_sampled': 4}
     """
     whole: dict[str, Any] = {"known": known, "known_sample": known_sample, "by": by, "key": key}
+    _refuse_files(memory, original=original, masked=masked)
     if memory is None:
         asked: dict[str, Any] = {"metrics": metrics, "seed": seed, "by_column": by_column}
         return measuring.assess(original, masked, columns, **whole, **asked, **kinds)
@@ -317,6 +320,14 @@ def assess(
     }
     types |= {"dld_low": pl.Float64(), "dld_high": pl.Float64(), "dld_sampled": pl.Int64()}
     return pl.DataFrame([row], schema={name: types[name] for name in row})
+
+
+def _refuse_files(memory: object, **tables: Any) -> None:
+    """Refuse names of files where it is not said how much memory they may take."""
+    for what, table in tables.items():
+        if memory is None and isinstance(table, str | Path):
+            need = "a table; of files say how much memory they may take, such as memory='2GB'"
+            raise InvalidParameterError.kind(what, type(table).__name__, need)
 
 
 @contextmanager

@@ -49,13 +49,15 @@ def mask_source(
     *,
     memory: int,
     workers: int | None = None,
+    name: str = "protect_parquet",
     size: int | None = None,
     cut: str = "best",
     leaves: Leaves | None = None,
 ) -> MaskedFile:
     """Mask a table into the file `made`, with the files that are needed meanwhile in `folder`.
 
-    `released` names the columns that come out, all by default. Where to cut is fitted to a sample, unless
+    `released` names the columns that come out, all by default; others are read only if the call names
+    them. `name` is what progress is told of. Where to cut is fitted to a sample, unless
     `leaves` of one block say it. Every class of the file that was made is counted.
     """
     empty = as_frame(table.schema.empty_table())
@@ -76,13 +78,14 @@ def mask_source(
     budget = MemoryBudget.of(memory, workers, width, table.wide)
     # Values that models count are counted in the table that is read, and in the one that is written.
     steps = STEPS + 2 * restricted(plan) + len(blocks) - 1
-    run = MaskingRun(table, request, budget, ticker("protect_parquet", steps * table.rows))
+    released = empty.columns if released is None else released
+    run = MaskingRun(table, request, budget, ticker(name, steps * table.rows), released)
     run.references = run.counted(table)
     made_of = run.fitted(size, cut) if leaves is None else [leaves]
     if table.rows:
         made_of = run.split(folder, made_of)
         run.mask()
-    suppressed = write_masked(run, made, made_of, empty.columns if released is None else released)
+    suppressed = write_masked(run, made, made_of)
     kept = ~suppressed if suppressed is not None and plan.drops else None
     verify_written(run, folder, made, kept)
     run.tick(steps * table.rows)

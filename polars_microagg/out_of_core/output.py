@@ -30,7 +30,7 @@ __all__ = ["verify_written", "write_masked"]
 
 
 def write_masked(
-    run: MaskingRun, made: Path, leaves: Sequence[Leaves], released: Sequence[str]
+    run: MaskingRun, made: Path, leaves: Sequence[Leaves]
 ) -> npt.NDArray[np.bool_] | None:
     """Write the released columns, every row where it was; return which are emptied or dropped."""
     import pyarrow.parquet as pq
@@ -39,11 +39,13 @@ def write_masked(
         Ranges(block.folder / f"masked-{part}.arrow" for part in block.files)
         for block in run.blocks
     ]
-    schema, start = _released(run, released), 0
+    schema, start = _released(run), 0
     gone = np.zeros(run.table.rows if leaves[0].parted else 0, dtype=np.bool_)
     writer = pq.ParquetWriter(made, without_metadata(schema), compression="zstd")
     try:
-        for number, table in enumerate(run.table.even(run.budget.batch, run.budget.range)):
+        for number, table in enumerate(
+            run.table.even(run.budget.batch, run.budget.range, run.needed)
+        ):
             masked = [one.frame(number) for one in ranges]
             stop = start + table.num_rows
             # Every row exactly once and in its place: a lost or repeated row is an error, never
@@ -90,12 +92,12 @@ def _settled(run: MaskingRun, table: Any, masked: Sequence[pl.DataFrame], schema
     return without_notes(table)
 
 
-def _released(run: MaskingRun, released: Sequence[str]) -> Any:
+def _released(run: MaskingRun) -> Any:
     """Return the schema of what is written, but for its metadata."""
     import pyarrow as pa
 
     kinds, fields = run.kinds, []
-    for each in (run.table.schema.field(name) for name in released):
+    for each in (run.table.schema.field(name) for name in run.released):
         if each.name in kinds:
             fields.append(masked_field(each, kinds[each.name], run.plan))
         else:

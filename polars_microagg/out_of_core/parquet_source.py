@@ -71,13 +71,13 @@ class ParquetSource:
                     while (batch := _next(path, read)) is not None:
                         yield pa.Table.from_batches([batch])
 
-    def even(self, batch: int, size: int) -> Iterator[Any]:
+    def even(self, batch: int, size: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """Yield tables of `size` records, but for the last, reading at most `batch` at a time."""
         import pyarrow as pa
 
         waiting: list[Any] = []
         rows = 0
-        for table in self.batches(min(batch, size)):
+        for table in self.batches(min(batch, size), columns):
             waiting.append(table)
             rows += table.num_rows
             if rows >= size:

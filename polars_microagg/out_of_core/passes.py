@@ -64,6 +64,7 @@ class MaskingRun:
     request: MaskRequest
     budget: MemoryBudget
     tick: Callable[[int], None]
+    released: Sequence[str]
     done: int = 0
     references: tuple[Reference, ...] = ()
     blocks: list[_Block] = field(default_factory=list)
@@ -78,6 +79,12 @@ class MaskingRun:
         """Names of the masked columns, block after block."""
         return [name for block in self.plan.blocks for name in block]
 
+    @property
+    def needed(self) -> list[str]:
+        """Names of the columns that are read: others do not count, whatever door the table comes by."""
+        needed = {*self.columns, *self.request.order_by, *self.released}
+        return [name for name in self.table.schema.names if name in needed]
+
     def report(self, records: int) -> None:
         """Report these records as done."""
         self.done += records
@@ -90,7 +97,7 @@ class MaskingRun:
         kinds, names = self.kinds, self.names
         categories = [name for name, kind in kinds.items() if not kind.numeric]
         absent = np.zeros((2, len(names)), dtype=np.intp)
-        for batch in self.table.batches(self.budget.batch):
+        for batch in self.table.batches(self.budget.batch, self.needed):
             frame = as_frame(batch)
             for j, name in enumerate(names):
                 nulls, others = missing_in(frame[name], kinds[name])

@@ -61,6 +61,8 @@ class Door:
     told: Callable[[str], object] = lambda _: None
     seen: Callable[[ReleaseRequest, ColumnRoles, pl.DataFrame], object] = lambda *_: None
     """Called with what is masked whole, before it is."""
+    sized: Callable[[int], object] = lambda _: None
+    """Called with the number of rows before leaves are masked."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ def release_any(
             return release(request, roles, frame, target.place, how=how, **where)
         _refuse_only_whole(request, need_of(size), memory)
         door.told(said_of(size, memory))
+        door.sized(table.rows)
         room = Room(memory.limit, folder)
         return release_large(request, roles, table, target.place, room, how, **where)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
 
+from polars_microagg.errors import OutputError
 from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.leaves.options import leaf_size
 from polars_microagg.publishing.column_roles import ColumnRoles
@@ -20,6 +22,12 @@ __all__ = ["FIRST", "preview_large"]
 
 FIRST = 20_000
 """Rows that are looked at."""
+
+FITTING = 1.5
+"""Seconds in which leaves are fitted."""
+
+SEARCHED = 1.4
+"""How much longer leaves are masked than the trial, as they are searched."""
 
 CELL = 1.5e-7
 """Seconds in which a cell is read, written, counted and measured out of core, beside the masking."""
@@ -54,9 +62,22 @@ def preview_large(
         leaf = min(leaf_size(None, masking.plan), max(1, size.rows))
         told = estimate(masking, first, roles, [leaf] * max(1, round(size.rows / leaf)))
         width = len(first.columns) + 4 * len(roles.mask)
+        told["masking_seconds"] = round(FITTING + SEARCHED * told["masking_seconds"], 2)
+        disk = size.rows * (size.width + ON_DISK * len(roles.mask))
+        result["problems"] += _problems(target[0], disk)
         result["estimate"] = told | {
             "measuring_seconds": round(CELL * size.rows * width, 2),
             "memory_megabytes": round(limit / 1e6),
-            "disk_megabytes": round(size.rows * (size.width + ON_DISK * len(roles.mask)) / 1e6),
+            "disk_megabytes": round(disk / 1e6),
         }
     return result
+
+
+def _problems(place: Location, disk: float) -> list[OutputError]:
+    """Return the error of a release that takes more room than there is beside its place."""
+    folder = Path() if place.piped else place.path.parent
+    free = shutil.disk_usage(folder).free if folder.is_dir() else disk
+    if disk <= free:
+        return []
+    why = f"about {disk / 1e6:,.0f} MB are needed beside it meanwhile, and {free / 1e6:,.0f} MB are free"
+    return [OutputError.of(place, f"{why}. Make room, or name another folder.")]

@@ -80,7 +80,13 @@ def release_large(
         hooks.stage("masking")
         made_at = room.folder / "made.parquet"
         masked = mask_source(
-            original, room.folder, made_at, masking, columns.released, memory=room.memory
+            original,
+            room.folder,
+            made_at,
+            masking,
+            columns.released,
+            memory=room.memory,
+            name="leaves",
         )
         made = ParquetSource.of(made_at)
         if not made.rows:
