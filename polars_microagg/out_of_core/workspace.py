@@ -7,8 +7,9 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from polars_microagg.durable import put_in_place
 
@@ -28,49 +29,83 @@ def working_folder(target: Path) -> Iterator[Path]:
     stay.
     """
     remove_abandoned(target.parent)
-    # It will hold values that are not masked, so only the user may read it. Until it is locked its
-    # name does not match, so that no other run removes it as an old one.
-    folder = target.parent / f".{target.name}.{secrets.token_hex(4)}"
-    folder.mkdir(mode=0o700)
+    while True:
+        folder = target.parent / f".{target.name}.{secrets.token_hex(4)}{ENDING}"
+        # It will hold values that are not masked, so only the user may read it.
+        folder.mkdir(mode=0o700)
+        try:
+            lock = _opened(folder)
+            if lock is not None:
+                with lock:
+                    yield folder
+                return
+        finally:
+            _remove(folder)
+
+
+def _opened(folder: Path) -> IO[str] | None:
+    """Lock a new folder; None if another run just takes it for one that was left."""
     try:
-        with (folder / LOCK).open("w") as lock:
-            if _lock(lock.fileno()):
-                folder = folder.rename(f"{folder}{ENDING}")
-            yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        lock = (folder / LOCK).open("x")
+    except FileNotFoundError:
+        return None
+    with suppress(FileNotFoundError):
+        if _lock(lock.fileno()) is not False:
+            here, there = os.fstat(lock.fileno()), (folder / LOCK).stat()
+            if os.path.samestat(here, there):
+                return lock
+    lock.close()
+    return None
 
 
 def remove_abandoned(folder: Path) -> None:
     """Remove the working folders that killed runs left in a folder."""
     for old in folder.iterdir():
-        if OURS.fullmatch(old.name) and not _in_use(old):
-            shutil.rmtree(old, ignore_errors=True)
+        if not OURS.fullmatch(old.name):
+            continue
+        with suppress(OSError):
+            old.rmdir()  # it is empty if its run was killed before it was locked, or after all was removed
+        # The lock is held until the folder is gone, so that its run, if it just begins, sees that.
+        with suppress(OSError), (old / LOCK).open("r+") as lock:
+            if _lock(lock.fileno()):
+                _remove(old)
 
 
-def _lock(file: int) -> bool:
-    """Return whether a lock was taken that ends with the process.
+def _remove(folder: Path) -> None:
+    """Remove a folder with all that is in it.
+
+    The lock goes last: whatever a kill leaves of the folder, the next run removes.
+    """
+    with suppress(OSError):
+        for one in folder.iterdir():
+            if one.name == LOCK:
+                continue
+            if one.is_dir() and not one.is_symlink():
+                shutil.rmtree(one, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    one.unlink()
+        if [one.name for one in folder.iterdir()] == [LOCK]:
+            (folder / LOCK).unlink()
+        folder.rmdir()
+
+
+def _lock(file: int) -> bool | None:
+    """Return whether a lock was taken that ends with the process; None where there are no locks.
 
     Without locks no folder is removed.
     """
     try:
         import fcntl
     except ImportError:
-        return False
+        return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
-    return True
-
-
-def _in_use(folder: Path) -> bool:
-    """Return whether a run still holds the lock of a folder."""
-    try:
-        with (folder / LOCK).open("r+") as lock:
-            return not _lock(lock.fileno())
     except OSError:
-        return True
+        return None
+    return True
 
 
 def replace_target(made: Path, target: Path) -> None:

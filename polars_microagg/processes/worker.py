@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -50,6 +49,10 @@ WORKING = threading.Event()
 """Set in a process that was started to do jobs: it starts none itself."""
 
 
+UNHEARD = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""What a process does before anything else: an interrupt is for the one that started it."""
+
+
 class Worker:
     """A process of ours, and the thread that reads what it answers."""
 
@@ -59,7 +62,7 @@ class Worker:
         environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
         # -P: a file of the working folder does not stand in for a module of the same name.
         flags = ["-P", *["-O"] * sys.flags.optimize]
-        command = [sys.executable, *flags, "-c", f"from {__name__} import main; main()"]
+        command = [sys.executable, *flags, "-c", f"{UNHEARD}; from {__name__} import main; main()"]
         # In a session of its own Ctrl-C does not reach it: this process ends it.
         apart: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
@@ -149,7 +152,6 @@ def _frame(stream: Any) -> bytes | None:
 def main() -> None:
     """Do the jobs that come on standard input, until it ends; start no processes."""
     WORKING.set()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what anything prints is no answer
     frames: SimpleQueue[bytes] = SimpleQueue()

@@ -11,7 +11,7 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -140,6 +140,25 @@ def _locked(*folders: Path) -> Iterator[None]:
             locked.close()
 
 
+WAITING = re.compile(r"\.microagg-[0-9a-f]{16}\.part")
+"""Names of files that wait to be put in place without a record."""
+
+
+def _swept(folder: Path, names: re.Pattern[str]) -> None:
+    """Remove temporary files that no running writer holds."""
+    for path in folder.iterdir():
+        if names.fullmatch(path.name):
+            with suppress(OSError), path.open("rb") as file:
+                _hold(file)
+                path.unlink()
+
+
+def _hold(file: Any) -> None:
+    """Lock a file, if the system has locks; an error if another writer has it."""
+    if _fcntl:
+        _fcntl.flock(file, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+
+
 class Swap:
     """A temporary file that replaces a target, together with the target's record.
 
@@ -171,9 +190,8 @@ class Swap:
                 self._sweep()
                 opened = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
                 self.file: IO[bytes] = os.fdopen(opened, "w+b")
-                if _fcntl:
-                    with suppress(OSError):
-                        _fcntl.flock(opened, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+                with suppress(OSError):
+                    _hold(opened)
         except OSError as error:
             raise OutputError.of(self.target, system_message(error)) from None
         except BaseException:
@@ -192,9 +210,8 @@ class Swap:
         """Take a file that was made on the same device in place of the temporary one."""
         try:
             opened = made.open("r+b")
-            if _fcntl:
-                with suppress(OSError):
-                    _fcntl.flock(opened, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+            with suppress(OSError):
+                _hold(opened)
             self.file.close()
             self.file = opened
             made.replace(self.path)
@@ -223,14 +240,10 @@ class Swap:
         settle(self.record.parent)
 
     def _sweep(self) -> None:
-        """Remove temporary files that no running writer holds."""
-        for path in self.target.parent.iterdir():
-            if not (path.name.startswith(f"{self._stem}-") and path.name.endswith(".part")):
-                continue
-            with suppress(OSError), path.open("rb") as file:
-                if _fcntl:
-                    _fcntl.flock(file, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
-                path.unlink()
+        """Remove temporary files of this target, and those without a record, that are not held."""
+        _swept(self.target.parent, re.compile(rf"{self._stem}-.*\.part"))
+        if _fcntl:
+            _swept(self.target.parent, WAITING)
 
     def commit(self, record: bytes) -> None:
         """Put the temporary file and its record in place, or keep the old ones."""
@@ -290,16 +303,39 @@ def put(path: Path, content: bytes) -> None:
 
 
 @contextmanager
+def _sweeping(folder: Path) -> Iterator[None]:
+    """Remove what killed runs left in a folder, and keep others from that in the block.
+
+    Nothing is removed without locks, nor where the folder may be written and not read.
+    """
+    if not _fcntl or not os.access(folder, os.R_OK):
+        yield
+        return
+    with _locked(folder):
+        _swept(folder, WAITING)
+        yield
+
+
+@contextmanager
 def waiting(path: Path, content: bytes) -> Iterator[Callable[[], None]]:
-    """Write a file that takes its place when the yielded function is called."""
+    """Write a file that takes its place when the yielded function is called.
+
+    Those that killed runs left in the folder are removed first.
+    """
     checked(path)
     part = path.parent / f".microagg-{secrets.token_hex(8)}.part"
     try:
-        with part.open("xb") as file:
+        with ExitStack() as stack:
+            with _sweeping(path.parent):
+                file = stack.enter_context(part.open("xb"))
+                with suppress(OSError):
+                    _hold(file)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        yield lambda: put_in_place(part, path)
+            if not _fcntl:  # Windows renames no open file
+                stack.close()
+            yield lambda: put_in_place(part, path)
     except OSError as error:
         raise OutputError.of(path, system_message(error)) from None
     finally:

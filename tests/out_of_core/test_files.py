@@ -1,6 +1,7 @@
 """Files that cannot be read, that have no records, and what killed runs left behind."""
 
 import os
+import pathlib
 import subprocess
 import sys
 from decimal import Decimal
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.out_of_core import workspace
 
 TABLE = pl.DataFrame({"age": range(200), "name": [f"Anna {i}" for i in range(200)]})
 
@@ -119,6 +121,49 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one_of_any_name(tmp_path)
     finally:
         runs[1].communicate("\n")
     assert not (tmp_path / names[1]).exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folder locks are of POSIX")
+@pytest.mark.parametrize("at", range(3))
+def test_a_folder_whose_removal_was_killed_is_removed_by_the_next_run(tmp_path, monkeypatch, at):
+    def killed(path, *rest, **named):
+        calls.append(path)
+        if len(calls) > at:
+            raise KeyboardInterrupt
+        return unlink(path, *rest, **named)
+
+    def run():
+        with workspace.working_folder(tmp_path / "o") as folder:
+            for name in ("a", "z"):
+                (folder / name).touch()
+            monkeypatch.setattr(pathlib.Path, "unlink", killed)
+
+    unlink, calls = pathlib.Path.unlink, []
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    monkeypatch.setattr(pathlib.Path, "unlink", unlink)
+    assert list(tmp_path.iterdir())
+    workspace.remove_abandoned(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folder locks are of POSIX")
+def test_a_folder_that_was_not_locked_yet_is_removed_and_its_run_takes_another(
+    tmp_path, monkeypatch
+):
+    def meanwhile(folder):
+        calls.append(folder)
+        if len(calls) == 1:
+            workspace.remove_abandoned(tmp_path)
+            assert not folder.exists()
+        return opened(folder)
+
+    opened, calls = workspace._opened, []
+    monkeypatch.setattr(workspace, "_opened", meanwhile)
+    with workspace.working_folder(tmp_path / "o") as folder:
+        workspace.remove_abandoned(tmp_path)
+        assert [path.name for path in folder.iterdir()] == [workspace.LOCK]
+    assert not list(tmp_path.iterdir())
 
 
 def test_two_columns_of_one_name_are_refused_in_a_sentence(tmp_path):

@@ -8,6 +8,8 @@ import gc
 import hashlib
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -20,6 +22,40 @@ from tests.publishing.disk import descriptors, is_locked, names, pair, record_of
 __all__ = ["pair"]
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks and modes of POSIX")
+
+
+WAITS = """
+import sys, pathlib
+from polars_microagg.publishing.atomic import waiting
+
+with waiting(pathlib.Path(sys.argv[1]), b"page"):
+    print(flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_file_that_waited_is_removed_by_the_next_writer_unless_it_still_waits(tmp_path):
+    pipe = subprocess.PIPE
+    runs = []
+    for name in ("first", "second"):
+        command = [sys.executable, "-c", WAITS, tmp_path / name]
+        runs.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))
+        runs[-1].stdout.readline()
+    try:
+        assert len(list(tmp_path.iterdir())) == 2
+        runs[0].kill()
+        runs[0].communicate()
+        atomic.put(tmp_path / "third", b"page")
+        assert len(names(tmp_path)) == 2
+        runs[1].kill()
+        runs[1].communicate()
+        with Swap(tmp_path / "o.csv", tmp_path / "o.json"):
+            assert len(names(tmp_path)) == 2
+    finally:
+        for run in runs:
+            run.kill()
+            run.communicate()
+    assert names(tmp_path) == ["third"]
 
 
 # --- Locks and disks --------------------------------------------------------------------------------
