@@ -290,8 +290,8 @@ def run(kills: int, seed: int, rows: int, only: str | None = None) -> Counter[st
             counts["landed" if landed else "came too late, or was not heard"] += 1
             counts.update([f"{name}, {workers} worker(s)", kind] * landed)
             counts.update(wrong or ["as it should be"] * landed)
-            if landed and not counts["landed"] % 20:
-                print(f"{counts['landed']} landed", flush=True)
+            if landed and not counts["landed"] % 10:
+                print(json.dumps(counts), flush=True)
             if wrong:
                 print(f"{name}, {workers} worker(s), {kind}: {wrong}", flush=True)
         os.chdir(here)

@@ -44,7 +44,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--columns", action="append", metavar="A,B", help="without a manifest")
     parser.add_argument("--strata", action="append", metavar="C", help="without a manifest")
     parser.add_argument("-k", "--k", metavar="K", help="without a manifest")
-    parser.add_argument("--memory", metavar="2GB", help="most to take, without a manifest")
+    parser.add_argument("--memory", metavar="2GB", help="most to take, for larger tables")
     part = parser.add_argument_group("what every class must satisfy besides k, without a manifest")
     add_columns(part)
     add_models(part)
@@ -58,13 +58,12 @@ def run(arguments: Namespace) -> int:
         raise usage.separator_of_the_original()
     if arguments.columns is not None or arguments.k is not None or model_options(arguments):
         return _without(arguments, place)
-    if arguments.memory is not None:
-        raise usage.columns_and_k()
     findings = check(
         place,
         Path(arguments.manifest) if arguments.manifest else None,
         original=source_of(arguments.original, arguments.separator) if arguments.original else None,
         hash_key=hash_key(arguments.hash_key_file),
+        memory=arguments.memory,
     )
     holds = all(finding.holds for finding in findings)
     if arguments.json:

@@ -28,7 +28,7 @@ from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.rank_intervals import inside_by_rank
 from polars_microagg.out_of_core.streamed_sums import Categories, Numbers
 
-__all__ = ["LINKED", "assessed"]
+__all__ = ["LINKED", "assessed", "parts_of"]
 
 LINKED = 2000
 """Records of the sample that is linked, where there are more."""
@@ -72,7 +72,7 @@ def assessed(
         )
         computed = dict[str, Any]()
         for entry in entries:
-            for name in _parts(entry):
+            for name in parts_of(entry):
                 if name not in computed:
                     computed[name] = pair.measure(name)
         # What is made of other measures is computed as ever, and needs nothing else.
@@ -81,10 +81,10 @@ def assessed(
         return found | pair.linked_by_sample if "dld" in computed else found
 
 
-def _parts(entry: registry.Metric) -> Iterable[str]:
+def parts_of(entry: registry.Metric) -> Iterable[str]:
     """Return the names of the measures that one is made of; its own if of none."""
     made_of = [registry.metrics()[name] for name in entry.needed({}) if name in registry.metrics()]
-    return [name for part in made_of for name in _parts(part)] if made_of else [entry.name]
+    return [name for part in made_of for name in parts_of(part)] if made_of else [entry.name]
 
 
 class _Pair:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import polars as pl
@@ -75,10 +75,17 @@ def has_categories(manifest: Manifest) -> bool:
     return any(types.get(name) in TYPES for name in mask)
 
 
-def categories_again(manifest: Manifest, tables: Sequence[pl.DataFrame]) -> Outcome:
+Shares = Callable[[Sequence[str]], Mapping[str, float]]
+"""What counts the cells of columns that lost a rare category."""
+
+
+def categories_again(
+    manifest: Manifest, tables: Sequence[pl.DataFrame], rare: Shares | None = None
+) -> Outcome:
     """Check the columns of categories, and count again the cells that lost a rare one.
 
-    `tables` are the original without dropped rows, if it is there, and the release, in their types.
+    `tables` are the original without dropped rows, if it is there, and the release, in their types;
+    perhaps without rows, if `rare` counts the cells elsewhere.
     """
     stated, types = manifest.get("categories", []), manifest["output"]["columns"]
     names, kinds = manifest["roles"]["mask"], kinds_of(manifest["config"])
@@ -106,7 +113,11 @@ def categories_again(manifest: Manifest, tables: Sequence[pl.DataFrame]) -> Outc
     if not {*others[0], *others[1]} <= {*tables[0].columns}:
         return None, f"{says}; whose they are, or their strata, are not in the original."
     before, after = tables
-    again = rare_shares(before, after, list(shares), (names, *others), k)
+    again: Mapping[str, float] = (
+        rare_shares(before, after, list(shares), (names, *others), k)
+        if rare is None
+        else rare(list(shares))
+    )
     differ = [
         name
         for name, share in again.items()

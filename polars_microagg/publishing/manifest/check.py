@@ -11,8 +11,9 @@ import polars as pl
 
 from polars_microagg.errors import MicroaggError, files
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.large.tables import on_disk
 from polars_microagg.publishing.manifest import consistency
-from polars_microagg.publishing.manifest.categories import categories_again, has_categories
+from polars_microagg.publishing.manifest.categories import has_categories
 from polars_microagg.publishing.manifest.consistency import Outcome
 from polars_microagg.publishing.manifest.recheck import Recheck
 from polars_microagg.publishing.manifest.recheck_models import named
@@ -46,8 +47,9 @@ def check(
     *,
     original: Location | str | os.PathLike[str] | None = None,
     hash_key: bytes | None = None,
+    memory: int | str | None = None,
 ) -> list[Finding]:
-    """Check a release against its manifest.
+    """Check a release against its manifest; with `memory`, tables that are larger than that.
 
     >>> import tempfile, polars_microagg as mg
     >>> people = pl.LazyFrame({"age": [23, 25, 47, 51]})
@@ -63,8 +65,17 @@ def check(
     if record is None:
         raise files.no_manifest()
     manifest = read_manifest(record)
+    if memory is not None:
+        with on_disk(manifest, place, original, memory) as large:
+            tables = large.frame, large.before
+            return _checked(Recheck(manifest, place, *tables, original, hash_key, large))
     before = None if original is None else original.read()
-    recheck = Recheck(manifest, place, place.read(), before, original, hash_key)
+    return _checked(Recheck(manifest, place, place.read(), before, original, hash_key))
+
+
+def _checked(recheck: Recheck) -> list[Finding]:
+    """Make all checks."""
+    manifest = recheck.manifest
     steps: dict[str, Callable[[], Outcome]] = {
         "form": lambda: consistency.form(manifest),
         "configuration": lambda: consistency.configuration(manifest),
@@ -74,7 +85,7 @@ def check(
         "types": recheck.types,
         "roles": recheck.roles,
         "k": recheck.k,
-        "categories": lambda: categories_again(manifest, recheck.tables),
+        "categories": recheck.categories,
         "models": recheck.models,
         "requirements": recheck.requirements,
         "measures": recheck.measures,

@@ -10,23 +10,15 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.analysis.anonymity import fewest_records
 from polars_microagg.core.registry import assessed
 from polars_microagg.publishing.atomic import sha256_of
 from polars_microagg.publishing.column_kinds import kinds_of
-from polars_microagg.publishing.formats.files import STREAM, Location, rows_digest
+from polars_microagg.publishing.formats.files import STREAM, Location
 from polars_microagg.publishing.formats.register import formats
-from polars_microagg.publishing.formats.text_types import typed
-from polars_microagg.publishing.judgement import measured_on_demand, release_requirements
-from polars_microagg.publishing.large.again import measured_again, warnings_again
+from polars_microagg.publishing.judgement import release_requirements
 from polars_microagg.publishing.large.warnings import Asked
 from polars_microagg.publishing.manifest.compare_original import (
-    aligned,
-    exchanged,
-    in_types,
     mistyped,
-    not_text,
-    off_centre,
 )
 from polars_microagg.publishing.manifest.consistency import (
     UNPROVEN,
@@ -35,25 +27,24 @@ from polars_microagg.publishing.manifest.consistency import (
     name,
     same_version,
 )
-from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
+from polars_microagg.publishing.manifest.model import Manifest, Sizes
 from polars_microagg.publishing.manifest.precision import (
     digits_of,
     names_told,
     published,
     step,
 )
-from polars_microagg.publishing.manifest.recheck_models import ModelsAgain
 from polars_microagg.publishing.manifest.record import (
-    counted_rows,
-    recorded_classes,
     seal,
-    taken_of_release,
 )
 from polars_microagg.publishing.manifest.rounding import agree, may_meet, rounded
+from polars_microagg.publishing.manifest.tables import Tables, WholeTables
 from polars_microagg.publishing.staging import types
 from polars_microagg.wording import listed
 
-__all__ = ["Recheck"]
+__all__ = ["NEEDS_WHOLE", "Recheck"]
+
+NEEDS_WHOLE = "It is checked with both tables whole in memory: leave out memory=."
 
 
 @dataclass(frozen=True)
@@ -66,6 +57,14 @@ class Recheck:
     before: pl.DataFrame | None = None
     source: Location | None = None
     key: bytes | None = None
+    large: Tables | None = None
+    """Both tables on disk; `frame` and `before` have only their columns then."""
+
+    @cached_property
+    def seen(self) -> Tables:
+        """Both tables."""
+        whole = WholeTables(self.manifest, self.place, self.frame, self.before)
+        return whole if self.large is None else self.large
 
     def hash(self) -> Outcome:
         """Check the hash and the size of the file."""
@@ -73,7 +72,7 @@ class Recheck:
         if output["of"] != of or self.place.piped:
             what = "a table" if output["of"] == "rows" else "a file"
             return False, f"The manifest is that of {what}, and this is none."
-        digest = rows_digest(self.frame) if of == "rows" else sha256_of(self.place.path)
+        digest = self.seen.digest() if of == "rows" else sha256_of(self.place.path)
         size = None if of == "rows" else self.place.path.stat().st_size
         holds = hmac.compare_digest(digest, output["sha256"]) and size == output["bytes"]
         have, have_not = ("have", "do not have") if of == "rows" else ("has", "does not have")
@@ -85,39 +84,24 @@ class Recheck:
 
     def shape(self) -> Outcome:
         """Check the numbers of rows and columns."""
-        rows, columns, frame = (
-            self.manifest["rows"],
-            list(self.manifest["output"]["columns"]),
-            self.frame,
-        )
-        holds = frame.height == rows["out"] and frame.columns == columns
+        rows, columns = self.manifest["rows"], list(self.manifest["output"]["columns"])
+        frame, height = self.frame, self.seen.height
+        holds = height == rows["out"] and frame.columns == columns
         said = (
-            f"The table has {frame.height} rows and {frame.width} columns, the manifest says "
+            f"The table has {height} rows and {frame.width} columns, the manifest says "
             f"{rows['out']} and {len(columns)}"
         )
         if not holds:
             return False, f"{said}, or names other columns."
-        pairs = [(self.before, rows["in"]), (self._aligned, rows["out"])]
-        if any(table is not None and table.height != height for table, height in pairs):
+        if self.seen.heights not in (None, (rows["in"], rows["out"])):
             return False, f"{said}; the rows that came in do not agree."
         config = self.manifest["config"]
         drops = config.get("small_strata") == "drop" or config.get("cap_rows") is not None
-        expected = {**self._rows, **rounded(self._rows)}
+        counted = self.seen.rows
+        expected = {**counted, **rounded(counted)}
         if rows != expected or rows["dropped"] < 0 or (rows["dropped"] and not drops):
             return False, f"{said}; other rows are emptied or dropped than it says."
         return True, f"{said}; {rows['emptied']} are emptied, and {rows['dropped']} were dropped."
-
-    @cached_property
-    def _rows(self) -> Rows:
-        """Count rows out and suppressed; rows in are those of the manifest."""
-        roles = self.manifest["roles"]
-        columns = [*roles["mask"], *roles["stratum"]]
-        return counted_rows(self.manifest["rows"]["in"], self.frame, columns)
-
-    @cached_property
-    def _aligned(self) -> pl.DataFrame | None:
-        """Return the original without the rows that were dropped."""
-        return None if self.before is None else aligned(self.manifest, self.before)
 
     def types(self) -> Outcome:
         """Check the types of the columns."""
@@ -145,7 +129,7 @@ class Recheck:
         if not holds:
             return False, "Every column has not the one role that the manifest says."
         every = "Every column has its role, and none that was to be dropped is there"
-        return (True, f"{every}.") if self._aligned is None else self._beside(self._aligned, every)
+        return (True, f"{every}.") if self.before is None else self._beside(self.before, every)
 
     def _beside(self, before: pl.DataFrame, every: str) -> Outcome:
         """Check that the original has the same columns, and that kept ones are unchanged."""
@@ -159,7 +143,9 @@ class Recheck:
                     "table that was protected."
                 )
             return None, f"{every}; the original differs by {named}, and was masked elsewhere."
-        differ = exchanged(self.manifest, before, self.frame)
+        differ = self.seen.exchanged()
+        if differ is None:
+            return None, NEEDS_WHOLE
         if differ:
             named = ", ".join(map(repr, differ[:10]))
             said = f"Kept or stratum column(s) {named} differ from the original"
@@ -169,8 +155,7 @@ class Recheck:
     @cached_property
     def _classes(self) -> list[Sizes]:
         """Count the classes of the release again."""
-        config = self.manifest["config"]
-        return recorded_classes(self.frame, config["columns"], config["strata"])
+        return self.seen.classes(self.manifest["config"]["columns"])
 
     def k(self) -> Outcome:
         """Check the sizes of the classes, and that none is below k."""
@@ -186,30 +171,24 @@ class Recheck:
             f"asks for {k['asked']}" + ("." if holds else "; the sizes do not agree.")
         )
 
-    @cached_property
-    def models_again(self) -> ModelsAgain:
-        """Return what there is of entities and confidential columns."""
-        return ModelsAgain(self.manifest, self.place.format, self.frame, self._aligned)
-
     def models(self) -> Outcome:
         """Count entities and confidential values again, and check that every bound holds."""
-        return self.models_again.outcome()
+        again = self.seen.models
+        return (None, NEEDS_WHOLE) if again is None else again.outcome()
 
     def requirements(self) -> Outcome:
         """Judge the requirements again, and check the verdict."""
         config, verdict = self.manifest["config"], self.manifest["verdict"]
-        whole = recorded_classes(self.frame, [self.manifest["roles"]["mask"]], config["strata"])
-        share = self._rows["suppressed"]
-        counts = {"k": whole[0]["smallest"], "rows": self.frame.height, "suppressed": share}
-        counts |= self.models_again.counts()
+        whole, again = self.seen.classes([self.manifest["roles"]["mask"]]), self.seen.models
+        share = self.seen.rows["suppressed"]
+        counts: dict[str, Any] = {"k": whole[0]["smallest"], "rows": self.seen.height}
+        counts |= {"suppressed": share, **(again.counts() if again else {})}
         required, measures = release_requirements(config["require"]), self.manifest["measures"]
         exact = counts
         if self.before is not None and measures:
-            names, (before, after) = self.manifest["roles"]["mask"], self.tables
-            on_demand = measured_on_demand(required, before, after, names, self.kinds)
-            exact = {**self._measured, **on_demand, **counts}
+            exact = {**self._measured, **self.seen.on_demand(required), **counts}
         said, digits = {**measures, **rounded(counts)}, self.manifest["digits"]
-        said = self.models_again.told(said)
+        said = again.told(said) if again else said
         judged = [bound for bound in required if bound.name in exact or bound.name in said]
         holds = (
             verdict["released"] is True
@@ -238,7 +217,7 @@ class Recheck:
             if manifest["config"]["method"] is None and not digits:
                 return None, "There was no original to take measures with."
             return False, "The manifest holds no measures."
-        most = digits_of(fewest_records(names, *self.tables))
+        most = digits_of(self.seen.fewest())
         if digits > most or (self.before is not None and digits < most):
             why = f"Of so few records {most} digits of a measure are published, not {digits}."
             return False, why
@@ -265,10 +244,12 @@ class Recheck:
             return None, f"{said}, the other {len(measures) - len(again)} need the original."
         if self.before is None:
             return True, f"{said} and agree with the manifest."
-        if moved := off_centre(manifest, *self.tables):
+        if moved := self.seen.off_centre():
             return False, f"{said}; {listed(moved)} are not centres of values of this original."
         if others:
             return None, f"{said} and agree, {len(others)} are not in the manifest."
+        if len(again) < len(measures):
+            return None, f"{said} and agree. The others: {NEEDS_WHOLE}"
         return True, f"{said} and agree with the manifest."
 
     @cached_property
@@ -277,20 +258,13 @@ class Recheck:
         return kinds_of(self.manifest["config"])
 
     @cached_property
-    def tables(self) -> list[pl.DataFrame]:
-        """Return the original, if it is there, and the release, with the types of the original."""
-        if self._aligned is None:
-            return [typed(self.frame, not_text(self.manifest))]
-        return in_types(self.manifest, self.place.format, self._aligned, self.frame)
-
-    @cached_property
     def _measured(self) -> dict[str, Any]:
-        """Compute the measures again: all, or those of the release alone."""
-        names = self.manifest["roles"]["mask"]
-        if self._aligned is not None:
-            before, after = self.tables
-            return measured_again(self.manifest, before, after, names, self.kinds)
-        return taken_of_release(self.tables[0], names, self.kinds)
+        """Take the measures again."""
+        return self.seen.measured()
+
+    def categories(self) -> Outcome:
+        """Check the columns of categories."""
+        return self.seen.categories()
 
     def warnings(self) -> Outcome:
         """Compare the warnings; without the original those that do not need it."""
@@ -302,11 +276,13 @@ class Recheck:
         strata, mask = roles["stratum"], roles["mask"]
         kept = [name for name in self.frame.columns if name not in (*mask, *strata)]
         call = Asked(blocks, strata, kept, k, config.get("center", "mean"), self.kinds)
-        if self._aligned is not None and self.manifest["digits"]:
-            again = warnings_again(self.manifest, self.tables[0], self.tables[1], call)
+        beside = self.before is not None and self.manifest["digits"] > 0
+        again = self.seen.warnings(call, beside=beside)
+        if again is None:
+            return None, NEEDS_WHOLE
+        if beside:
             holds = warned == again
         else:
-            again = warnings_again(self.manifest, None, self.frame, call)
             if self.manifest["digits"] and set(again) <= set(warned):
                 return None, f"{len(again)} warning(s) were given again, others need the original."
             holds = not self.manifest["digits"] and warned == again
@@ -326,7 +302,7 @@ class Recheck:
         if self.key is None or self.source is None or self.before is None:
             return None, "The hash of the original needs the original and the key."
         source = Location(Path("-"), STREAM) if of == "rows" else self.source
-        again = source.mac(self.key, self.before)
+        again = self.seen.mac(source, self.key)
         holds = again["of"] == of and hmac.compare_digest(again["hmac_sha256"], digest)
         has = "has" if holds else "does not have"
         return holds, f"The original {has} the hash of the key."

@@ -156,7 +156,7 @@ def test_warnings_of_the_release_alone_do_not_prove_that_there_are_no_others(fil
 
 def test_text_is_measured_in_the_types_of_the_original_or_as_floats(made):
     text = made["out.csv"]
-    before, after = text.tables
+    before, after = text.seen.pair
     assert after.schema["age"] == before.schema["age"] == pl.Int64
-    _, after = edited(text, "config.dtype", "float").tables
+    _, after = edited(text, "config.dtype", "float").seen.pair
     assert after.schema["age"] == pl.Float64

@@ -1,0 +1,338 @@
+"""What the checks of a manifest ask of a release and its original, which stay on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from polars_microagg.core import registry
+from polars_microagg.core.plan import Plan
+from polars_microagg.core.requirements import Requirement
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.originals import other_kinds
+from polars_microagg.frames.selection import as_frame
+from polars_microagg.leaves.masking import fingerprints
+from polars_microagg.leaves.memory_budget import LEAST, MemoryBudget, bytes_of
+from polars_microagg.out_of_core.aligned import aligned
+from polars_microagg.out_of_core.class_sizes import ClassSizes
+from polars_microagg.out_of_core.counts import class_sizes, own_folder, recounted
+from polars_microagg.out_of_core.measures import LINKED, assessed, parts_of
+from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.out_of_core.spill import Spill, read
+from polars_microagg.publishing.column_kinds import categories, kinds_of
+from polars_microagg.publishing.formats.batches import (
+    Typed,
+    frames_of,
+    set_down,
+    set_down_frames,
+)
+from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.formats.register import formats
+from polars_microagg.publishing.formats.row_hash import digest_of
+from polars_microagg.publishing.large.rare_cells import recorded_rare
+from polars_microagg.publishing.large.survey import SEED, Survey
+from polars_microagg.publishing.large.warnings import Asked, warnings_of
+from polars_microagg.publishing.manifest.categories import categories_again
+from polars_microagg.publishing.manifest.compare_original import (
+    exchanged,
+    not_text,
+    off_centre,
+    restored,
+)
+from polars_microagg.publishing.manifest.consistency import Outcome
+from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
+from polars_microagg.publishing.manifest.precision import OF_RELEASE
+from polars_microagg.publishing.manifest.recheck_models import ModelsAgain, named
+from polars_microagg.publishing.manifest.record import QUANTILES, row_counts
+from polars_microagg.publishing.privacy_models import PROMISES, Recount, masking_options
+from polars_microagg.publishing.released_columns import ReleasedColumns
+
+__all__ = ["TablesOnDisk", "on_disk"]
+
+BATCH = 1 << 16
+"""Rows that are read at a time from what is set down."""
+
+
+@contextmanager
+def on_disk(
+    manifest: Manifest, place: Location, original: Location | None, memory: object
+) -> Iterator[TablesOnDisk]:
+    """Set a release and its original down, in a temporary folder."""
+    limit, config = bytes_of(memory), manifest["config"]
+    dropping = config.get("small_strata") == "drop" or config.get("cap_rows") is not None
+    if original is not None and dropping:
+        need = "left out: which rows were dropped is known only of the whole original"
+        raise InvalidParameterError.kind("memory", memory, need)
+    with own_folder(None) as folder:
+        yield TablesOnDisk.of(manifest, place, original, limit, folder)
+
+
+@dataclass(frozen=True)
+class _Models(ModelsAgain):
+    """Entities and confidential columns that were counted on disk."""
+
+    counted: Any = None
+
+    @property
+    def _recount(self) -> Any:
+        return self.counted
+
+
+@dataclass(frozen=True)
+class TablesOnDisk:
+    """Both tables as Parquet: `after` as it was read, `release` with its masked columns in their types."""
+
+    manifest: Manifest
+    place: Location
+    after: ParquetSource
+    release: ParquetSource
+    original: ParquetSource | None
+    memory: int
+    folder: Path
+
+    @classmethod
+    def of(
+        cls, manifest: Manifest, place: Location, source: Location | None, memory: int, folder: Path
+    ) -> Self:
+        """Set down what is not Parquet."""
+        numbers = Typed(not_text(manifest))
+        after = set_down(place, folder, batch=BATCH, name="after.parquet")
+        release, original = after, None
+        typeless = formats()[place.format].typeless
+        if source is not None:
+            ordered = {n: t for n, t in _empty(after).schema.items() if isinstance(t, pl.Enum)}
+            mask = manifest["roles"]["mask"]
+            types: dict[str, pl.DataType] = {n: t for n, t in ordered.items() if n in mask}
+            given = replace(numbers, types=types)
+            original = set_down(source, folder, batch=BATCH, typed=given, name="before.parquet")
+            _refuse_other_kinds(manifest, _empty(original))
+            if typeless:
+                before = _empty(original)
+                frames = (
+                    restored(manifest, place.format, f, before) for f in frames_of(after, BATCH)
+                )
+                release = set_down_frames(frames, folder, place, batch=BATCH, name="typed.parquet")
+        elif typeless:
+            release = set_down(place, folder, batch=BATCH, typed=numbers, name="typed.parquet")
+        return cls(manifest, place, after, release, original, memory, folder)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The columns of the release."""
+        return _empty(self.after)
+
+    @cached_property
+    def before(self) -> pl.DataFrame | None:
+        """The columns of the original."""
+        return None if self.original is None else _empty(self.original)
+
+    @property
+    def height(self) -> int:
+        """Rows of the release."""
+        return self.after.rows
+
+    @property
+    def heights(self) -> tuple[int, int] | None:
+        """Rows of the original, of which none were dropped."""
+        return None if self.original is None else (self.original.rows, self.original.rows)
+
+    @property
+    def _mask(self) -> list[str]:
+        return list(self.manifest["roles"]["mask"])
+
+    @property
+    def _strata(self) -> list[str]:
+        return list(self.manifest["config"]["strata"])
+
+    @property
+    def _kinds(self) -> dict[str, Any]:
+        return kinds_of(self.manifest["config"])
+
+    @cached_property
+    def _budget(self) -> MemoryBudget:
+        tables = [table for table in (self.after, self.original) if table is not None]
+        wide = sum(table.wide for table in tables)
+        return MemoryBudget.of(self.memory, 1, len(self.frame.columns), wide)
+
+    @cached_property
+    def _survey(self) -> Survey:
+        """Look at all rows once, as the release did: the sample depends on the memory it had."""
+        limit = self.manifest.get("how", {}).get("memory_limit") or LEAST
+        budget = replace(self._budget, memory=min(limit, self.memory))
+        original = self.release if self.original is None else self.original
+        return Survey.of(original, self.release, None, (self._mask, self._strata, ()), budget)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Rows out and suppressed."""
+        return row_counts(self.manifest["rows"]["in"], self.height, self._survey.emptied)
+
+    def digest(self) -> str:
+        """Hash the rows of the release."""
+        return digest_of(frames_of(self.after, BATCH))
+
+    def mac(self, source: Location, key: bytes) -> dict[str, str]:
+        """Hash the original with a key."""
+        return source.mac(key, [] if self.original is None else frames_of(self.original, BATCH))
+
+    def exchanged(self) -> list[str] | None:
+        """Find kept columns and strata that are not those of the original; None if text was typed."""
+        if self.original is None or self.before is None:
+            return []
+        roles = self.manifest["roles"]
+        same = [*roles["keep"], *roles["stratum"], *roles.get("confidential", [])]
+        same += [name for name in roles.get("entity", []) if name in self.frame.columns]
+        there = {name: self.before.schema.get(name) for name in same}
+        if any(t == pl.String and self.frame.schema[n] != pl.String for n, t in there.items()):
+            return None
+        sides = self.before.columns, self.frame.columns
+        found: dict[str, None] = {}
+        for one, other in aligned(self.original, self.after, self._budget.batch, sides):
+            found |= dict.fromkeys(exchanged(self.manifest, one, other))
+        return list(found)
+
+    def _counted(self, blocks: Sequence[Sequence[str]]) -> list[ClassSizes]:
+        return class_sizes(self.after, blocks, self._strata, self._budget, folder=self.folder)
+
+    def classes(self, blocks: Sequence[Sequence[str]]) -> list[Sizes]:
+        """Count the classes on each block of columns."""
+        return [found.recorded(QUANTILES) for found in self._counted(blocks)]  # type: ignore[misc]
+
+    @cached_property
+    def models(self) -> ModelsAgain | None:
+        """What there is of entities and confidential columns; None of text, which has no types."""
+        config, roles = self.manifest["config"], self.manifest["roles"]
+        if not named(self.manifest):
+            return ModelsAgain(self.manifest, self.place.format, self.frame, self.before)
+        if formats()[self.place.format].typeless:
+            return None
+        entity, hidden = list(roles.get("entity", [])), list(roles.get("confidential", []))
+        beside = None
+        if not {*entity} <= {*self.frame.columns}:
+            beside = self.original
+            known = beside is not None and {*entity} <= {*beside.schema.names}
+            entity = entity if known else []
+        options = masking_options({name: config[name] for name in PROMISES if name in config})
+        plan = Plan.make("mdav", config["k"], **options)
+        where: dict[str, Any] = {"entity": entity, "confidential": hidden, "beside": beside}
+        blocks = [list(block) for block in config["columns"]]
+        asked = plan, self.after, blocks, self._strata, self._budget
+        classes, whole = recounted(*asked, folder=self.folder, **where)
+        recount = Recount(plan, blocks, self._strata, classes, whole)  # type: ignore[arg-type]
+        return _Models(self.manifest, self.place.format, self.frame, self.before, recount)
+
+    def fewest(self) -> int:
+        """Count the records that any two masked columns have in common in all tables."""
+        return self._survey.fewest
+
+    def measured(self) -> dict[str, Any]:
+        """Take the measures again: all, or those of the release alone.
+
+        What is made of links between all records is left out, unless the release linked a sample.
+        """
+        if self.original is None:
+            return self._assessed(list(OF_RELEASE))
+        sampled = self.manifest.get("how", {}).get("sampled", {}).get("linked")
+        found = self._assessed([*registry.assessed(), "cells"])
+        if sampled or self.height <= LINKED:
+            return found
+        known = registry.metrics()
+        return {n: v for n, v in found.items() if "dld" not in parts_of(known[n])}
+
+    def _assessed(self, metrics: list[str]) -> dict[str, Any]:
+        sampled = self.manifest.get("how", {}).get("sampled", {})
+        found = assessed(
+            self.release if self.original is None else self.original,
+            self.release,
+            self._mask,
+            metrics=metrics,
+            kinds=self._kinds,
+            budget=self._budget,
+            seed=sampled.get("seed", SEED),
+            sample=sampled.get("linked") or LINKED,
+            folder=self.folder,
+        )
+        return {n: v for n, v in found.items() if n in metrics}
+
+    def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
+        """Take the required measures that are not among those of every release."""
+        names = list(dict.fromkeys(r.name for r in required if r.name in registry.on_demand()))
+        return self._assessed(names) if names else {}
+
+    def off_centre(self) -> list[str]:
+        """Find the masked columns whose values are not centres; those of categories are left out."""
+        if self.original is None:
+            return []
+        chosen = {row["column"] for row in self.manifest.get("categories", [])}
+        names = [name for name in self._mask if name not in chosen]
+        count, off = -(-self.height // self._budget.part), []
+        for place, name in enumerate(names):
+            # All records of one value are in one file.
+            spills = [Spill(self.folder, f"{side}-{place}", count) for side in ("old", "new")]
+            try:
+                for pair in aligned(
+                    self.original, self.release, self._budget.batch, ([name], [name])
+                ):
+                    parts = (fingerprints(pair[1]).to_numpy() % count).astype(np.intp)
+                    for spill, frame in zip(spills, pair, strict=True):
+                        spill.write(frame, parts)
+            finally:
+                for spill in spills:
+                    spill.close()
+            told: Any = {**self.manifest, "categories": []}
+            told["roles"] = {**self.manifest["roles"], "mask": [name]}
+            for number in range(count):
+                paths = [spill.path(number) for spill in spills]
+                if paths[0].exists() and off_centre(told, *(read([path]) for path in paths)):
+                    off.append(name)
+                    break
+        return off
+
+    def categories(self) -> Outcome:
+        """Check the columns of categories."""
+        empty = [table for table in (self.before, _empty(self.release)) if table is not None]
+        return categories_again(self.manifest, empty, self._rare)
+
+    def _rare(self, _: Sequence[str]) -> dict[str, float]:
+        """Count the cells that lost a rare category."""
+        roles, blocks = self.manifest["roles"], self.manifest["config"]["columns"]
+        entity = list(roles.get("entity", []))
+        columns = ReleasedColumns(
+            [list(block) for block in blocks], self._strata, [], [], [], entity, [], []
+        )
+        original = self.release if self.original is None else self.original
+        tables = original, self.release, None, columns, self.manifest["config"]["k"]
+        rows = recorded_rare(self._kinds, *tables, self.manifest["digits"], self._budget)
+        return {row["column"]: row["rare"] for row in rows if row["rare"] is not None}
+
+    def warnings(self, call: Asked, *, beside: bool) -> list[str] | None:
+        """Warn again; None if the sample was one of all rows, or of more memory than there is."""
+        how = self.manifest.get("how", {})
+        limit, survey = how.get("memory_limit"), self._survey
+        drawn = how.get("sampled", {}).get("warnings") is not None
+        if survey.drawn != drawn or (drawn and (limit is None or limit > self.memory)):
+            return None
+        whole = self._counted([self._mask])[0]
+        return warnings_of(call, survey, self.release, whole, beside=beside)
+
+
+def _empty(table: ParquetSource) -> pl.DataFrame:
+    """Return a table without rows."""
+    empty: pl.DataFrame = as_frame(table.schema.empty_table())
+    return empty
+
+
+def _refuse_other_kinds(manifest: Manifest, before: pl.DataFrame) -> None:
+    """Refuse an original of which columns are of other kinds than the manifest says."""
+    said = {row["column"]: row["kind"] for row in manifest.get("categories", [])}
+    mask = [name for name in manifest["roles"]["mask"] if name in before.columns]
+    found = categories(before.schema, mask, kinds_of(manifest["config"]))
+    if said and (other := [name for name in mask if said.get(name) != found.get(name)]):
+        raise other_kinds(other)

@@ -1,0 +1,182 @@
+"""What the checks of a manifest ask of a release and its original, which are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import polars as pl
+
+from polars_microagg.analysis.anonymity import fewest_records
+from polars_microagg.core.requirements import Requirement
+from polars_microagg.publishing.column_kinds import kinds_of
+from polars_microagg.publishing.formats.files import Location, rows_digest
+from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.judgement import measured_on_demand
+from polars_microagg.publishing.large.again import measured_again, warnings_again
+from polars_microagg.publishing.large.warnings import Asked
+from polars_microagg.publishing.manifest.categories import categories_again
+from polars_microagg.publishing.manifest.compare_original import (
+    aligned,
+    exchanged,
+    in_types,
+    not_text,
+    off_centre,
+)
+from polars_microagg.publishing.manifest.consistency import Outcome
+from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
+from polars_microagg.publishing.manifest.recheck_models import ModelsAgain
+from polars_microagg.publishing.manifest.record import (
+    counted_rows,
+    recorded_classes,
+    taken_of_release,
+)
+
+__all__ = ["Tables", "WholeTables"]
+
+
+class Tables(Protocol):
+    """A release, and its original if it is there, as checks need them."""
+
+    @property
+    def height(self) -> int:
+        """Rows of the release."""
+
+    @property
+    def heights(self) -> tuple[int, int] | None:
+        """Rows of the original, and of them those that were not dropped."""
+
+    @property
+    def rows(self) -> Rows:
+        """Rows out and suppressed, as counted; rows in are those of the manifest."""
+
+    @property
+    def models(self) -> ModelsAgain | None:
+        """What there is of entities and confidential columns; None if it cannot be counted."""
+
+    def digest(self) -> str:
+        """Hash the rows of the release."""
+
+    def mac(self, source: Location, key: bytes) -> dict[str, str]:
+        """Hash the original with a key."""
+
+    def exchanged(self) -> list[str] | None:
+        """Find kept columns and strata that are not those of the original; None if that is not known."""
+
+    def classes(self, blocks: Sequence[Sequence[str]]) -> list[Sizes]:
+        """Count the classes on each block of columns."""
+
+    def fewest(self) -> int:
+        """Count the records that any two masked columns have in common in all tables."""
+
+    def measured(self) -> dict[str, Any]:
+        """Take the measures again: all, or those of the release alone."""
+
+    def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
+        """Take the required measures that are not among those of every release."""
+
+    def off_centre(self) -> list[str]:
+        """Find the masked columns whose values are not centres of those before."""
+
+    def categories(self) -> Outcome:
+        """Check the columns of categories."""
+
+    def warnings(self, call: Asked, *, beside: bool) -> list[str] | None:
+        """Warn again; None if that cannot be done as it was."""
+
+
+@dataclass(frozen=True)
+class WholeTables:
+    """Both tables in memory, as they were read."""
+
+    manifest: Manifest
+    place: Location
+    frame: pl.DataFrame
+    before: pl.DataFrame | None = None
+
+    @property
+    def height(self) -> int:
+        """Rows of the release."""
+        return self.frame.height
+
+    @property
+    def heights(self) -> tuple[int, int] | None:
+        """Rows of the original, and of them those that were not dropped."""
+        if self.before is None or self._aligned is None:
+            return None
+        return self.before.height, self._aligned.height
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Rows out and suppressed."""
+        roles = self.manifest["roles"]
+        columns = [*roles["mask"], *roles["stratum"]]
+        return counted_rows(self.manifest["rows"]["in"], self.frame, columns)
+
+    @cached_property
+    def _aligned(self) -> pl.DataFrame | None:
+        """Return the original without the rows that were dropped."""
+        return None if self.before is None else aligned(self.manifest, self.before)
+
+    def digest(self) -> str:
+        """Hash the rows of the release."""
+        return rows_digest(self.frame)
+
+    def mac(self, source: Location, key: bytes) -> dict[str, str]:
+        """Hash the original with a key."""
+        return source.mac(key, [] if self.before is None else self.before)
+
+    def exchanged(self) -> list[str]:
+        """Find kept columns and strata that are not those of the original."""
+        return [] if self._aligned is None else exchanged(self.manifest, self._aligned, self.frame)
+
+    def classes(self, blocks: Sequence[Sequence[str]]) -> list[Sizes]:
+        """Count the classes on each block of columns."""
+        return recorded_classes(self.frame, blocks, self.manifest["config"]["strata"])
+
+    @cached_property
+    def models(self) -> ModelsAgain:
+        """What there is of entities and confidential columns."""
+        return ModelsAgain(self.manifest, self.place.format, self.frame, self._aligned)
+
+    @cached_property
+    def pair(self) -> list[pl.DataFrame]:
+        """Return the original, if it is there, and the release, with the types of the original."""
+        if self._aligned is None:
+            return [typed(self.frame, not_text(self.manifest))]
+        return in_types(self.manifest, self.place.format, self._aligned, self.frame)
+
+    def fewest(self) -> int:
+        """Count the records that any two masked columns have in common in all tables."""
+        return fewest_records(self.manifest["roles"]["mask"], *self.pair)
+
+    def measured(self) -> dict[str, Any]:
+        """Take the measures again: all, or those of the release alone."""
+        names, kinds = self.manifest["roles"]["mask"], kinds_of(self.manifest["config"])
+        if self._aligned is not None:
+            before, after = self.pair
+            return measured_again(self.manifest, before, after, names, kinds)
+        return taken_of_release(self.pair[0], names, kinds)
+
+    def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
+        """Take the required measures that are not among those of every release."""
+        names, (before, after) = self.manifest["roles"]["mask"], self.pair
+        kinds = kinds_of(self.manifest["config"])
+        return measured_on_demand(required, before, after, names, kinds)
+
+    def off_centre(self) -> list[str]:
+        """Find the masked columns whose values are not centres of those before."""
+        before, after = self.pair
+        return off_centre(self.manifest, before, after)
+
+    def categories(self) -> Outcome:
+        """Check the columns of categories."""
+        return categories_again(self.manifest, self.pair)
+
+    def warnings(self, call: Asked, *, beside: bool) -> list[str] | None:
+        """Warn again."""
+        if beside:
+            return warnings_again(self.manifest, self.pair[0], self.pair[1], call)
+        return warnings_again(self.manifest, None, self.frame, call)
