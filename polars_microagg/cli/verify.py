@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from polars_microagg.analysis.anonymity import emptied, verify
@@ -15,6 +14,7 @@ from polars_microagg.cli.output import plain, show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import hash_key
 from polars_microagg.errors import usage
+from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.out_of_core.doors import verify as verify_large
 from polars_microagg.publishing.formats.batches import frames_of, set_down
 from polars_microagg.publishing.formats.files import Location
@@ -100,8 +100,8 @@ def _without(arguments: Namespace, place: Location) -> int:
 
 def _large(arguments: Namespace, place: Location) -> int:
     """Check a table that may be larger than memory, in batches."""
-    with TemporaryDirectory(prefix="microagg-") as folder:
-        table = set_down(place, Path(folder), batch=BATCH)
+    with own_folder(None) as folder:
+        table = set_down(place, folder, batch=BATCH)
         columns = list(table.schema.names)
         names = names_in("columns", arguments.columns, columns)
         strata = names_in("strata", arguments.strata, columns)

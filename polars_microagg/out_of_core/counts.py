@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import polars as pl
@@ -23,6 +23,7 @@ from polars_microagg.out_of_core.aligned import Kept, aligned, require_aligned
 from polars_microagg.out_of_core.class_sizes import ClassSizes, Worst, worst_in
 from polars_microagg.out_of_core.grouped import Grouped, summed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.out_of_core.workspace import working_folder
 
 __all__ = ["class_sizes", "own_folder", "recounted"]
 
@@ -91,7 +92,14 @@ def recounted(
 
 @contextmanager
 def own_folder(folder: Path | None) -> Iterator[Path]:
-    """Yield a folder for files that are gone afterwards: within this one, or a temporary one."""
+    """Yield a folder for files that are gone afterwards: within this one, or a temporary one.
+
+    A temporary one that a killed run left is removed by the next that needs one.
+    """
+    if folder is None:
+        with working_folder(Path(gettempdir(), "microagg")) as own:
+            yield own
+        return
     with TemporaryDirectory(prefix="microagg-", dir=folder) as made:
         yield Path(made)
 

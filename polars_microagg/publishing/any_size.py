@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 from typing import Any
 
 import polars as pl
@@ -14,6 +14,7 @@ import polars as pl
 from polars_microagg.errors import MicroaggError, OutputError
 from polars_microagg.errors.release import only_whole
 from polars_microagg.frames.selection import Schema, as_frame
+from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.workspace import remove_abandoned, working_folder
 from polars_microagg.publishing.atomic import system_message
@@ -157,8 +158,7 @@ def preview_any(door: Door, target: Target, memory: Memory) -> dict[str, Any]:
     where = target.place, target.record, target.overwrite
     source: PlaceSource = door.source  # type: ignore[assignment]
     size = source.size()
-    with TemporaryDirectory(prefix="microagg-") as made:
-        folder = Path(made)
+    with own_folder(None) as folder:
         if size is None:
             # Of several files and of a stream nobody knows more before they are read.
             table = source.set_down(folder, BATCH, door.texts)

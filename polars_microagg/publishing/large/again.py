@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
 
 from polars_microagg.core import registry
 from polars_microagg.leaves.memory_budget import LEAST, MemoryBudget
-from polars_microagg.out_of_core.counts import class_sizes
+from polars_microagg.out_of_core.counts import class_sizes, own_folder
 from polars_microagg.out_of_core.measures import assessed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.formats.batches import set_down_frame
@@ -37,8 +36,7 @@ def _on_disk(
     manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame
 ) -> Iterator[tuple[ParquetSource, ParquetSource, MemoryBudget, Path]]:
     """Yield both tables as Parquet, in a temporary folder, and the memory that was allowed."""
-    with TemporaryDirectory(prefix="microagg-") as made:
-        folder = Path(made)
+    with own_folder(None) as folder:
         one = set_down_frame(before.lazy(), folder, name="before.parquet")
         other = set_down_frame(after.lazy(), folder, name="after.parquet")
         limit = manifest["how"]["memory_limit"] or LEAST

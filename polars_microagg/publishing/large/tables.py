@@ -49,7 +49,7 @@ from polars_microagg.publishing.manifest.compare_original import (
 from polars_microagg.publishing.manifest.consistency import Outcome
 from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
 from polars_microagg.publishing.manifest.precision import OF_RELEASE
-from polars_microagg.publishing.manifest.recheck_models import ModelsAgain, named
+from polars_microagg.publishing.manifest.recheck_models import UNORDERED, ModelsAgain, named
 from polars_microagg.publishing.manifest.record import QUANTILES, row_counts
 from polars_microagg.publishing.privacy_models import PROMISES, Recount, masking_options
 from polars_microagg.publishing.released_columns import ReleasedColumns
@@ -207,13 +207,15 @@ class TablesOnDisk:
 
     @cached_property
     def models(self) -> ModelsAgain | None:
-        """What there is of entities and confidential columns; None of text, which has no types."""
+        """What there is of entities and confidential columns; None if text has lost their order."""
         config, roles = self.manifest["config"], self.manifest["roles"]
         if not named(self.manifest):
             return ModelsAgain(self.manifest, self.place.format, self.frame, self.before)
-        if formats()[self.place.format].typeless:
-            return None
         entity, hidden = list(roles.get("entity", [])), list(roles.get("confidential", []))
+        types = self.manifest["output"]["columns"]
+        lost = [name for name in hidden if types[name] not in UNORDERED]
+        if lost and formats()[self.place.format].typeless:
+            return None
         beside = None
         if not {*entity} <= {*self.frame.columns}:
             beside = self.original

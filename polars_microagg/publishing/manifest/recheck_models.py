@@ -22,7 +22,7 @@ from polars_microagg.publishing.manifest.rounding import agree
 from polars_microagg.publishing.privacy_models import PROMISES, Recount, masking_options
 from polars_microagg.wording import listed
 
-__all__ = ["ModelsAgain", "named"]
+__all__ = ["UNORDERED", "ModelsAgain", "named"]
 
 UNORDERED = ("String", "Categorical", "Boolean")
 """Types whose values have no order, so that nothing is lost where they become text."""

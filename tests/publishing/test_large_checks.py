@@ -1,0 +1,63 @@
+"""Manifests held against releases that stay on disk: what is checked so, and what is said of the rest."""
+
+import tempfile
+
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.out_of_core.workspace import ENDING
+from polars_microagg.publishing import memory
+from polars_microagg.publishing.manifest.check import check
+from tests.publishing.test_large import KEY, PEOPLE, released, small_memory, written
+
+__all__ = ["small_memory"]
+
+
+def test_what_a_killed_check_left_is_removed_by_the_next_one(tmp_path, monkeypatch):
+    source = written(PEOPLE, tmp_path, "parquet")
+    released(source, tmp_path / "o.parquet")
+    (tmp_path / "one").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "one"))
+    left = tmp_path / "one" / f".microagg.0123abcd{ENDING}"
+    left.mkdir()
+    (left / "in-use").touch()
+    (left / "before.parquet").write_bytes(b"values")
+    assert all(f.holds for f in check(tmp_path / "o.parquet", original=source, memory="2GB"))
+    assert not list((tmp_path / "one").iterdir())
+
+
+@pytest.mark.parametrize("base", [0, 10**15])
+@pytest.mark.parametrize("dx", ["dx", "pay"])
+@pytest.mark.parametrize("name", ["o.parquet", "o.csv"])
+def test_models_and_categories_are_checked_in_batches(name, dx, base, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "BASE", base)
+    source = written(PEOPLE, tmp_path, "parquet")
+    rest = ({"dx", "pay"} - {dx}).pop()
+    roles = {"keep": ["city"], "drop": ["id", rest], "entity": "who", "confidential": dx, "l": 2}
+    released(source, tmp_path / name, ("age", "sex"), **roles, t=0.9, hash_key=KEY)
+    told = tmp_path / f"{name}.manifest.json"
+    for original in (None, source):
+        asked = {"original": original, "hash_key": KEY}
+        found = {f.what: f for f in check(tmp_path / name, **asked, memory="2GB")}
+        whole = {f.what: f for f in check(tmp_path / name, **asked)}
+        assert found["categories"] == whole["categories"]
+        assert [f.says for f in found.values() if not f.holds] == []
+        unordered = name == "o.parquet" or dx == "dx"
+        if unordered:
+            assert found["models"] == whole["models"]
+        else:
+            assert not found["models"].checked
+            assert "whole in memory" in found["models"].says
+    edited = told.read_text().replace('"alike_min": null', '"alike_min": 3')
+    told.write_text(edited.replace('"model": "l"', '"model": "m"'))
+    wrong = {f.what for f in check(tmp_path / name, **asked, memory="2GB") if not f.holds}
+    assert wrong == {"seal", *["models"] * unordered}
+
+
+def test_an_original_of_which_rows_were_dropped_is_checked_whole(tmp_path):
+    source = written(PEOPLE, tmp_path, "parquet")
+    others = {"keep": [], "drop": ["id", "who", "sex", "dx"]}
+    released(source, tmp_path / "o.parquet", strata="city", small_strata="drop", **others)
+    assert all(f.holds for f in check(tmp_path / "o.parquet", memory="2GB"))
+    with pytest.raises(mg.InvalidParameterError, match="which rows were dropped"):
+        check(tmp_path / "o.parquet", original=source, memory="2GB")
