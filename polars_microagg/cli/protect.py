@@ -256,9 +256,6 @@ def _publish(call: _Call, target: Location, options: dict[str, Any]) -> Manifest
         bar.weigh(_weights(frame, role.strata) * len(role.blocks))
         read.append((request, role, frame))
 
-    def sized(rows: int) -> None:
-        bar.weigh([float(rows)])
-
     with ExitStack() as stack:
         stack.callback(bar.clear)
         finish: list[Callable[[], None]] = []
@@ -274,7 +271,15 @@ def _publish(call: _Call, target: Location, options: dict[str, Any]) -> Manifest
 
         stack.enter_context(progress(bar if bar.on else None))
         manifest, warnings = release_any(
-            Door(PlaceSource(call.source), whole, named, call.texts, _say, seen, sized),
+            Door(
+                PlaceSource(call.source),
+                whole,
+                named,
+                call.texts,
+                _say,
+                seen,
+                lambda n: bar.weigh([n]),
+            ),
             Target(target, _path(options, "manifest"), bool(options.get("overwrite"))),
             Memory.of(options.get("memory")),
             hashed=call.source,

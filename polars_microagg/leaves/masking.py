@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from typing import Any
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from polars_microagg.core.entities import EntityRule
 from polars_microagg.core.kind import Kind, has_means
-from polars_microagg.core.partition import Labels, Matrix, Members, Strata, Vector
+from polars_microagg.core.partition import Cells, Labels, Matrix, Members, Strata, Vector
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.frames.batch import BatchMasker, Released
@@ -22,15 +22,14 @@ from polars_microagg.frames.selection import by_name
 from polars_microagg.kernels.embedding import Embedding
 from polars_microagg.kernels.local.worst_groups import improved_strata
 from polars_microagg.leaves.key_columns import KeyColumns, Ranks, table_ranks
-from polars_microagg.leaves.sorting import sorted_by
-from polars_microagg.leaves.strata import KEYS, STRATA, LargeStratum, completed_by
+from polars_microagg.leaves.leaf_records import LeafRecords
+from polars_microagg.leaves.strata import KEYS, LargeStratum, completed_by
 from polars_microagg.leaves.tree import blocks_by_rank
 from polars_microagg.processes.crew import shared
 
 __all__ = [
     "LARGE",
     "LeafPlan",
-    "LeafRecords",
     "arrow_of",
     "fingerprints",
     "mask_leaves",
@@ -48,6 +47,9 @@ SEARCHED = "mdav"
 
 SEARCHING = 2e-6
 """Seconds that the search takes for a record."""
+
+EXACT = 2.0**53
+"""Whole steps below this are exact."""
 
 NO_COLUMNS = KeyColumns((), {}, ())
 
@@ -170,57 +172,6 @@ class _LeafMasker(BatchMasker):
         return self.rule or super()._rule(batch)
 
 
-@dataclass(frozen=True, eq=False)
-class LeafRecords:
-    """Records of whole leaves, in any order, with all that masking them needs.
-
-    `leaf` (n,) is the leaf of each; `keys` tell strata apart, `order` is what they are sorted by first,
-    and `ties` orders records that are equal in all columns. `rule` is what every group must satisfy,
-    None for k records.
-    """
-
-    columns: list[pl.Series]
-    leaf: Labels
-    ties: pl.Series
-    keys: pl.DataFrame = field(default_factory=pl.DataFrame)
-    order: Sequence[pl.Series] = ()
-    rule: Rule | None = None
-
-    def sorting(self) -> pl.Series:
-        """Return an order of the records that does not depend on how they came."""
-        # Sorted by their values, then by hash: methods break ties by row, so the groups depend on what
-        # the records are and not on when they arrived. That makes files, batches and Spark bit-equal.
-        keys = (*self.keys, *self.order, *self.columns, self.ties)
-        return pl.Series(sorted_by(self.leaf, keys).astype(np.uint32))
-
-    def take(self, rows: pl.Series) -> LeafRecords:
-        """Return the records at these positions."""
-        at = rows.to_numpy()
-        numbered = pl.DataFrame([c.alias(str(j)) for j, c in enumerate(self.columns)])
-        keys = self.keys[rows] if self.keys.width else self.keys
-        rule = self.rule and self.rule.take(at)
-        return LeafRecords(
-            numbered[rows].get_columns(), self.leaf[at], self.ties[:0], keys, (), rule
-        )
-
-    def slice(self, start: int, stop: int) -> LeafRecords:
-        """Return the records from one position to another."""
-        if stop - start == len(self.leaf):
-            return self
-        keys = self.keys[start:stop] if self.keys.width else self.keys
-        rule = self.rule and self.rule.take(np.arange(start, stop))
-        columns = [column[start:stop] for column in self.columns]
-        return LeafRecords(columns, self.leaf[start:stop], self.ties, keys, (), rule)
-
-    def strata(self, names: Sequence[str] = STRATA) -> Labels:
-        """Number the strata of sorted records, told apart by these keys; no leaf shares one with others."""
-        changed = np.diff(self.leaf, prepend=-1) != 0
-        for column in self.keys.select(name for name in self.keys.columns if name in names):
-            values = column.to_numpy()
-            changed[1:] |= values[1:] != values[:-1]
-        return np.asarray(np.cumsum(changed) - 1)
-
-
 def mask_leaves(
     plans: Callable[[Labels], tuple[Labels, Sequence[Plan]]], size: int, records: LeafRecords
 ) -> Released:
@@ -256,8 +207,28 @@ def mask_leaves(
 def _masked(plan: Plan, records: LeafRecords, strata: Labels) -> Released:
     """Mask records, each stratum on its own."""
     stratum = pl.Series("stratum", strata)
-    batch = pl.DataFrame([*(c.alias(str(j)) for j, c in enumerate(records.columns)), stratum])
+    columns = records.columns
+    if plan.nulls == "impute" and isinstance(plan, LeafPlan):
+        columns = [_filled(plan, j, column, strata) for j, column in enumerate(columns)]
+    batch = pl.DataFrame([*(c.alias(str(j)) for j, c in enumerate(columns)), stratum])
     return _LeafMasker(plan, strata=1, rule=records.rule).mask(batch)
+
+
+def _filled(plan: LeafPlan, j: int, column: pl.Series, strata: Labels) -> pl.Series:
+    """Put the centre of a large stratum in place of nulls where nobody of a leaf has a value.
+
+    Records without a value lie at the centre, so that such leaves are not rare.
+    """
+    if not column.null_count() or plan.keys.known[j] is not None:
+        return column
+    kind = plan.keys.kind(j, column.dtype)
+    there = np.bincount(strata, column.is_not_null().to_numpy())
+    centre = plan.centre[int(np.flatnonzero(plan.keys.owner == j)[0])]
+    if there.all() or (abs(centre) >= EXACT and not column.dtype.is_float()):
+        return column
+    n = len(column)
+    made: pl.Series = kind.values(column, Cells(np.full(n, centre), Strata.whole(n)), column.dtype)
+    return made.alias("").zip_with(pl.Series(there[strata] == 0), column.alias(""))
 
 
 def _leaf_by_leaf(plan: Plan, records: LeafRecords, size: int) -> Released:

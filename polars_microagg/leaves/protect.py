@@ -13,7 +13,8 @@ from polars_microagg.core.partition import Labels
 from polars_microagg.core.rule import Rule
 from polars_microagg.frames.batch import Released
 from polars_microagg.frames.selection import as_frame
-from polars_microagg.leaves.masking import LeafRecords, fingerprints, mask_leaves
+from polars_microagg.leaves.leaf_records import LeafRecords
+from polars_microagg.leaves.masking import fingerprints, mask_leaves
 from polars_microagg.leaves.memory_budget import parts_of
 from polars_microagg.leaves.merge_for_table import merge_for_table, rule_of_leaf
 from polars_microagg.leaves.refusals import refuse_few

@@ -16,7 +16,8 @@ from polars_microagg.errors import TooFewRecordsError
 from polars_microagg.frames.batch import Released
 from polars_microagg.frames.released_strata import released_keys
 from polars_microagg.frames.selection import as_frame, by_name
-from polars_microagg.leaves.masking import LeafRecords, arrow_of, masked_field
+from polars_microagg.leaves.leaf_records import LeafRecords
+from polars_microagg.leaves.masking import arrow_of, masked_field
 from polars_microagg.leaves.metadata_scrub import without_notes
 
 if TYPE_CHECKING:

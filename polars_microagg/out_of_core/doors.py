@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -18,12 +15,15 @@ from polars_microagg.analysis.counted_classes import options_of_models
 from polars_microagg.core import registry
 from polars_microagg.core.options import group_size, whole_number
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.safe_collect import quietly, schema_of
-from polars_microagg.frames.selection import Columns, Names, as_frame
-from polars_microagg.leaves.memory_budget import MemoryBudget, bytes_of
-from polars_microagg.out_of_core.counts import class_sizes, own_folder
+from polars_microagg.frames.selection import Columns, Names
+from polars_microagg.out_of_core.counts import class_sizes
+from polars_microagg.out_of_core.given_tables import (
+    budget_of,
+    empty_of,
+    refuse_files,
+    tables_of,
+)
 from polars_microagg.out_of_core.measures import assessed
-from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.wording import Setting
 
 __all__ = ["anonymity", "assess", "verify"]
@@ -95,13 +95,13 @@ def verify(
         "entity_mode": entity_mode,
         "confidential": confidential,
     }
-    _refuse_files(memory, frame=frame)
+    refuse_files(memory, frame=frame)
     if memory is None:
         counting.verify(frame, columns, k, strata=strata, **people, **bounds)
         return
     plan = counting.plan_of(k, people, bounds)
-    with _tables(memory, frame=frame) as ((table,), limit):
-        empty = _empty(table)
+    with tables_of(memory, frame=frame) as ((table,), limit):
+        empty = empty_of(table)
         blocks, keys = counting.selected(empty, columns), counting.keys_of(empty, "strata", strata)
         for what, names in (("entity", plan.entity), ("confidential", plan.confidential)):
             counting.keys_of(empty, what, names)
@@ -110,7 +110,7 @@ def verify(
             "confidential": plan.confidential,
             "plan": plan,
         }
-        budget = _budget(limit, [*blocks, keys, plan.entity, plan.confidential], table)
+        budget = budget_of(limit, [*blocks, keys, plan.entity, plan.confidential], table)
         found = class_sizes(table, blocks, keys, budget, **where)
         for one, block in zip(found, blocks, strict=True):
             one.hold(plan, block, keys)
@@ -189,11 +189,11 @@ def anonymity(
     (4, 2, 2, 2.0, 0)
     """
     people: dict[str, Any] = {"confidential": confidential, "entity": entity}
-    _refuse_files(memory, frame=frame)
+    refuse_files(memory, frame=frame)
     if memory is None:
         return counting.anonymity(frame, columns, strata=strata, k=k, **people, **options)
-    with _tables(memory, frame=frame) as ((table,), limit):
-        empty = _empty(table)
+    with tables_of(memory, frame=frame) as ((table,), limit):
+        empty = empty_of(table)
         blocks = counting.selected(empty, columns)
         divided = counting.keys_of(empty, "strata", strata)
         where: dict[str, Any] = {
@@ -201,7 +201,7 @@ def anonymity(
         }
         chosen = options_of_models("anonymity", options, where["confidential"])
         k = None if k is None else group_size(k)
-        budget = _budget(limit, [*blocks, divided, *where.values()], table)
+        budget = budget_of(limit, [*blocks, divided, *where.values()], table)
         found = class_sizes(table, blocks, divided, budget, options=chosen, **where)
     rows = [one.row(k) for one in found]
     if len(rows) == 1:
@@ -298,7 +298,7 @@ def assess(
     {'loss': 3.2, 'dld': 50.0, 'dld_low': 50.0, 'dld_high': 50.0, 'dld_sampled': 4}
     """
     whole: dict[str, Any] = {"known": known, "known_sample": known_sample, "by": by, "key": key}
-    _refuse_files(memory, original=original, masked=masked)
+    refuse_files(memory, original=original, masked=masked)
     if memory is None:
         asked: dict[str, Any] = {"metrics": metrics, "seed": seed, "by_column": by_column}
         return measuring.assess(original, masked, columns, **whole, **asked, **kinds)
@@ -308,52 +308,15 @@ def assess(
             raise InvalidParameterError.cannot("memory", Setting(name, value), way)
     entries = measuring.entries_of(metrics)
     seed = whole_number("seed", seed, "a whole number of at least 0", 0)
-    with _tables(memory, original=original, masked=masked) as (tables, limit):
+    with tables_of(memory, original=original, masked=masked) as (tables, limit):
         before, after = tables
-        empty = _empty(before), _empty(after)
+        empty = empty_of(before), empty_of(after)
         names = measuring.shared_columns(*empty, columns, (), kinds_asked(kinds, "assess"))
         taken = [entry.name for entry in entries]
-        budget = _budget(limit, [names], *tables)
+        budget = budget_of(limit, [names], *tables)
         row = assessed(before, after, names, metrics=taken, kinds=kinds, budget=budget, seed=seed)
     types = {
         name: pl.Int64() if e.whole else pl.Float64() for name, e in registry.metrics().items()
     }
     types |= {"dld_low": pl.Float64(), "dld_high": pl.Float64(), "dld_sampled": pl.Int64()}
     return pl.DataFrame([row], schema={name: types[name] for name in row})
-
-
-def _refuse_files(memory: object, **tables: Any) -> None:
-    """Refuse names of files where it is not said how much memory they may take."""
-    for what, table in tables.items():
-        if memory is None and isinstance(table, str | Path):
-            need = "a table; of files say how much memory they may take, such as memory='2GB'"
-            raise InvalidParameterError.kind(what, type(table).__name__, need)
-
-
-@contextmanager
-def _tables(memory: object, **tables: Any) -> Iterator[tuple[list[ParquetSource], int]]:
-    """Yield tables as Parquet files, and the bytes of memory; a LazyFrame is set down first."""
-    limit = bytes_of(memory)
-    with own_folder(None) as folder:
-        yield [_set_down(what, table, folder) for what, table in tables.items()], limit
-
-
-def _set_down(what: str, table: Any, folder: Path) -> ParquetSource:
-    """Return a table as Parquet files."""
-    if isinstance(table, str | Path | list | tuple):
-        return ParquetSource.of(table)
-    lazy, path = as_frame(table).lazy(), folder / f"{what}.parquet"
-    quietly(partial(lazy.sink_parquet, path), what, lambda: schema_of(lazy).names())
-    return ParquetSource.of(path)
-
-
-def _empty(table: ParquetSource) -> pl.DataFrame:
-    """Return a table without records."""
-    empty: pl.DataFrame = as_frame(table.schema.empty_table())
-    return empty
-
-
-def _budget(memory: int, columns: Sequence[Sequence[str]], *tables: ParquetSource) -> MemoryBudget:
-    """Return the records that fit, of which these columns are read."""
-    wide = sum(table.wide for table in tables)
-    return MemoryBudget.of(memory, 1, sum(map(len, columns)), wide)

@@ -12,8 +12,9 @@ from pathlib import Path
 import polars as pl
 
 from polars_microagg.core.work import known_elsewhere
+from polars_microagg.leaves.leaf_records import LeafRecords
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.masking import LeafRecords, mask_leaves
+from polars_microagg.leaves.masking import mask_leaves
 from polars_microagg.leaves.rules import coded_columns, restricted, rule_of
 from polars_microagg.leaves.strata import KEYS
 from polars_microagg.leaves.suppressed import SmallStrata

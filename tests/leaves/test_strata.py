@@ -254,3 +254,20 @@ def test_a_stratum_that_grew_since_the_leaves_were_fitted_is_masked_all_the_same
         assert masked["x"].null_count() == 0
     # What is too large for a leaf is cut by rank, but not where halves could lack persons.
     assert masked.equals(mg.mdav(many.sort("s", "x"), "x", 3, strata="s").sort("who"))
+
+
+def test_a_gap_is_filled_where_nobody_of_a_leaf_has_a_value():
+    rng = np.random.default_rng(8)
+    types = {"f": pl.Float64, "i": pl.Int16, "d": pl.Decimal(9, 2), "t": pl.Date}
+    for name, dtype in types.items():
+        frame = pl.DataFrame({name: pl.Series(rng.integers(100, 900, 600)).cast(dtype)})
+        frame = frame.with_columns(pl.when(pl.Series(rng.random(600) < 0.5)).then(name).alias(name))
+        leaves = mg.fit_leaves(frame, name, 4, size=60, nulls="impute")
+        assert len(leaves) > 4
+        masked = leaves.mask(frame)
+        assert masked.schema == frame.schema
+        assert masked[name].null_count() == 0
+        # All that lack a value are at the centre, or in a leaf with values near it.
+        gaps = masked.filter(frame[name].is_null())[name].to_physical().cast(pl.Float64)
+        centre = frame[name].to_physical().cast(pl.Float64).mean()
+        assert (gaps - centre).abs().max() < 0.15 * centre
