@@ -17,6 +17,7 @@ from polars_microagg.cli import dry_run
 from polars_microagg.cli.exit_codes import PUBLISHED, code_of
 from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.kinds import add_kinds, named_kinds
+from polars_microagg.cli.last_line import last_line
 from polars_microagg.cli.models import add_models
 from polars_microagg.cli.options import add_choices, add_roles, names_in, own_options, typed_as
 from polars_microagg.cli.output import sent, show, show_json, tell
@@ -38,8 +39,7 @@ from polars_microagg.publishing.atomic import checked, free, system_message, wai
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.batches import Typed
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.manifest.model import Manifest, Rows
-from polars_microagg.publishing.manifest.precision import FEWEST
+from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.memory import Memory
 from polars_microagg.publishing.raw_table import raw, texts_of, typed_columns, typed_values
 from polars_microagg.publishing.release import Hooks
@@ -53,6 +53,7 @@ EXAMPLES = example(
     "microagg protect patients.parquet -o masked.parquet --columns age,income --k 5 \\",
     "    --strata region --drop name --require 'dld<=10' --require 'loss<=15'",
     "microagg protect patients.csv -o masked.csv --config job.toml --overwrite",
+    "microagg protect 'visits/*.parquet' -o masked.parquet --config job.toml --memory 4GB --dry-run",
     "microagg protect register.duckdb::people -o - --config job.toml > masked.arrows",
 )
 
@@ -64,7 +65,9 @@ KINDS = "Text is nominal, and has categories; numbers and ordered text need to b
 def add(parser: Parser) -> None:
     """Describe the options; those of the methods come from the register."""
     parser.usage = "microagg protect IN -o OUT --columns A,B --k K [options]"
-    parser.add_argument("input", nargs="?", metavar="IN", help="a file, file.duckdb::table, or -")
+    parser.add_argument(
+        "input", nargs="?", metavar="IN", help="a file, folder, pattern, file.duckdb::table, or -"
+    )
     parser.add_argument("-o", "--output", metavar="OUT", help="a file, file.duckdb::table, or -")
     parser.add_argument("--config", metavar="TOML", help="settings; microagg init writes one")
     add_separator(parser)
@@ -316,7 +319,7 @@ def _finish(
         tell(f"Warning: {COMMAND_LINE.write(sentence)}")
     if options.get("report"):
         tell_without_charts()
-    tell(_last_line(manifest, target, _path(options, "manifest") or target.record))
+    tell(last_line(manifest, target, _path(options, "manifest") or target.record))
 
 
 def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:
@@ -324,34 +327,3 @@ def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:
         return [float(n) for n in classes(frame, strata)["size"]] if strata else [frame.height]
     except MicroaggError:
         return [frame.height]
-
-
-def _suppressed(rows: Rows) -> list[str]:
-    """Write how many rows were emptied and dropped, and their share, if any were."""
-    return [
-        f"{rows[how]:,} {how} ({100 * rows[how] / rows['in']:.2g} %)"
-        for how in ("emptied", "dropped")
-        if rows[how]
-    ]
-
-
-def _last_line(manifest: Manifest, target: Location, record: Path | None) -> str:
-    measures, rows, cells = manifest["measures"], manifest["rows"], manifest["cells"]
-    parts = [f"{rows['out']:,} records", f"k={manifest['k']['found']}"]
-    persons = manifest.get("models", {}).get("entity", {}).get("k_entities")
-    parts += [f"{persons} entities or more in each class"] if persons else []
-    parts += _suppressed(rows)
-    lost = [row for row in manifest.get("categories", []) if row["rare"]]
-    parts += [f"{row['rare']:g} % of {row['column']!r} lost a rare category" for row in lost[:3]]
-    parts += [f"as did {len(lost) - 3} columns more"] if len(lost) > 3 else []
-    part = cells["compared"] is not None and cells["compared"] < cells["all"]
-    over = f" over {cells['compared']:,} of {cells['all']:,} cells" if part else ""
-    parts += [
-        f"{name} {measures[name]:g} %{over * (name == 'loss')}"
-        for name in ("loss", "dld")
-        if isinstance(measures.get(name), float)
-    ]
-    if not manifest["digits"]:
-        parts.append(f"no loss told of fewer than {FEWEST} records")
-    where = "" if record is None else f" Its manifest is {record}."
-    return f"Published {target}: {', '.join(parts)}.{where}"

@@ -36,7 +36,7 @@ PHASES = {
     "sealing": (RELEASE, "dumped"),
     "hashing": (stages, "sha256_of"),
     "drawing": (PROTECT, "page"),
-    "saying": (PROTECT, "_last_line"),
+    "saying": (PROTECT, "last_line"),
 }
 
 

@@ -1,0 +1,43 @@
+"""The line that says what was published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.manifest.model import Manifest, Rows
+from polars_microagg.publishing.manifest.precision import FEWEST
+
+__all__ = ["last_line"]
+
+
+def _suppressed(rows: Rows) -> list[str]:
+    """Write how many rows were emptied and dropped, and their share, if any were."""
+    return [
+        f"{rows[how]:,} {how} ({100 * rows[how] / rows['in']:.2g} %)"
+        for how in ("emptied", "dropped")
+        if rows[how]
+    ]
+
+
+def last_line(manifest: Manifest, target: Location, record: Path | None) -> str:
+    """Write what was published where, and what was lost."""
+    measures, rows, cells = manifest["measures"], manifest["rows"], manifest["cells"]
+    parts = [f"{rows['out']:,} records", f"k={manifest['k']['found']}"]
+    persons = manifest.get("models", {}).get("entity", {}).get("k_entities")
+    parts += [f"{persons} entities or more in each class"] if persons else []
+    parts += _suppressed(rows)
+    lost = [row for row in manifest.get("categories", []) if row["rare"]]
+    parts += [f"{row['rare']:g} % of {row['column']!r} lost a rare category" for row in lost[:3]]
+    parts += [f"as did {len(lost) - 3} columns more"] if len(lost) > 3 else []
+    part = cells["compared"] is not None and cells["compared"] < cells["all"]
+    over = f" over {cells['compared']:,} of {cells['all']:,} cells" if part else ""
+    parts += [
+        f"{name} {measures[name]:g} %{over * (name == 'loss')}"
+        for name in ("loss", "dld")
+        if isinstance(measures.get(name), float)
+    ]
+    if not manifest["digits"]:
+        parts.append(f"no loss told of fewer than {FEWEST} records")
+    where = "" if record is None else f" Its manifest is {record}."
+    return f"Published {target}: {', '.join(parts)}.{where}"
