@@ -100,8 +100,8 @@ def publish(
         Key of at least 16 bytes for a hash of the rows that came in and for the seal of the
         manifest; there is neither without.
     memory : int or str, optional
-        Most memory to take, as bytes or like ``"2GB"``; half of what is free by default. A table that is
-        thought to take more is masked by leaves, out of core: it is set down as Parquet beside `path`,
+        About the most memory to take, as bytes or like ``"2GB"``, at least 250 MB; half of what is free
+        by default. A table that is thought to take more is masked by leaves, out of core: it is set down as Parquet beside `path`,
         unless it is Parquet already, and counted and measured on disk. The log and `how` in the
         manifest say which way was taken and why.
     workers : int, optional

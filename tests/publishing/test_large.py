@@ -332,3 +332,18 @@ def test_the_next_run_of_any_size_removes_what_a_killed_one_left(base, tmp_path,
     monkeypatch.setattr(memory, "BASE", base)
     released(PEOPLE, tmp_path / "o.parquet")
     assert not left_behind(tmp_path)
+
+
+def test_the_same_table_is_cut_alike_by_every_kind_of_source(tmp_path, monkeypatch):
+    # A LazyFrame is read without what is dropped, so that it may not count in a file either.
+    monkeypatch.setattr("polars_microagg.leaves.fit.SAMPLE", 500)
+    monkeypatch.setattr("polars_microagg.leaves.options.SIZE", 100)
+    sources = [written(PEOPLE, tmp_path, "parquet"), PEOPLE.lazy(), PEOPLE, PEOPLE.drop("id", "dx")]
+    made = []
+    for number, source in enumerate(sources):
+        drop = [name for name in ROLES["drop"] if number < 3 or name not in ("id", "dx")]
+        call = {"keep": ["sex"], "drop": drop, "memory": "300MB", "workers": 1 + number % 2}
+        told = mg.publish(source, tmp_path / f"o{number}.parquet", ["age", "pay"], 4, **call)
+        assert told["how"]["leaves"] > 20
+        made.append((tmp_path / f"o{number}.parquet").read_bytes())
+    assert made[1:] == made[:1] * 3
