@@ -46,7 +46,7 @@ def of_system(error: BaseException) -> int | None:
     number: int | None = getattr(error, "errno", None)
     if number:
         return number
-    match = re.search(r"os error (\d+)", str(error))
+    match = re.search(r"(?:os error|Os \{ code:) (\d+)", str(error))
     return int(match[1]) if match else None
 
 

@@ -101,9 +101,9 @@ def publish(
         manifest; there is neither without.
     memory : int or str, optional
         About the most memory to take, as bytes or like ``"2GB"``, at least 250 MB; half of what is free
-        by default. A table that is thought to take more is masked by leaves, out of core: it is set down as Parquet beside `path`,
-        unless it is Parquet already, and counted and measured on disk. The log and `how` in the
-        manifest say which way was taken and why.
+        by default. A table that is thought to take more is masked by leaves, out of core: it is set
+        down as Parquet beside `path`, unless it is Parquet already, and counted and measured on disk.
+        The log and `how` in the manifest say which way was taken and why.
     workers : int, optional
         Processes that share the work; by default as many as there are processors and memory for.
     **options : Any

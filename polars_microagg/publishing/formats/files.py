@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import io
@@ -247,7 +248,10 @@ def _parts(
     except NotImplementedError:
         why = "it has a type that cannot be read in batches, such as whole numbers of 128 bits."
         raise InvalidDataError.unreadable(what, f"{why} Cast it, or leave it out.") from None
-    except BROKEN:
+    except BROKEN as error:
+        # No thread can start, or nothing is left: that says nothing of the file.
+        if of_system(error) in (errno.EAGAIN, errno.ENOMEM):
+            raise MemoryError from None
         why = f"it is not a whole {entry.title} file. Write it again, or give it the ending of its format."
         raise InvalidDataError.unreadable(what, why) from None
     raise InvalidDataError.unreadable(what, "it has no columns. Write a table to it first.")
