@@ -171,7 +171,7 @@ def released(original, method, k):
 
 def documents(original, masked, k, folder, kept=None, require=()):
     """What leaves with a release: its manifest, its report and its last line, without the times."""
-    from polars_microagg.cli.protect import _last_line
+    from polars_microagg.cli.last_line import last_line
     from polars_microagg.publishing.formats.files import Location
     from polars_microagg.report import report_html
 
@@ -185,4 +185,4 @@ def documents(original, masked, k, folder, kept=None, require=()):
     told = json.loads(place.record.read_bytes())
     del told["times"]
     page = report_html(original, masked, names, k=k, manifest=told, warnings=told["warnings"])
-    return told, page, _last_line(told, place, place.record)
+    return told, page, last_line(told, place, place.record)

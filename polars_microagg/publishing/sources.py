@@ -37,6 +37,7 @@ from polars_microagg.publishing.formats.files import (
     parsed_batches,
 )
 from polars_microagg.publishing.formats.register import formats
+from polars_microagg.publishing.formats.source_files import there
 from polars_microagg.publishing.memory import width_of
 
 __all__ = [
@@ -148,10 +149,10 @@ class PlaceSource:
     def size(self) -> Size | None:
         """Estimate the size from notes and lengths; None of several files and of a stream."""
         place, path = self.place, self.place.path
-        several = path.is_dir() or (glob.has_magic(str(path)) and not path.exists())
+        several = there(path.is_dir) or (glob.has_magic(str(path)) and not there(path.exists))
         if place.piped or (several and not place.tables):
             return None
-        with suppress(MicroaggError, OSError, ValueError):
+        with suppress(MicroaggError, OSError, ValueError, NotImplementedError):
             # A pipe would be waited for.
             if path.is_file():
                 return self._looked_at() or NOTHING

@@ -70,8 +70,9 @@ def test_an_error_of_another_process_is_the_same_error(tmp_path):
             "leaf": np.zeros(n, np.uint32),
             "ties": np.zeros(n, np.uint64),
         }
-        with Spill(tmp_path, part, 1) as spill:
-            spill.write(pl.DataFrame(records | {"0": np.arange(n)}), np.zeros(n, dtype=np.intp))
+        spill = Spill(tmp_path, part, 1)
+        spill.write(pl.DataFrame(records | {"0": np.arange(n)}), np.zeros(n, dtype=np.intp))
+        spill.close()
         parts[part] = [spill.path(0).name]
     with pytest.raises(mg.TooFewRecordsError, match="k=5 needs at least 5 records, got 3"):
         list(mask_parts(LeafJob(str(tmp_path), parts, 100, 1), leaves, 2))

@@ -225,7 +225,7 @@ def test_nothing_runs_on_when_the_caller_is_ended(number, turn, tmp_path):
     assert caller.stdout.readline() == "ran\n"
     pids = [int(pid) for pid in caller.stdout.readline().split()]
     assert pids
-    time.sleep(0.1 * turn)
+    time.sleep(0.02 * turn)
     caller.send_signal(number)
     rest, errors = caller.communicate(timeout=30)
     assert rest == ""

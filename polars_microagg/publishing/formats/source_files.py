@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -15,7 +16,7 @@ from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import ending_of, format_of
 from polars_microagg.publishing.formats.text_types import TypesSeen, read_as
 
-__all__ = ["SourceFile", "key_columns", "source_files"]
+__all__ = ["SourceFile", "key_columns", "source_files", "there"]
 
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 """How a null is written in the name of a folder."""
@@ -27,6 +28,13 @@ class SourceFile:
 
     place: Location
     keys: tuple[tuple[str, str | None], ...] = ()
+
+
+def there(ask: Callable[[], bool]) -> bool:
+    """Ask for a path, which may be too long to be looked up."""
+    with suppress(OSError, ValueError):
+        return ask()
+    return False
 
 
 def source_files(places: Location | Sequence[Location]) -> list[SourceFile]:
@@ -49,8 +57,8 @@ def source_files(places: Location | Sequence[Location]) -> list[SourceFile]:
 
 def _files(place: Location) -> list[SourceFile]:
     """Return the files of one place, or the place itself."""
-    pattern = glob.has_magic(str(place.path)) and not place.path.exists()
-    if place.table or place.piped or not (pattern or place.path.is_dir()):
+    pattern = glob.has_magic(str(place.path)) and not there(place.path.exists)
+    if place.table or place.piped or not (pattern or there(place.path.is_dir)):
         return [SourceFile(place)]
     if pattern:
         parts = place.path.parts
