@@ -31,7 +31,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
     ("name", "step", "modules"),
     [
         ("o.parquet", 3, ["atomic"]),
-        ("o.parquet", 16, ["release", "staging"]),
+        ("o.parquet", 12, ["release", "staging"]),
         ("o.duckdb::t", 4, ["duckdb_write", "atomic"]),
     ],
 )
