@@ -247,8 +247,9 @@ def test_a_full_disk_is_told_alike(form, tmp_path):
 FULL = "cannot be written: No space left on device. Nothing was published."
 
 
+# What getrusage tells of a process that was just started is the peak of its parent.
 PEAK = """
-import resource, sys
+import sys
 from pathlib import Path
 from polars_microagg.publishing.formats.batches import Typed, deliver, set_down
 from polars_microagg.publishing.formats.files import Location
@@ -256,19 +257,21 @@ source, folder, form = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
 made = set_down(Location.of(source), folder, batch=1 << 14, raw=True, typed=Typed(["a", "b"]))
 with (folder / "made").open("w+b") as file:
     deliver(made, file, Location.of(f"o.{form}"), batch=1 << 14)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+lines = Path("/proc/self/status").read_text().splitlines()
+print(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1024)
 """
 
 
 @pytest.mark.deep
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux to tell a peak")
 @pytest.mark.parametrize("form", FILES)
 def test_memory_does_not_grow_with_the_rows(form, tmp_path):
-    """Of 16 times the rows, which take 115 MB as a frame."""
+    """3,600,000 rows more take 86 MB as a frame; buffers are full before the first million."""
     peaks = []
-    for rows in (300_000, 4_800_000):
+    for rows in (1_200_000, 4_800_000):
         table = pl.DataFrame({"a": range(rows), "b": pl.Series(range(rows)) * 0.25, "c": 1.5})
         source = place_of(table, form, tmp_path).path
         command = [sys.executable, "-c", PEAK, str(source), str(tmp_path), form]
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path.cwd())
         peaks.append(int(done.stdout))
-    assert peaks[1] - peaks[0] < 60
+    assert peaks[1] - peaks[0] < 50
