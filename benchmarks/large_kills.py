@@ -138,7 +138,7 @@ class Harness:
         return [seen[0], seen[-1]] if seen else []
 
     def reset(self) -> None:
-        """Put the good release back, with the new table beside it."""
+        """Restore the good release, with the new table beside it."""
         for one in self.trial.iterdir():
             shutil.rmtree(one) if one.is_dir() else one.unlink()
         shutil.copytree(self.good, self.trial, dirs_exist_ok=True)
@@ -216,7 +216,7 @@ class Harness:
         return None
 
     def _handled(self, code: int, target: str, number: int, wrong: list[str]) -> bool:
-        """Say what is wrong with how a killed run ended; return whether it cleaned up after itself."""
+        """Print what is wrong with how a killed run ended; return whether it cleaned up after itself."""
         stops = number == signal.SIGINT or (number == signal.SIGTERM and self.path.answers)
         expected = ENDED if target == "worker" else INTERRUPTED if stops else -number
         # A signal may come before the program has its handlers, or while it leaves.
@@ -229,7 +229,7 @@ class Harness:
         return code == expected and code > 0
 
     def _left(self, handled: bool) -> list[str]:
-        """Say what is wrong with what a kill left."""
+        """Print what is wrong with what a kill left."""
         wrong, state = [], self.state()
         if state["digest"] not in (self.old, self.new):
             wrong.append("the release is neither the old nor the new one")
@@ -268,7 +268,7 @@ def targets(workers: int) -> list[tuple[str, int]]:
 
 
 def run(kills: int, seed: int, rows: int, only: str | None = None) -> Counter[str]:
-    """Let so many kills land, on each path in turn; count them by kind, and what is wrong."""
+    """Kill runs on each path in turn; count the kills by kind, and what is wrong."""
     chance, counts = random.Random(seed), Counter[str]()
     here, paths = Path.cwd(), {n: p for n, p in WAYS.items() if only in (None, n)}
     with tempfile.TemporaryDirectory() as made:

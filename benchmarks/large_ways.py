@@ -27,7 +27,7 @@ NO_MEMORY = 10**15
 
 
 def no_memory() -> None:
-    """Let small tables go in many parts in this process: nothing fits into memory."""
+    """Allow no memory in this process, so that small tables are masked in many parts."""
     memory.BASE, options.SIZE = NO_MEMORY, LEAF
     MemoryBudget.of = budget_of  # type: ignore[assignment]
 

@@ -63,7 +63,7 @@ class Meter:
         self._start = time.monotonic()
 
     def read(self, done: int, total: int, what: str) -> Reading:
-        """Take what a method reports of the current piece."""
+        """Add what a method reports of the current piece."""
         if done < self._last[0] or total != self._last[1] > 0:
             self._piece = min(self._piece + 1, len(self._weights) - 1)
         self._last = (done, total)
@@ -110,7 +110,7 @@ class Bar:
         self._last, self._written = (0, 0), 0
 
     def __call__(self, done: int, total: int, what: str) -> None:
-        """Take what a method reports."""
+        """Add what a method reports."""
         now = time.monotonic()
         if self._meter is None or done < self._last[0] or total != self._last[1]:
             self._meter, self._begun, self._told = Meter([1.0]), now, now

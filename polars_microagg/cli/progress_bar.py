@@ -54,7 +54,7 @@ class Bar:
         self._told = time.monotonic()
 
     def weigh(self, weights: Sequence[float]) -> None:
-        """Take these records of each piece, which are known once the table is read."""
+        """Weigh each piece by its records, which are known once the table is read."""
         self._meter = Meter(weights)
 
     def stage(self, what: str) -> None:

@@ -149,7 +149,7 @@ def protect(arguments: Namespace) -> Mapping[str, Any]:
 
 
 def _preview(call: _Call, target: Location, arguments: Namespace) -> Mapping[str, Any]:
-    """Say what would be done."""
+    """Print what would be done."""
     record, overwrite = _path(call.options, "manifest"), bool(call.options.get("overwrite"))
     door = Door(PlaceSource(call.source), call.whole, call.named, call.texts)
     memory = Memory.of(call.options.get("memory"))
@@ -174,7 +174,7 @@ class _Call:
         return roles(self.options, names), kinds
 
     def texts(self, names: Sequence[str]) -> Typed:
-        """Say of which columns text is read as numbers."""
+        """Return the columns whose text is read as numbers."""
         role, kinds = self.roles(names)
         return texts_of(role.mask, role.confidential, kinds)
 
@@ -297,7 +297,7 @@ def _publish(call: _Call, target: Location, options: dict[str, Any]) -> Manifest
 
 
 def _say(why: str) -> None:
-    """Say why a table is not masked whole."""
+    """Print why a table is not masked whole."""
     tell(f"{why} It is masked by leaves, out of core.")
 
 

@@ -16,14 +16,11 @@ from polars_microagg.cli.settings import hash_key
 from polars_microagg.errors import usage
 from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.out_of_core.doors import verify as verify_large
-from polars_microagg.publishing.formats.batches import frames_of, set_down
+from polars_microagg.publishing.formats.batches import BATCH, frames_of, set_down
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 
 __all__ = ["EXAMPLES", "add", "run"]
-
-BATCH = 1 << 16
-"""Rows that are read at a time from a table larger than memory."""
 
 EXAMPLES = example(
     "microagg verify masked.parquet",

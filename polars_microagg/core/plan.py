@@ -288,7 +288,14 @@ class Plan:
         if self.refine:
             each = shared(REFINING * len(x))
             grouped, groups = refined(x, grouped, strata.sizes, self.k, beyond, each=each)
-        return grouped, groups
+        return self._improved(x, grouped, groups, strata)
+
+    def _improved(
+        self, x: Matrix, labels: Labels, groups: int, strata: Strata
+    ) -> tuple[Labels, int]:
+        """Return groups of records that lie stratum by stratum as they are; leaves improve them."""
+        del x, strata
+        return labels, groups
 
     def _arguments(self, block: tuple[str, ...]) -> dict[str, Any]:
         """Return the options of the method, names of columns as positions in the block."""

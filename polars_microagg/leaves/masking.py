@@ -8,10 +8,8 @@ from dataclasses import fields as dataclass_fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.core.entities import EntityRule
 from polars_microagg.core.kind import Kind, has_means
 from polars_microagg.core.partition import Cells, Labels, Matrix, Members, Strata, Vector
 from polars_microagg.core.plan import Plan
@@ -101,16 +99,10 @@ class LeafPlan(Plan):
         weights = _bounded(x, np.array(self.weights))
         return super().mask(x, weights, strata, whole, rule, embeddings, chosen)
 
-    def _searched(
-        self,
-        block: tuple[str, ...],
-        x: Matrix,
-        strata: Strata,
-        rule: Rule | EntityRule,
-        present: npt.NDArray[np.bool_] | None,
+    def _improved(
+        self, x: Matrix, labels: Labels, groups: int, strata: Strata
     ) -> tuple[Labels, int]:
-        """Group the records of each leaf, and improve what that does at the borders."""
-        labels, groups = super()._searched(block, x, strata, rule, present)
+        """Search at the borders of leaves for groups that lose less."""
         # The search knows no model, and `refine` is a longer one.
         known = self.entity or self.confidential or self.refine
         if not self.searched or known or self.method.name != SEARCHED:
@@ -215,7 +207,7 @@ def _masked(plan: Plan, records: LeafRecords, strata: Labels) -> Released:
 
 
 def _filled(plan: LeafPlan, j: int, column: pl.Series, strata: Labels) -> pl.Series:
-    """Put the centre of a large stratum in place of nulls where nobody of a leaf has a value.
+    """Fill nulls with the centre of a large stratum where nobody of a leaf has a value.
 
     Records without a value lie at the centre, so that such leaves are not rare.
     """

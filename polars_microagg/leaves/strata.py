@@ -210,7 +210,7 @@ def squared_distances(x: Matrix, centres: Matrix, weights: Matrix) -> Vector:
 
 
 def completed_by(x: Matrix, centres: Matrix | Vector) -> Matrix:
-    """Put the centre in place of coordinates that are absent.
+    """Replace coordinates that are absent by the centre.
 
     >>> completed_by(np.array([[np.nan, 1.0]]), np.array([5.0, 7.0]))
     array([[5., 1.]])

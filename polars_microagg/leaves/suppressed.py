@@ -78,7 +78,7 @@ def emptied_hold(plan: Plan, rule: Rule | None, records: int) -> None:
 
 
 def settled(leaves: Leaves, table: Any, masked: Released) -> Any:
-    """Put masked columns into their table, of Polars or Arrow, and empty or drop what is suppressed."""
+    """Return a table, of Polars or Arrow, with its masked columns; empty or drop what is suppressed."""
     frame = as_frame(table)
     request, plan = leaves.request, leaves.plan
     columns = [c.alias(name) for c, name in zip(masked.columns, leaves.columns, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ def _named(table: pl.DataFrame, name: str) -> pl.Series:
     return table.get_column(name).alias("0")
 
 
-class _Coding:
+class _Coding(ABC):
     """How the values of one column become numbers, which depends on all of them."""
 
     def __init__(self, name: str, kind: Kind) -> None:
@@ -128,17 +129,17 @@ class _Coding:
         plain = kind.numeric and kind.embedding(pl.Series([], dtype=pl.Time)) is None
         return _Numbers(name, kind) if plain else _Codes(name, kind, budget)
 
+    @abstractmethod
     def survey(self, before: pl.Series, after: pl.Series) -> None:
-        """Look at the values of a batch."""
-        raise NotImplementedError
+        """Count the values of a batch."""
 
+    @abstractmethod
     def settle(self, rows: int) -> Column:
         """Return the column, when all batches were looked at."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pair(self, before: pl.Series, after: pl.Series) -> tuple[Vector, Vector]:
         """Return the numbers of a batch."""
-        raise NotImplementedError
 
 
 class _Numbers(_Coding):

@@ -109,7 +109,7 @@ def _lock(file: int) -> bool | None:
 
 
 def replace_target(made: Path, target: Path) -> None:
-    """Put a finished file in the place of the target, at once and for good."""
+    """Replace the target by a finished file, at once and for good."""
     with made.open("rb+") as file:
         os.fsync(file.fileno())
     # `replace` is atomic within a file system, and the folder is beside the target: a reader sees

@@ -71,7 +71,7 @@ _one_at_a_time = threading.Lock()
 
 @contextmanager
 def crew(workers: int | None) -> Iterator[None]:
-    """Let `shared` share the work of this block among so many processes; None is all processors.
+    """Share the work of this block among so many processes in `shared`; None is all processors.
 
     In the block of another crew, and in a process of one, this changes nothing.
     """

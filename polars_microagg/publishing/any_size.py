@@ -19,7 +19,7 @@ from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.workspace import remove_abandoned, working_folder
 from polars_microagg.publishing.atomic import system_message
 from polars_microagg.publishing.column_roles import ColumnRoles
-from polars_microagg.publishing.formats.batches import Typed, frames_of
+from polars_microagg.publishing.formats.batches import BATCH, Typed, frames_of
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.text_types import TypesSeen, read_as
@@ -41,9 +41,6 @@ from polars_microagg.publishing.staging import require_place
 from polars_microagg.wording import Setting
 
 __all__ = ["Door", "Target", "chosen", "need_of", "preview_any", "release_any", "said_of"]
-
-BATCH = 1 << 16
-"""Rows that are read at a time from what is set down."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ def chosen(size: Size, memory: Memory) -> How:
 
 
 def said_of(size: Size, memory: Memory) -> str:
-    """Say the same to the owner of the table, with what it is thought to take.
+    """Describe the choice to the owner of the table, with an estimate of its cost.
 
     >>> said_of(Size(1_000_000, 40.0, 2), Memory.of("2GB"))
     'The whole table takes about 460 MB, and 2 GB are allowed.'
@@ -192,7 +189,7 @@ def preview_any(door: Door, target: Target, memory: Memory) -> dict[str, Any]:
 
 
 def _choice(how: How, size: Size, memory: Memory) -> dict[str, Any]:
-    """Say how a table would be masked, and why."""
+    """Describe how a table would be masked, and why."""
     return {"how": {**how, "why": said_of(size, memory), "memory_limit": memory.limit}}
 
 
@@ -222,7 +219,7 @@ def _refuse_only_whole(request: ReleaseRequest, need: int, memory: Memory) -> No
 
 @contextmanager
 def _named_errors(place: Location) -> Iterator[None]:
-    """Say that the device of the target fails, as a full one does, without data of a table."""
+    """Report that the device of the target fails, as a full one does, without data of a table."""
     import pyarrow as pa
 
     try:

@@ -207,7 +207,7 @@ class Swap:
             self._remove()
 
     def adopt(self, made: Path) -> None:
-        """Take a file that was made on the same device in place of the temporary one."""
+        """Use a file that was made on the same device in place of the temporary one."""
         try:
             opened = made.open("r+b")
             with suppress(OSError):

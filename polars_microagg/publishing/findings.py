@@ -77,11 +77,11 @@ class Released(Protocol):
         ...
 
     def taken(self) -> dict[str, Any]:
-        """Take the measures of a release, and count the cells that they compare."""
+        """Measure a release, and count the cells that are compared."""
         ...
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
-        """Take the required measures that are not among those of every release."""
+        """Compute the required measures that are not among those of every release."""
         ...
 
     def categories(self, digits: int) -> list[Category]:

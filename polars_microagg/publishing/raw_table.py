@@ -47,7 +47,7 @@ def typed_values(place: Location, frame: pl.DataFrame, names: Sequence[str]) -> 
 
 
 def texts_of(masked: Iterable[str], confidential: Sequence[str], kinds: Mapping[str, Any]) -> Typed:
-    """Say of which columns numbers, dates and times are read, if they are text in a file.
+    """Return the columns that are read as numbers, dates and times, if they are text in a file.
 
     >>> texts_of(["age", "zip"], [], {"nominal": ("zip",)}).names
     ['age']

@@ -151,11 +151,11 @@ class _InMemory:
         return fewest_records(self.columns.names, *self._pair)
 
     def taken(self) -> dict[str, Any]:
-        """Take the measures of a release, and count the cells that they compare."""
+        """Measure a release, and count the cells that are compared."""
         return taken(*self._pair, self.columns.names, self.request.kinds)
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
-        """Take the required measures that are not among those of every release."""
+        """Compute the required measures that are not among those of every release."""
         return measured_on_demand(required, *self._pair, self.columns.names, self.request.kinds)
 
     def categories(self, digits: int) -> list[Category]:

@@ -247,7 +247,7 @@ class StreamSource:
 
 
 def _rows_of_scan(path: str, files: int) -> int | None:
-    """Tell the rows of files from the first of them; None if it is no file on this machine."""
+    """Estimate the rows of files from the first of them; None if it is no file on this machine."""
     with suppress(MicroaggError, OSError, ValueError):
         size = PlaceSource(Location.of(path)).size()
         return None if size is None else files * size.rows
@@ -276,7 +276,7 @@ def _size_of_table(place: Location) -> Size | None:
 
 
 def _size_of_file(place: Location) -> Size:
-    """Tell the rows of a file from its length, and from its first lines or its first batch."""
+    """Estimate the rows of a file from its length, and from its first lines or its first batch."""
     length = place.path.stat().st_size
     if not formats()[place.format].typeless:
         return _size_of_arrow(place.path, length)
@@ -293,7 +293,7 @@ def _size_of_file(place: Location) -> Size:
 
 
 def _size_of_arrow(path: Path, length: int) -> Size:
-    """Tell the rows of a file of Arrow from its first batch."""
+    """Estimate the rows of a file of Arrow from its first batch."""
     import pyarrow as pa
 
     with pa.OSFile(str(path)) as file:

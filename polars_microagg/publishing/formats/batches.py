@@ -33,6 +33,7 @@ from polars_microagg.publishing.formats.source_files import SourceFile, key_colu
 from polars_microagg.publishing.formats.text_types import TypesSeen, read_as, retyped
 
 __all__ = [
+    "BATCH",
     "Asked",
     "Typed",
     "deliver",
@@ -44,6 +45,9 @@ __all__ = [
 
 NAME = "source.parquet"
 """The file that a table is set down as."""
+
+BATCH = 1 << 16
+"""Rows that are read at a time from a table larger than memory."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,7 @@ def set_down(
 
 
 def set_down_frame(
-    frame: pl.LazyFrame, folder: Path, *, batch: int = 1 << 16, name: str = NAME
+    frame: pl.LazyFrame, folder: Path, *, batch: int = BATCH, name: str = NAME
 ) -> ParquetSource:
     """Run the plan of a LazyFrame into a Parquet file; a failure is told without the words of the plan.
 
@@ -217,7 +221,7 @@ class _Rows:
             raise _unlike(self.files[-1].place, self.files[0].place) from None
 
     def look(self, seen: TypesSeen, *, raw: bool) -> bool:
-        """Look for types in the text of all rows, and in raw files for what is doubtful.
+        """Infer types from the text of all rows, and check raw files for what is doubtful.
 
         Return whether there was a reason to read the rows.
         """

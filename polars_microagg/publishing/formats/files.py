@@ -181,7 +181,7 @@ class Location:
 
 @contextmanager
 def named_errors(path: Path) -> Iterator[None]:
-    """Say of which file an error of the system is."""
+    """Name the file in an error of the system."""
     try:
         yield
     except InvalidDataError:

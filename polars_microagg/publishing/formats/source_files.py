@@ -31,7 +31,7 @@ class SourceFile:
 
 
 def there(ask: Callable[[], bool]) -> bool:
-    """Ask for a path, which may be too long to be looked up."""
+    """Return whether a path exists, which may be too long to be looked up."""
     with suppress(OSError, ValueError):
         return ask()
     return False

@@ -101,7 +101,7 @@ class TypesSeen:
         return bool(self._seen)
 
     def see(self, frame: pl.DataFrame) -> None:
-        """Look at the next rows."""
+        """Inspect the next rows."""
         text = pl.String()
         names = [n for n, seen in self._seen.items() if _one(seen) != text]
         names = [n for n in names if frame.schema[n] == text]

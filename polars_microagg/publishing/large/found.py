@@ -90,11 +90,11 @@ class OnDisk:
         return self.survey.fewest
 
     def taken(self) -> dict[str, Any]:
-        """Take the measures of a release, and count the cells that they compare."""
+        """Measure a release, and count the cells that are compared."""
         return self._measured([*registry.assessed(), "cells"])
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
-        """Take the required measures that are not among those of every release."""
+        """Compute the required measures that are not among those of every release."""
         names = list(dict.fromkeys(r.name for r in required if r.name in registry.on_demand()))
         return self._measured(names) if names else {}
 

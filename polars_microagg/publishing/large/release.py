@@ -19,6 +19,7 @@ from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.progress import current
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.findings import Findings, manifest_of, now
+from polars_microagg.publishing.formats.batches import BATCH
 from polars_microagg.publishing.formats.column_types import refuse_types
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.row_hash import digest_of
@@ -34,9 +35,6 @@ from polars_microagg.publishing.released_columns import ReleasedColumns
 from polars_microagg.publishing.request import ReleaseRequest
 
 __all__ = ["Room", "release_large"]
-
-BATCH = 1 << 16
-"""Rows that are hashed at a time."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ def _kept(masked: MaskedFile, made: ParquetSource) -> np.ndarray | None:
 
 
 def _told(how: How, masked: MaskedFile, found: OnDisk, digits: int) -> How:
-    """Say by which leaves the table was masked, and what was seen on a sample."""
+    """Describe the leaves that masked the table, and what was seen on a sample."""
     told: How = {
         **how,
         "leaves": sum(len(leaves) for leaves in masked.leaves),

@@ -28,6 +28,7 @@ from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.spill import Spill, read
 from polars_microagg.publishing.column_kinds import categories, kinds_of
 from polars_microagg.publishing.formats.batches import (
+    BATCH,
     Typed,
     frames_of,
     set_down,
@@ -55,9 +56,6 @@ from polars_microagg.publishing.privacy_models import PROMISES, Recount, masking
 from polars_microagg.publishing.released_columns import ReleasedColumns
 
 __all__ = ["TablesOnDisk", "on_disk"]
-
-BATCH = 1 << 16
-"""Rows that are read at a time from what is set down."""
 
 
 @contextmanager
@@ -101,7 +99,7 @@ class TablesOnDisk:
     def of(
         cls, manifest: Manifest, place: Location, source: Location | None, memory: int, folder: Path
     ) -> Self:
-        """Set down what is not Parquet."""
+        """Open both tables; one that is not Parquet is written as Parquet first."""
         numbers = Typed(not_text(manifest))
         after = set_down(place, folder, batch=BATCH, name="after.parquet")
         release, original = after, None
@@ -163,7 +161,7 @@ class TablesOnDisk:
 
     @cached_property
     def _survey(self) -> Survey:
-        """Look at all rows once, as the release did: the sample depends on the memory it had."""
+        """Survey all rows, as the release did: the sample depends on the memory it had."""
         limit = self.manifest.get("how", {}).get("memory_limit") or LEAST
         budget = replace(self._budget, memory=min(limit, self.memory))
         original = self.release if self.original is None else self.original
@@ -207,7 +205,7 @@ class TablesOnDisk:
 
     @cached_property
     def models(self) -> ModelsAgain | None:
-        """What there is of entities and confidential columns; None if text has lost their order."""
+        """Return the counts of entities and confidential columns; None if text has lost their order."""
         config, roles = self.manifest["config"], self.manifest["roles"]
         if not named(self.manifest):
             return ModelsAgain(self.manifest, self.place.format, self.frame, self.before)
@@ -235,7 +233,7 @@ class TablesOnDisk:
         return self._survey.fewest
 
     def measured(self) -> dict[str, Any]:
-        """Take the measures again: all, or those of the release alone.
+        """Measure again: everything, or the release alone.
 
         What is made of links between all records is left out, unless the release linked a sample.
         """
@@ -264,7 +262,7 @@ class TablesOnDisk:
         return {n: v for n, v in found.items() if n in metrics}
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
-        """Take the required measures that are not among those of every release."""
+        """Compute the required measures that are not among those of every release."""
         names = list(dict.fromkeys(r.name for r in required if r.name in registry.on_demand()))
         return self._assessed(names) if names else {}
 

@@ -259,7 +259,7 @@ class Recheck:
 
     @cached_property
     def _measured(self) -> dict[str, Any]:
-        """Take the measures again."""
+        """Measure again."""
         return self.seen.measured()
 
     def categories(self) -> Outcome:

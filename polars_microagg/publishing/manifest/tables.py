@@ -15,7 +15,7 @@ from polars_microagg.publishing.column_kinds import kinds_of
 from polars_microagg.publishing.formats.files import Location, rows_digest
 from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.judgement import measured_on_demand
-from polars_microagg.publishing.large.again import measured_again, warnings_again
+from polars_microagg.publishing.large.sampled_checks import measured_again, warnings_again
 from polars_microagg.publishing.large.warnings import Asked
 from polars_microagg.publishing.manifest.categories import categories_again
 from polars_microagg.publishing.manifest.compare_original import (
@@ -54,7 +54,7 @@ class Tables(Protocol):
 
     @property
     def models(self) -> ModelsAgain | None:
-        """What there is of entities and confidential columns; None if it cannot be counted."""
+        """Return the counts of entities and confidential columns; None if they cannot be counted."""
 
     def digest(self) -> str:
         """Hash the rows of the release."""
@@ -72,10 +72,10 @@ class Tables(Protocol):
         """Count the records that any two masked columns have in common in all tables."""
 
     def measured(self) -> dict[str, Any]:
-        """Take the measures again: all, or those of the release alone."""
+        """Measure again: everything, or the release alone."""
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
-        """Take the required measures that are not among those of every release."""
+        """Compute the required measures that are not among those of every release."""
 
     def off_centre(self) -> list[str]:
         """Find the masked columns whose values are not centres of those before."""
@@ -138,7 +138,7 @@ class WholeTables:
 
     @cached_property
     def models(self) -> ModelsAgain:
-        """What there is of entities and confidential columns."""
+        """Return the counts of entities and confidential columns."""
         return ModelsAgain(self.manifest, self.place.format, self.frame, self._aligned)
 
     @cached_property
@@ -153,7 +153,7 @@ class WholeTables:
         return fewest_records(self.manifest["roles"]["mask"], *self.pair)
 
     def measured(self) -> dict[str, Any]:
-        """Take the measures again: all, or those of the release alone."""
+        """Measure again: everything, or the release alone."""
         names, kinds = self.manifest["roles"]["mask"], kinds_of(self.manifest["config"])
         if self._aligned is not None:
             before, after = self.pair
@@ -161,7 +161,7 @@ class WholeTables:
         return taken_of_release(self.pair[0], names, kinds)
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
-        """Take the required measures that are not among those of every release."""
+        """Compute the required measures that are not among those of every release."""
         names, (before, after) = self.manifest["roles"]["mask"], self.pair
         kinds = kinds_of(self.manifest["config"])
         return measured_on_demand(required, before, after, names, kinds)

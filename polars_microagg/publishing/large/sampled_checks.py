@@ -50,7 +50,7 @@ def measured_again(
     names: Sequence[str],
     kinds: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Take the measures of a release as they were taken, with the cells that they compare.
+    """Measure a release as it was measured when it was made, with the cells that are compared.
 
     Of records that were drawn to be linked, what the manifest says of them must be so, or `dld` is None.
     """
@@ -80,7 +80,7 @@ def measured_again(
 def warnings_again(
     manifest: Manifest, before: pl.DataFrame | None, after: pl.DataFrame, call: Asked
 ) -> list[str]:
-    """Give the warnings of a release as they were given; those that need no original, if there is none."""
+    """Return the warnings of a release as when it was made; those that need no original, if there is none."""
     roles: dict[str, Any] = {"strata": call.strata, "kept": call.kept}
     if _sampled(manifest).get("warnings") is None:
         if before is None:
