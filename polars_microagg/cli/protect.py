@@ -268,7 +268,7 @@ def _publish(call: _Call, target: Location, options: dict[str, Any]) -> Manifest
                 request, role, frame = read[-1]
                 html = page(frame, made, role.blocks, request.k, role.strata, manifest)
             elif report:
-                html = large_page(made, manifest)
+                html = large_page(made.survey, made.classes, manifest)
             if report:
                 finish.append(stack.enter_context(waiting(report, html)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.output import tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.report_page import page, require_templates, tell_without_charts
+from polars_microagg.cli.report_page import large_page, page, require_templates, tell_without_charts
 from polars_microagg.cli.settings import apart
 from polars_microagg.core.options import KEY_OPTIONS
 from polars_microagg.errors import InvalidParameterError, originals, usage
 from polars_microagg.publishing.atomic import free, put
 from polars_microagg.publishing.column_kinds import options_of
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.large.tables import on_disk
 from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.compare_original import in_types
 from polars_microagg.publishing.manifest.model import Manifest
@@ -43,6 +45,7 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "--seconds", default="20", metavar="20", help="for the map of methods and ks; 0 for none"
     )
+    parser.add_argument("--memory", metavar="2GB", help="most to take, for larger tables")
     parser.add_argument("-o", "--output", metavar="HTML", help="OUT.report.html by default")
     parser.add_argument("--overwrite", action="store_true", help="replace HTML")
 
@@ -88,25 +91,34 @@ def run(arguments: Namespace) -> int:
     apart(files | {"--original": source})
     free(arguments.overwrite, path)
     manifest = read_manifest(record)
-    if wrong := [finding for finding in check(place, record) if not finding.holds]:
+    most = arguments.memory
+    if wrong := [f for f in check(place, record, memory=most) if not f.holds]:
         raise originals.not_as_the_manifest_says(wrong[0].says)
-    if wrong := [f for f in check(place, record, original=source) if not f.holds]:
+    if wrong := [f for f in check(place, record, original=source, memory=most) if not f.holds]:
         raise originals.other_original(source, wrong[0].says)
+    make = _whole if most is None else partial(_in_batches, memory=most)
+    put(path, make(place, source, manifest, number(arguments.seconds)))
+    tell_without_charts()
+    tell(f"Wrote {path}.")
+    return 0
+
+
+def _whole(place: Location, source: Location, manifest: Manifest, seconds: Any) -> bytes:
+    """Write the page of tables that are in memory."""
     masked, original = place.read(), source.read()
     blocks, strata = manifest["config"]["columns"], manifest["roles"]["stratum"]
     names = [name for block in blocks for name in block]
     names_in("original", [*names, *strata], original.columns)
     before, after = in_types(manifest, place.format, original, masked)
-    html = page(
-        before,
-        after,
-        blocks,
-        manifest["k"]["asked"],
-        strata,
-        manifest,
-        _map(before, manifest, number(arguments.seconds)),
-    )
-    put(path, html)
-    tell_without_charts()
-    tell(f"Wrote {path}.")
-    return 0
+    compared = _map(before, manifest, seconds)
+    return page(before, after, blocks, manifest["k"]["asked"], strata, manifest, compared)
+
+
+def _in_batches(
+    place: Location, source: Location, manifest: Manifest, seconds: Any, *, memory: object
+) -> bytes:
+    """Write the page of tables on disk: all records are counted, charts and the map are of a sample."""
+    with on_disk(manifest, place, source, memory) as tables:
+        compared = _map(tables.survey.before, manifest, seconds)
+        classes = tables.counted(manifest["config"]["columns"])
+        return large_page(tables.survey, classes, manifest, compared)

@@ -9,8 +9,9 @@ import polars as pl
 from polars_microagg.charts.style import INSTALL
 from polars_microagg.cli.output import tell
 from polars_microagg.errors import usage
+from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.publishing.column_kinds import kinds_of
-from polars_microagg.publishing.large.found import OnDisk
+from polars_microagg.publishing.large.survey import Survey
 from polars_microagg.publishing.manifest.compare_original import aligned
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.report import report_html
@@ -61,6 +62,11 @@ def page(
     return html.encode()
 
 
-def large_page(found: OnDisk, manifest: Manifest) -> bytes:
+def large_page(
+    survey: Survey,
+    classes: Sequence[ClassSizes],
+    manifest: Manifest,
+    compared: pl.DataFrame | None = None,
+) -> bytes:
     """Write the page of a large release, with figures counted on all of it and charts of a sample."""
-    return large_html(found, manifest).encode()
+    return large_html(survey, classes, manifest, compared).encode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import polars as pl
@@ -23,6 +23,7 @@ from polars_microagg.cli.models import (
 from polars_microagg.cli.options import names_in, split
 from polars_microagg.cli.output import show, show_json, table
 from polars_microagg.cli.parser import Parser, example
+from polars_microagg.cli.risk_in_batches import figures_in_batches
 from polars_microagg.cli.settings import table_of
 from polars_microagg.core.model import models
 from polars_microagg.core.options import MODEL_OPTIONS, keys_asked
@@ -36,11 +37,11 @@ from polars_microagg.publishing.manifest.compare_original import (
     exchanged,
     not_text,
     off_centre,
+    other_measures,
 )
 from polars_microagg.publishing.manifest.model import Manifest
-from polars_microagg.publishing.manifest.precision import names_told, published, step
+from polars_microagg.publishing.manifest.precision import names_told
 from polars_microagg.publishing.manifest.record import read_manifest
-from polars_microagg.publishing.manifest.rounding import agree
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -49,6 +50,7 @@ EXAMPLES = example(
     "microagg risk masked.parquet --original patients.parquet --known age --json",
     "microagg risk masked.parquet --original patients.parquet --metrics dld,drisk",
     "microagg risk patients.parquet --columns age,income,region",
+    "microagg risk masked.parquet --original patients.parquet --memory 2GB",
     "microagg risk visits.parquet --columns age,income --entity patient --confidential diagnosis",
 )
 
@@ -75,18 +77,36 @@ def add(parser: Parser) -> None:
     )
     add_columns(part)
     add_models(part, bounds=False)
+    parser.add_argument("--memory", metavar="2GB", help="most to take, for larger tables")
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
 
 
 def run(arguments: Namespace) -> int:
     """Measure a release, or count the classes of one table."""
     place = source_of(arguments.input, None if arguments.original else arguments.separator)
-    frame = place.read()
     manifest = None
     if arguments.columns is None and place.record is not None and place.record.is_file():
         manifest = read_manifest(place.record)
     if arguments.columns is None and manifest is None:
         raise usage.without_a_manifest_to_ask()
+    if arguments.original is None and (
+        arguments.known or arguments.key or arguments.metrics or read_kinds({}, vars(arguments))
+    ):
+        raise usage.only_with_an_original()
+    measure = _whole if arguments.memory is None else figures_in_batches
+    result = measure(arguments, place, manifest)
+    if arguments.json:
+        show_json(result)
+        return 0
+    known = {n: entry.summary for n, entry in metrics().items()}
+    means = {**COUNTED, **LINKED, **summaries(), **known}
+    show(table(((name, value, means.get(name, "")) for name, value in result.items())))
+    return 0
+
+
+def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> dict[str, Any]:
+    """Measure tables that are in memory."""
+    frame = place.read()
     columns = manifest["roles"]["mask"] if manifest else arguments.columns
     names = names_in("columns", columns, frame.columns)
     strata = names_in(
@@ -125,23 +145,17 @@ def run(arguments: Namespace) -> int:
         measured = assess(before, after, names, metrics=wanted, known=known, key=key, **kinds)
         computed = measured.row(0, named=True)
         if manifest:
-            _refuse_others(manifest, {name: computed[name] for name in compared})
+            if differ := other_measures(manifest, {name: computed[name] for name in compared}):
+                raise originals.measures_differ(differ)
             whole = matched(before, after, tuple(key)) if key else after
             if (rows or key) and (moved := off_centre(manifest, before, whole)):
                 raise originals.uncentred(moved)
         result = {name: computed[name] for name in listed} | result
-    elif arguments.known or arguments.key or arguments.metrics or read_kinds({}, vars(arguments)):
-        raise usage.only_with_an_original()
     result |= _models(arguments, place, frame, (names, strata), manifest, whose)
     result["emptied"] = emptied(frame, names, strata)
     if manifest:
         result |= {name: manifest["rows"][name] for name in ("dropped", "suppressed")}
-    if arguments.json:
-        show_json(result)
-        return 0
-    means = {**COUNTED, **summaries(), **{n: entry.summary for n, entry in metrics().items()}}
-    show(table(((name, value, means.get(name, "")) for name, value in result.items())))
-    return 0
+    return result
 
 
 def _models(
@@ -187,25 +201,18 @@ def _comparable(manifest: Manifest, known: bool) -> list[str]:
     return [n for n in (PLAIN if known else names) if n in names and n in manifest["measures"]]
 
 
-def _refuse_others(manifest: Manifest, measured: Mapping[str, Any]) -> None:
-    """Refuse tables that give other measures than those of the manifest."""
-    digits, measures = manifest["digits"], manifest["measures"]
-    again = published(measured, digits)
-    differ = [
-        name
-        for name, value in again.items()
-        if not agree(measures[name], value, step(name, measures[name], digits))
-    ]
-    if differ:
-        raise originals.measures_differ(differ)
-
-
 def _refuse_exchanged(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> None:
     """Refuse an original of which a kept column differs from that of the release."""
     differ = exchanged(manifest, before, after)
     if differ:
         raise originals.rows_differ(differ)
 
+
+LINKED = {
+    "dld_low": "The least that dld of all records may be, in 95 of 100 samples.",
+    "dld_high": "The most that dld of all records may be, in 95 of 100 samples.",
+    "dld_sampled": "Records of which the nearest masked one was looked for.",
+}
 
 COUNTED = {
     "records": "Rows of the table.",

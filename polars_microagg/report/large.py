@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,41 +12,51 @@ from polars_microagg.charts.aggregates import size_table
 from polars_microagg.core import registry
 from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.publishing.column_kinds import kinds_of
-from polars_microagg.publishing.large.found import OnDisk
+from polars_microagg.publishing.large.survey import Survey
 from polars_microagg.report.facts import Block, Facts
 from polars_microagg.report.page import page_of
 
 __all__ = ["large_html"]
 
 
-def large_html(found: OnDisk, manifest: Mapping[str, Any]) -> str:
-    """Write the report of a large release as one HTML page, as `report_html` does."""
+def large_html(
+    survey: Survey,
+    classes: Sequence[ClassSizes],
+    manifest: Mapping[str, Any],
+    compared: pl.DataFrame | None = None,
+) -> str:
+    """Write the report of a large release as one HTML page, as `report_html` does.
+
+    `classes` are those of each block of columns.
+    """
     return page_of(
-        _facts(found, manifest),
+        _facts(survey, classes, manifest),
         manifest["config"],
         manifest,
+        compared,
         warnings=tuple(manifest["warnings"]),
     )
 
 
-def _facts(found: OnDisk, manifest: Mapping[str, Any]) -> Facts:
+def _facts(survey: Survey, classes: Sequence[ClassSizes], manifest: Mapping[str, Any]) -> Facts:
     """Draw the sample, and take the figures of all records."""
-    columns, survey, rows = found.columns, found.survey, manifest["rows"]
-    k, kinds = found.request.k, kinds_of(manifest["config"])
-    blocks: Any = columns.blocks if len(columns.blocks) > 1 else columns.names
-    sample = survey.before, survey.after, blocks, k, columns.strata or None
-    drawn = Facts.of(*sample, rows["dropped"], kinds, columns.entity)
+    rows, roles, k = manifest["rows"], manifest["roles"], manifest["k"]["asked"]
+    blocks = manifest["config"]["columns"]
+    entity = [n for n in roles.get("entity", []) if n in survey.before.columns]
+    columns = blocks if len(blocks) > 1 else blocks[0], k, roles["stratum"] or None
+    kinds = kinds_of(manifest["config"])
+    drawn = Facts.of(survey.before, survey.after, *columns, rows["dropped"], kinds, entity)
     reported = {n for n, metric in registry.metrics().items() if metric.reported}
     return replace(
         drawn,
         rows=rows["out"],
         emptied=rows["emptied"],
         cells=manifest["cells"]["compared"] or 0,
-        blocks=[_block(sizes, k) for sizes in found.classes],
+        blocks=[_block(sizes, k) for sizes in classes],
         measures={n: v for n, v in manifest["measures"].items() if n in reported},
-        records=found.fewest(),
+        records=survey.fewest,
         sample=survey.after.height if survey.drawn else None,
-        linked=manifest["how"].get("sampled", {}).get("linked"),
+        linked=manifest.get("how", {}).get("sampled", {}).get("linked"),
     )
 
 

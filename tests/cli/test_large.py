@@ -207,3 +207,68 @@ def test_a_manifest_is_checked_in_batches_as_it_is_on_the_whole_table(
         if not holds
     }
     assert {"roles", "measures", "input"} <= wrong
+
+
+def figures(done):
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+@pytest.fixture
+def large(people, tmp_path, microagg):
+    """A table and its release by leaves, with a confidential column."""
+    people = people.with_columns(sick=pl.Series(["no", "yes", "flu"] * 20))
+    many = pl.concat([people] * 50).with_columns(income=pl.col("income") + pl.int_range(3000))
+    given, out = tmp_path / "many.parquet", tmp_path / "o.parquet"
+    many.write_parquet(given)
+    roles = [*ROLES, "--confidential", "sick"]
+    done = microagg("protect", given, "-o", out, *roles, "--memory", "2GB")
+    assert done.code == 0, done.err
+    return given, out
+
+
+MADE_OF_LINKS = {"dld", "dr", "score", "dld_low", "dld_high", "dld_sampled"}
+
+
+@pytest.mark.parametrize("by", ["manifest", "columns"])
+def test_risk_in_batches_is_that_of_whole_tables(by, large, microagg):
+    given, out = large
+    call = ["risk", out, "--original", given, "--json"]
+    if by == "columns":
+        call += ["--columns", "age,income", "--strata", "region", "--confidential", "sick"]
+    whole, found = figures(microagg(*call)), figures(microagg(*call, "--memory", "2GB"))
+    assert list(whole) == [name for name in found if name not in MADE_OF_LINKS - {*whole}]
+    for name, value in whole.items():
+        if name not in MADE_OF_LINKS:
+            assert found[name] == pytest.approx(value, rel=1e-9), name
+    assert found["dld_low"] <= whole["dld"] <= found["dld_high"]
+    alone = [arguments for arguments in call if arguments not in ("--original", given)]
+    assert figures(microagg(*alone)) == figures(microagg(*alone, "--memory", "2GB"))
+
+
+def test_risk_and_report_in_batches_refuse_another_original(large, tmp_path, microagg):
+    given, out = large
+    other = pl.read_parquet(given).with_columns(age=pl.col("age").reverse())
+    other.write_parquet(tmp_path / "other.parquet")
+    for command in ("risk", "report"):
+        call = [command, out, "--original", tmp_path / "other.parquet", "--memory", "2GB"]
+        done = microagg(*call)
+        assert done.code == 3, done.out
+        assert "'loss'" in done.err
+        assert SECRET not in done.err
+    done = microagg("risk", out, "--original", given, "--known", "age", "--memory", "2GB")
+    assert done.code == 2
+    assert "--known age" in done.err
+
+
+def test_a_report_in_batches_has_the_figures_of_the_release(large, tmp_path, microagg):
+    pytest.importorskip("jinja2")
+    given, out = large
+    page = tmp_path / "page.html"
+    call = ["report", out, "--original", given, "-o", page, "--seconds", "1"]
+    done = microagg(*call, "--memory", "2GB")
+    assert done.code == 0, done.err
+    html = page.read_text()
+    assert "among 3,000 records" in html
+    assert "tried for 2,000 of them" in html
+    assert SECRET not in html

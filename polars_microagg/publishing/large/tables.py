@@ -160,17 +160,18 @@ class TablesOnDisk:
         return MemoryBudget.of(self.memory, 1, len(self.frame.columns), wide)
 
     @cached_property
-    def _survey(self) -> Survey:
+    def survey(self) -> Survey:
         """Survey all rows, as the release did: the sample depends on the memory it had."""
         limit = self.manifest.get("how", {}).get("memory_limit") or LEAST
         budget = replace(self._budget, memory=min(limit, self.memory))
         original = self.release if self.original is None else self.original
-        return Survey.of(original, self.release, None, (self._mask, self._strata, ()), budget)
+        columns = self._mask, self._strata, list(self.manifest["roles"].get("entity", []))
+        return Survey.of(original, self.release, None, columns, budget)
 
     @cached_property
     def rows(self) -> Rows:
         """Rows out and suppressed."""
-        return row_counts(self.manifest["rows"]["in"], self.height, self._survey.emptied)
+        return row_counts(self.manifest["rows"]["in"], self.height, self.survey.emptied)
 
     def digest(self) -> str:
         """Hash the rows of the release."""
@@ -196,12 +197,13 @@ class TablesOnDisk:
             found |= dict.fromkeys(exchanged(self.manifest, one, other))
         return list(found)
 
-    def _counted(self, blocks: Sequence[Sequence[str]]) -> list[ClassSizes]:
+    def counted(self, blocks: Sequence[Sequence[str]]) -> list[ClassSizes]:
+        """Count the classes on each block of columns, with all that is known of them."""
         return class_sizes(self.after, blocks, self._strata, self._budget, folder=self.folder)
 
     def classes(self, blocks: Sequence[Sequence[str]]) -> list[Sizes]:
         """Count the classes on each block of columns."""
-        return [found.recorded(QUANTILES) for found in self._counted(blocks)]  # type: ignore[misc]
+        return [found.recorded(QUANTILES) for found in self.counted(blocks)]  # type: ignore[misc]
 
     @cached_property
     def models(self) -> ModelsAgain | None:
@@ -230,7 +232,7 @@ class TablesOnDisk:
 
     def fewest(self) -> int:
         """Count the records that any two masked columns have in common in all tables."""
-        return self._survey.fewest
+        return self.survey.fewest
 
     def measured(self) -> dict[str, Any]:
         """Measure again: everything, or the release alone.
@@ -238,15 +240,16 @@ class TablesOnDisk:
         What is made of links between all records is left out, unless the release linked a sample.
         """
         if self.original is None:
-            return self._assessed(list(OF_RELEASE))
+            return self.assessed(list(OF_RELEASE))
         sampled = self.manifest.get("how", {}).get("sampled", {}).get("linked")
-        found = self._assessed([*registry.assessed(), "cells"])
+        found = self.assessed([*registry.assessed(), "cells"])
         if sampled or self.height <= LINKED:
             return found
         known = registry.metrics()
         return {n: v for n, v in found.items() if "dld" not in parts_of(known[n])}
 
-    def _assessed(self, metrics: list[str]) -> dict[str, Any]:
+    def assessed(self, metrics: list[str], *, interval: bool = False) -> dict[str, Any]:
+        """Take these measures; of links on a sample, the one of the release, also the interval."""
         sampled = self.manifest.get("how", {}).get("sampled", {})
         found = assessed(
             self.release if self.original is None else self.original,
@@ -259,12 +262,12 @@ class TablesOnDisk:
             sample=sampled.get("linked") or LINKED,
             folder=self.folder,
         )
-        return {n: v for n, v in found.items() if n in metrics}
+        return dict(found) if interval else {n: v for n, v in found.items() if n in metrics}
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
         """Compute the required measures that are not among those of every release."""
         names = list(dict.fromkeys(r.name for r in required if r.name in registry.on_demand()))
-        return self._assessed(names) if names else {}
+        return self.assessed(names) if names else {}
 
     def off_centre(self) -> list[str]:
         """Find the masked columns whose values are not centres; those of categories are left out."""
@@ -315,11 +318,11 @@ class TablesOnDisk:
     def warnings(self, call: Asked, *, beside: bool) -> list[str] | None:
         """Warn again; None if the sample was one of all rows, or of more memory than there is."""
         how = self.manifest.get("how", {})
-        limit, survey = how.get("memory_limit"), self._survey
+        limit, survey = how.get("memory_limit"), self.survey
         drawn = how.get("sampled", {}).get("warnings") is not None
         if survey.drawn != drawn or (drawn and (limit is None or limit > self.memory)):
             return None
-        whole = self._counted([self._mask])[0]
+        whole = self.counted([self._mask])[0]
         return warnings_of(call, survey, self.release, whole, beside=beside)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,8 @@ from polars_microagg.publishing.formats.column_types import alike
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.text_types import retyped, typed
 from polars_microagg.publishing.manifest.model import Manifest
+from polars_microagg.publishing.manifest.precision import published, step
+from polars_microagg.publishing.manifest.rounding import agree
 from polars_microagg.publishing.privacy_models import masking_options, quantities
 
 __all__ = [
@@ -31,6 +34,7 @@ __all__ = [
     "mistyped",
     "not_text",
     "off_centre",
+    "other_measures",
     "restored",
 ]
 
@@ -55,6 +59,17 @@ def not_text(manifest: Manifest) -> list[str]:
     """Return the masked columns that were numbers or dates when they were released."""
     types = manifest["output"]["columns"]
     return [name for name in manifest["roles"]["mask"] if types[name] not in TEXTS]
+
+
+def other_measures(manifest: Manifest, measured: Mapping[str, Any]) -> list[str]:
+    """Return the measures that are not those of the manifest, as far as it tells them."""
+    digits, measures = manifest["digits"], manifest["measures"]
+    again = published(measured, digits)
+    return [
+        name
+        for name, value in again.items()
+        if not agree(measures[name], value, step(name, measures[name], digits))
+    ]
 
 
 def aligned(manifest: Manifest, before: pl.DataFrame) -> pl.DataFrame:
