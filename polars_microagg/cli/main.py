@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from _thread import interrupt_main
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Timer
 from typing import NoReturn
 
 from polars_microagg._version import __version__
@@ -166,12 +168,24 @@ def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def _again(ignored: sys.UnraisableHookArgs) -> None:
+    """Interrupt once more where an interrupt is ignored: in a destructor, or a callback of an import."""
+    if isinstance(ignored.exc_value, KeyboardInterrupt):
+        # What is raised in here would be ignored, too.
+        later = Timer(0.01, interrupt_main, [signal.SIGTERM])
+        later.daemon = True
+        later.start()
+    else:
+        sys.__unraisablehook__(ignored)
+
+
 def run() -> NoReturn:
     """Run the command of this process, and leave with its code."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP, and nohup has it ignored
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+    sys.unraisablehook = _again
     prepare()
     code = main()
     unheard()

@@ -73,6 +73,32 @@ def test_nohup_is_obeyed(monkeypatch):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode != 0
 
 
+IGNORED = """
+import os, signal, time
+from polars_microagg.cli import main as m
+
+class Closed:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGHUP)
+        for _ in range(1000): pass
+
+def command(_):
+    Closed()
+    for _ in range(100):
+        time.sleep(0.1)
+
+m._answer = command
+m.run()
+"""
+
+
+def test_an_interrupt_in_a_destructor_is_not_ignored():
+    done = subprocess.run(
+        [sys.executable, "-c", IGNORED], check=False, capture_output=True, text=True, timeout=15
+    )
+    assert (done.returncode, done.stderr.strip()) == (130, "Interrupted. Nothing was published.")
+
+
 @pytest.mark.parametrize(
     "sent", ["SIGINT", "SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.deep)]
 )
