@@ -6,6 +6,7 @@ each; `--deep` tries all of it. HYPOTHESIS_PROFILE=thorough tries a thousand exa
 
 import gc
 import os
+import signal
 from dataclasses import replace
 
 import pytest
@@ -47,6 +48,12 @@ def pytest_cmdline_main(config):
 
 
 def pytest_configure(config):
+    # What runs in the background or by nohup has signals ignored, and so has what it starts; one
+    # that has a handler is as ever in programs that are started.
+    for name in ("SIGINT", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
     profile = "deep" if config.option.deep else "quick"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
 
