@@ -179,24 +179,28 @@ def _candidates(x: Matrix, ranked: Vector, radius: Vector, j: int) -> int:
 def _near(x: Matrix, y: Matrix, radius: Vector, axis: int) -> Iterator[tuple[Labels, Vector]]:
     """Yield records and distances of masked ones that are no farther than the radius of the record."""
     order = np.argsort(y[:, axis])
-    y = np.asfortranarray(y[order])
+    x, y = np.asfortranarray(x), np.asfortranarray(y[order])
     low = np.searchsorted(y[:, axis], x[:, axis] - radius)
-    counts = np.searchsorted(y[:, axis], x[:, axis] + radius, "right") - low
-    rest = [j for j in range(y.shape[1]) if j != axis]
+    high = np.searchsorted(y[:, axis], x[:, axis] + radius, "right")
+    first, *rest = [j for j in range(y.shape[1]) if j != axis] or [axis]
+    aside = np.empty(len(y))
     # Records are taken together until they have as many candidates as there are masked records.
-    block = np.cumsum(counts) // max(8 * len(y), 1)
-    for number in np.unique(block).tolist():
-        rows = np.flatnonzero(block == number)
-        many = counts[rows]
-        who = np.repeat(rows, many)
-        at = np.arange(len(who)) + np.repeat(low[rows] - (np.cumsum(many) - many), many)
+    block = np.cumsum(high - low) // max(8 * len(y), 1)
+    for rows in np.split(np.arange(len(x)), np.flatnonzero(np.diff(block)) + 1):
+        found = []
+        for row in rows.tolist():
+            # What is near in one column lies together, and is not gathered.
+            beside = y[low[row] : high[row], first]
+            apart = np.abs(np.subtract(beside, x[row, first], out=aside[: len(beside)]))
+            found.append(np.flatnonzero(apart <= radius[row]) + low[row])
+        who, at = np.repeat(rows, list(map(len, found))), np.concatenate(found)
         # Column by column, fewer are left.
         for j in rest:
-            inside = np.abs(y[at, j] - x[who, j]) <= radius[who]
+            inside = np.abs(y[:, j].take(at) - x[:, j].take(who)) <= radius.take(who)
             who, at = who[inside], at[inside]
         squares = np.zeros(len(who))
         for j in range(y.shape[1]):
-            squares += (y[at, j] - x[who, j]) ** 2
+            squares += (y[:, j].take(at) - x[:, j].take(who)) ** 2
         distance = np.sqrt(squares)
-        within = distance <= radius[who]
+        within = distance <= radius.take(who)
         yield who[within], distance[within]
