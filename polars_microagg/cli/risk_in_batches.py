@@ -13,7 +13,8 @@ from polars_microagg.cli.input_table import source_of
 from polars_microagg.cli.kinds import named_kinds, read_kinds
 from polars_microagg.cli.models import model_options
 from polars_microagg.cli.options import names_in, split
-from polars_microagg.core.options import keys_asked
+from polars_microagg.core.model import models as known_models
+from polars_microagg.core.options import MODEL_OPTIONS, keys_asked
 from polars_microagg.core.registry import assessed as by_default
 from polars_microagg.errors import InvalidParameterError, originals
 from polars_microagg.leaves.memory_budget import bytes_of
@@ -69,9 +70,31 @@ def _of_release(arguments: Namespace, manifest: Manifest, tables: TablesOnDisk) 
         result = tables.assessed(_listed(arguments), interval=True)
     counted = tables.counted([manifest["roles"]["mask"]])[0]
     models = tables.models
-    result |= _counts(counted) | ({} if models is None else models.counts())
+    result |= _counts(counted) | (
+        _from_text(manifest, tables) if models is None else models.counts()
+    )
     result["emptied"] = tables.survey.emptied
     return result | {name: manifest["rows"][name] for name in ("dropped", "suppressed")}
+
+
+def _from_text(manifest: Manifest, tables: TablesOnDisk) -> dict[str, Any]:
+    """Count confidential numbers of a format without types as they are read without their original."""
+    config, roles = manifest["config"], manifest["roles"]
+    hidden = list(roles["confidential"])
+    table = set_down(
+        tables.place,
+        tables.folder,
+        batch=BATCH,
+        typed=Typed(quantities=hidden),
+        name="counted.parquet",
+    )
+    entity = [n for n in roles.get("entity", []) if n in table.schema.names]
+    asked = {n: v for n, v in config.items() if n in MODEL_OPTIONS and n not in known_models()}
+    chosen = options_of_models("anonymity", asked, hidden)
+    people: dict[str, Any] = {"entity": entity, "confidential": hidden}
+    budget = budget_of(tables.memory, [roles["mask"], roles["stratum"], entity, hidden], table)
+    sets = [roles["mask"]], roles["stratum"]
+    return _models(class_sizes(table, *sets, budget, options=chosen, **people)[0])
 
 
 def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:

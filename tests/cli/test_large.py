@@ -214,12 +214,12 @@ def figures(done):
     return json.loads(done.out)
 
 
-@pytest.fixture
-def large(people, tmp_path, microagg):
+@pytest.fixture(params=["parquet", "csv"])
+def large(request, people, tmp_path, microagg):
     """A table and its release by leaves, with a confidential column."""
-    people = people.with_columns(sick=pl.Series(["no", "yes", "flu"] * 20))
+    people = people.with_columns(sick=pl.Series([0, 1, 10] * 20))
     many = pl.concat([people] * 50).with_columns(income=pl.col("income") + pl.int_range(3000))
-    given, out = tmp_path / "many.parquet", tmp_path / "o.parquet"
+    given, out = tmp_path / "many.parquet", tmp_path / f"o.{request.param}"
     many.write_parquet(given)
     roles = [*ROLES, "--confidential", "sick"]
     done = microagg("protect", given, "-o", out, *roles, "--memory", "2GB")
