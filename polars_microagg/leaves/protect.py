@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 from polars_microagg.core.options import number_of_workers
 from polars_microagg.core.partition import Labels
 from polars_microagg.core.rule import Rule
+from polars_microagg.core.work import known_elsewhere, seconds_of
 from polars_microagg.frames.batch import Released
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.leaf_records import LeafRecords
@@ -19,7 +21,7 @@ from polars_microagg.leaves.memory_budget import parts_of
 from polars_microagg.leaves.merge_for_table import merge_for_table, rule_of_leaf
 from polars_microagg.leaves.refusals import refuse_few
 from polars_microagg.leaves.suppressed import SmallStrata, emptied_hold, settled
-from polars_microagg.processes.crew import crew
+from polars_microagg.processes.crew import crew, shared
 
 if TYPE_CHECKING:
     from polars_microagg.leaves.leaves import Leaves
@@ -28,6 +30,9 @@ __all__ = ["mask_counted", "mask_leaf", "mask_table"]
 
 MANY = 1 << 19
 """Records masked at a time where all are in memory."""
+
+PARTS = 16
+"""A table is masked in about so many parts at least, for processes to share."""
 
 
 def mask_leaf(leaves: Leaves, table: Any) -> Any:
@@ -77,16 +82,19 @@ def _mask_parts(leaves: Leaves, frame: pl.DataFrame) -> pl.DataFrame:
     merged, leaf, rule = merge_for_table(leaves, frame)
     # So that sorting needs little memory; leaves are masked on their own, so the parts do not show
     # in the result.
-    part = parts_of(leaves.tree, frame.height, MANY)[leaf]
+    most = max(leaves.size, min(MANY, frame.height // PARTS))
+    part = parts_of(leaves.tree, frame.height, most)[leaf]
     order = np.argsort(part, kind="stable")
+    parts = [rows for rows in np.split(order, np.cumsum(np.bincount(part))[:-1]) if rows.size]
+    jobs = (_records(leaves, frame[rows], leaf[rows], rule and rule.take(rows)) for rows in parts)
+    plan, count = leaves.plan, max(1, frame.height // leaves.size)
+    known = known_elsewhere(plan.method)
+    seconds = seconds_of(plan.method, [leaves.size] * count, plan.k, plan.options)
+    each = shared(seconds) if known else map
     pieces, small = [], SmallStrata()
-    for rows in np.split(order, np.cumsum(np.bincount(part))[:-1]):
-        if rows.size:
-            own = _records(leaves, frame[rows], leaf[rows], rule and rule.take(rows))
-            masked = mask_leaves(merged.plans_of, leaves.size, own)
-            small += SmallStrata.of(leaves, own, masked.suppressed)
-            named = [c.alias(str(j)) for j, c in enumerate(masked.columns)]
-            pieces.append(pl.DataFrame([*named, masked.flags(rows.size).alias("gone")]))
+    for piece, found in each(partial(_mask_part, merged), jobs):
+        pieces.append(piece)
+        small += found
     if not pieces:
         return frame
     small.refuse(leaves)
@@ -98,6 +106,14 @@ def _mask_parts(leaves: Leaves, frame: pl.DataFrame) -> pl.DataFrame:
         emptied_hold(leaves.plan, rule and rule.take(emptied), len(emptied))
     made: pl.DataFrame = settled(leaves, frame, Released(columns, gone if small.records else None))
     return made
+
+
+def _mask_part(leaves: Leaves, own: LeafRecords) -> tuple[pl.DataFrame, SmallStrata]:
+    """Mask the records of whole leaves; return their columns by number, and which are suppressed."""
+    masked = mask_leaves(leaves.plans_of, leaves.size, own)
+    named = [c.alias(str(j)) for j, c in enumerate(masked.columns)]
+    gone = masked.flags(len(own.leaf)).alias("gone")
+    return pl.DataFrame([*named, gone]), SmallStrata.of(leaves, own, masked.suppressed)
 
 
 def _records(leaves: Leaves, frame: pl.DataFrame, leaf: Labels, rule: Rule | None) -> LeafRecords:
