@@ -30,7 +30,8 @@ import numpy as np
 
 from polars_microagg.kernels.local.annealing_search import block_start
 from polars_microagg.kernels.mdav.frontier import Frontier
-from polars_microagg.kernels.mdav.rounds import FullScan, mdav_groups
+from polars_microagg.kernels.mdav.full_scan import FullScan
+from polars_microagg.kernels.mdav.rounds import mdav_groups
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
 from polars_microagg.methods.mdav import mdav
 
@@ -46,8 +47,8 @@ DATA = {
 }
 WAYS = {
     "mdav": lambda x: mdav(x, k=K),
-    "whole": lambda x: list(mdav_groups(x, K, search=FullScan)),
-    "front": lambda x: list(mdav_groups(x, K, search=Frontier)),
+    "whole": lambda x: np.concatenate(list(mdav_groups(x, K, search=FullScan))),
+    "front": lambda x: np.concatenate(list(mdav_groups(x, K, search=Frontier))),
     "blocks": lambda x: block_start(x, K, lambda tail: mdav(tail, k=K).labels),
 }
 EXACT = [
@@ -108,9 +109,9 @@ def same():
     print("\nGroups at 1e5, k = 5, of the search of all records, at the front, and as chosen")
     for kind, d in (("gaussian", 2), ("gaussian", 5), ("lognormal", 5), ("integers", 2)):
         x = data(kind, 10**5, d)
-        expected = np.array(WAYS["whole"](x))
+        expected = WAYS["whole"](x)
         front = np.array_equal(WAYS["front"](x), expected)
-        chosen = np.array_equal(list(mdav_groups(x, K)), expected)
+        chosen = np.array_equal(np.concatenate(list(mdav_groups(x, K))), expected)
         print(f"{kind:10} x {d}", "identical" if front and chosen else "DIFFERENT", flush=True)
 
 

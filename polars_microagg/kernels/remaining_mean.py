@@ -57,6 +57,22 @@ class RemainingMean:
             self._restart_sum()
         return mean_of(self._sum, self._left, whole=self.whole)
 
+    @property
+    def sum(self) -> Vector:
+        """The sum of the remaining records, as `mean` has it; not to be changed in place."""
+        return self._sum
+
+    @property
+    def before_fresh(self) -> int:
+        """Number of records that may go before `mean` takes the sum afresh, the last one excluded."""
+        return max(0, (2 * self._left - self._summed - 1) // 2)
+
+    def removed(self, rows: Labels, sums: Vector) -> None:
+        """Note that records are gone, and the sum of the others, less one group after the other."""
+        self.taken[rows] = True
+        self._sum = sums
+        self._left -= rows.size
+
     def remove(self, rows: Labels, sums: Vector | None = None) -> None:
         """Remove records that remain; `sums` is their `total`, if it is known already."""
         self.taken[rows] = True

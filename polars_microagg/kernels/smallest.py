@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from polars_microagg.core.partition import Labels, Vector
 
 __all__ = ["at_least_kth", "first_smallest"]
@@ -18,7 +20,7 @@ STRIPE = 16
 """Values in a stripe, of which only the least is looked at first."""
 
 
-def at_least_kth(values: Vector, count: int) -> float:
+def at_least_kth(values: Vector | npt.NDArray[np.float32], count: int) -> float:
     """Return an upper bound on the `count`-th smallest value, seldom far above it.
 
     Values are finite, or infinite for records to be passed over; `count` of them must be finite.

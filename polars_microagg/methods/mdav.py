@@ -58,10 +58,10 @@ def mdav(x: Matrix, /, *, k: int) -> Partition:
     if n < 2 * k:
         return Partition.from_labels(labels)
     tick = ticker("mdav", n)
-    done = 0
-    for number, rows in enumerate(mdav_groups(x, k), start=1):
-        labels[rows] = number
-        done += k
-        tick(done)
+    made = 0
+    for groups in mdav_groups(x, k):
+        labels[groups] = np.arange(made + 1, made + len(groups) + 1)[:, None]
+        made += len(groups)
+        tick(made * k)
     tick(n)
     return Partition.from_labels(labels)

@@ -8,7 +8,9 @@ import pytest
 from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.kernels.mdav import box_index, duplicates, frontier, outer_shell, rounds
 from polars_microagg.kernels.mdav.frontier import Frontier
-from polars_microagg.kernels.mdav.rounds import FullScan, mdav_groups
+from polars_microagg.kernels.mdav.full_scan import FullScan
+from polars_microagg.kernels.mdav.rounds import mdav_groups
+from polars_microagg.kernels.remaining_mean import RemainingMean
 from polars_microagg.methods.mdav import mdav
 from tests.methods.test_mdav import DRAWS, PlainMdav, small_cases
 
@@ -17,11 +19,28 @@ MODULES = (box_index, frontier, rounds, duplicates, outer_shell)
 # What 1e6 records meet: boxes run empty, the shell is used up, answers are spent, bounds fail.
 SETTINGS = {
     "tiny": {
-        **{"WIDTH": 2, "CLOSE": 1, "SMALLEST": 2, "SHELL": 1000, "QUEUE": 2},
+        **{
+            "WIDTH": 2,
+            "PARTS": 2,
+            "FIRST": 1,
+            "CLOSE": 1,
+            "SMALLEST": 2,
+            "SHELL": 1000,
+            "QUEUE": 2,
+        },
         **{"AHEAD": 1, "FILL": 1, "PATIENCE": 0, "CELLS": 1},
     },
     "small": {
-        **{"WIDTH": 8, "CLOSE": 2, "SMALLEST": 8, "QUEUE": 4, "AHEAD": 4, "FILL": 2},
+        **{
+            "WIDTH": 8,
+            "PARTS": 4,
+            "FIRST": 2,
+            "CLOSE": 2,
+            "SMALLEST": 8,
+            "QUEUE": 4,
+            "AHEAD": 4,
+            "FILL": 2,
+        },
         **{"PATIENCE": 1, "BUSY": 20, "CELLS": 64},
     },
     "as it is": {},
@@ -36,11 +55,15 @@ def set_all(monkeypatch: pytest.MonkeyPatch, **values: float) -> None:
             monkeypatch.setattr(module, name, value)
 
 
+def grouped(x: Matrix, k: int, search: type[Frontier | FullScan] | None = None) -> Labels:
+    return np.concatenate(list(mdav_groups(x, k, search=search)))
+
+
 def at_front(x: Matrix, k: int) -> Labels:
     labels = np.zeros(len(x), dtype=np.intp)
     if len(x) >= 2 * k:
-        for number, rows in enumerate(mdav_groups(x, k, search=Frontier), start=1):
-            labels[rows] = number
+        groups = grouped(x, k, search=Frontier)
+        labels[groups] = np.arange(1, len(groups) + 1)[:, None]
     return Partition.from_labels(labels).labels
 
 
@@ -78,48 +101,47 @@ def test_the_ways_of_searching_hand_over_to_each_other(
     kind: str, d: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x = DRAWS[kind](np.random.default_rng(d), 6000, d)
-    whole = list(mdav_groups(x, 3, search=FullScan))
-    np.testing.assert_array_equal(list(mdav_groups(x, 3, search=Frontier)), whole)
-    set_all(monkeypatch, MANY=100, FEWEST_FOR_DUPLICATES=10**9, TRIAL=3, MOST_TRIED=5)
-    np.testing.assert_array_equal(list(mdav_groups(x, 3)), whole)
+    whole = grouped(x, 3, search=FullScan)
+    np.testing.assert_array_equal(grouped(x, 3, search=Frontier), whole)
+    set_all(monkeypatch, MANY=1000, FEWEST_FOR_DUPLICATES=10**9)
+    np.testing.assert_array_equal(grouped(x, 3), whole)
 
 
-@pytest.mark.parametrize("quicker", [Frontier, FullScan])
-def test_the_quicker_way_is_used(quicker: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A clock that runs only while the slower way is at work.
-    clock = 0.0
-    done = {Frontier: 0, FullScan: 0}
+@pytest.mark.parametrize(
+    ("d", "k", "fewest"),
+    [(1, 2, 131072), (5, 5, 131072), (10, 5, 524288), (3, 20, 262144), (10, 20, 1048576)],
+)
+def test_the_frontier_is_for_many_records_by_a_rule(d: int, k: int, fewest: int) -> None:
+    assert rounds.fewest_for_frontier(d, k) == fewest
 
-    def counting(kind: type[Frontier | FullScan]) -> None:
-        plain = kind.round
 
-        def round_(self: Frontier | FullScan) -> tuple[Labels, Labels]:
-            nonlocal clock
-            clock += 1.0 if kind is quicker else 2.0
-            done[kind] += 1
-            return plain(self)
+def test_the_rule_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[tuple[str, int]] = []
 
-        monkeypatch.setattr(kind, "round", round_)
+    def noting(kind: type[Frontier | FullScan]) -> None:
+        plain = kind.__init__
 
-    counting(Frontier)
-    counting(FullScan)
-    monkeypatch.setattr(rounds.time, "thread_time", lambda: clock)
-    set_all(monkeypatch, MANY=2000, TRIAL=4, MOST_TRIED=8)
-    x = np.random.default_rng(0).standard_normal((5000, 2))
-    groups = list(mdav_groups(x, 5))
-    slower = FullScan if quicker is Frontier else Frontier
-    # 5000, 2750 and less than 2000 records: two trials; below 2000 the whole is searched.
-    assert done[slower] <= (4 if slower is FullScan else 8) * 2 + (200 if slower is FullScan else 0)
-    assert done[quicker] > 200
-    assert len(groups) == 999
+        def init(self: Frontier | FullScan, left: RemainingMean, k: int) -> None:
+            used.append((kind.__name__, len(left)))
+            plain(self, left, k)
+
+        monkeypatch.setattr(kind, "__init__", init)
+
+    noting(Frontier)
+    noting(FullScan)
+    set_all(monkeypatch, MANY=2000)
+    rng = np.random.default_rng(0)
+    assert len(grouped(rng.standard_normal((5000, 2)), 5)) == 999
+    assert used == [("Frontier", 5000), ("Frontier", 2740), ("FullScan", 1500)]
+    used.clear()
+    assert len(grouped(rng.standard_normal((5000, 10)), 5)) == 999
+    assert used == [("FullScan", 5000)]
 
 
 @pytest.mark.parametrize("kind", ["gaussian", pytest.param("lognormal", marks=pytest.mark.deep)])
 def test_many_records_are_grouped_as_by_the_search_of_all(kind: str) -> None:
     x = DRAWS[kind](np.random.default_rng(1), 20_000, 3)
-    np.testing.assert_array_equal(
-        list(mdav_groups(x, 5, search=Frontier)), list(mdav_groups(x, 5, search=FullScan))
-    )
+    np.testing.assert_array_equal(grouped(x, 5, search=Frontier), grouped(x, 5, search=FullScan))
 
 
 def test_the_input_is_left_alone() -> None:

@@ -69,14 +69,14 @@ class DistinctRecords:
                 return None
         return cls(left, k, first, labels)
 
-    def round(self) -> tuple[Labels, Labels]:
-        """Remove the groups of the outermost record r and of s opposite; return their rows."""
+    def groups(self) -> Labels:
+        """Remove the groups of the outermost record r and of s opposite; return their rows (2, k)."""
         r = self._farthest(self._left.mean())
         s = self._farthest_from(r)
         first = self._take(r)
         if self._left.taken[s]:
             s = self._farthest_from(r)
-        return first, self._take(s)
+        return np.array((first, self._take(s)))
 
     def _farthest_from(self, row: int) -> int:
         return self._farthest(self._left.columns[:, row], row)

@@ -60,14 +60,14 @@ class Frontier:
         self._busy = np.empty(0, dtype=np.intp)
         self._shell = OuterShell(left, self._boxes, self._size, self._busy)
 
-    def round(self) -> tuple[Labels, Labels]:
-        """Remove the groups of the outermost record r and of s opposite; return their rows."""
+    def groups(self) -> Labels:
+        """Remove the groups of the outermost record r and of s opposite; return their rows (2, k)."""
         r = self._outermost()
         s = self._opposite(r)
         first = self._take(r)
         if self._left.taken[s]:
             s = self._opposite(r)
-        return first, self._take(s)
+        return np.array((first, self._take(s)))
 
     def _outermost(self) -> int:
         shell = self._shell
@@ -123,6 +123,7 @@ class Frontier:
                 rows = np.append(rows, row)
             self._shell.measure_from(rows)
             self._search(np.concatenate((rows, self._shell.opposites(rows))))
+        self._flush()
         return self._shell.opposite(row)
 
     def _take(self, row: int) -> Labels:

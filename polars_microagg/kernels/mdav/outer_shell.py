@@ -10,7 +10,7 @@ from polars_microagg.kernels.distance import coordinates, squared_distances
 from polars_microagg.kernels.farthest_records import FarthestQueue
 
 if TYPE_CHECKING:
-    from polars_microagg.core.partition import Labels, Vector
+    from polars_microagg.core.partition import Labels, Matrix, Vector
     from polars_microagg.kernels.mdav.box_index import BoxIndex
     from polars_microagg.kernels.remaining_mean import RemainingMean
 
@@ -34,8 +34,9 @@ class OuterShell:
     """Records far from the mean, and bounds on how far all others can be from any point.
 
     About `size` records, and all records of the boxes `busy`, are in the shell. Records that are
-    gone must be gone from `boxes` as well. `searches` counts the searches for the record farthest
-    from another, `scanned` the records outside the shell that they looked at.
+    gone must be gone from `boxes` as well, whenever a shell is built or searched. `searches` counts
+    the searches for the record farthest from another, `scanned` the records outside the shell that
+    they looked at.
     """
 
     def __init__(self, left: RemainingMean, boxes: BoxIndex, size: int, busy: Labels) -> None:
@@ -51,7 +52,7 @@ class OuterShell:
         inner[busy] = False
         self._rows = np.sort(boxes.rows[there & ~inner])
         values[~inner] = -np.inf
-        self._bound_others(values.max(axis=1) + float(mean @ mean) + boxes.margin)
+        self._bound_others(values.max(axis=2) + float(mean @ mean) + boxes.margin)
         # A last column stands for every record outside the shell.
         size = len(self._rows)
         self._table = np.zeros((len(left.records), size + 1))
@@ -70,14 +71,22 @@ class OuterShell:
         """Count the records that were in the shell at first."""
         return len(self._rows)
 
-    def _bound_others(self, squared: Vector) -> None:
-        """Bound, box by box, how far from the mean the records outside the shell are."""
-        self._outside = (squared > -np.inf).nonzero()[0]
-        squared = np.maximum(squared[self._outside], 0.0)
+    def _bound_others(self, squared: Matrix) -> None:
+        """Bound, part by part, how far from the mean the records outside the shell are."""
+        boxes = self._boxes
+        most = squared.max(axis=1)
+        self._outside = (most > -np.inf).nonzero()[0]
+        most = np.maximum(most[self._outside], 0.0)
         # No record outside the shell is farther than this from the mean of the time.
-        self._reach = float(squared.max(initial=0.0)) ** 0.5 if len(squared) else -np.inf
-        middle = self._boxes.middle[self._outside].T - self._mean[:, None]
-        self._extent = np.vstack((middle, self._boxes.half[self._outside].T, squared))
+        self._reach = float(most.max(initial=0.0)) ** 0.5 if len(most) else -np.inf
+        middle = boxes.middle[self._outside].T - self._mean[:, None]
+        self._extent = np.vstack((middle, boxes.half[self._outside].T, most))
+        # The same of the parts of these boxes, (2 d + 1, boxes, parts).
+        middle = boxes.part_middle.take(self._outside, axis=0) - self._mean
+        half = boxes.part_half.take(self._outside, axis=0)
+        squared = squared[self._outside][:, :, None]
+        extent = np.concatenate((middle, half, squared), axis=2)
+        self._part_extent = np.ascontiguousarray(extent.transpose(2, 0, 1))
 
     def remove(self, rows: Labels) -> None:
         """Pass over these records from now on."""
@@ -151,9 +160,11 @@ class OuterShell:
     def opposites(self, rows: Labels) -> Labels:
         """Return the rows probably farthest from these, as far as they were measured from."""
         numbers = [self._number[row] for row in rows.tolist() if row in self._number]
-        values = self._values[numbers]
-        values[:, self._gone[: self._new]] = -np.inf
-        best = values.argmax(axis=1)
+        best = np.empty(len(numbers), dtype=np.intp)
+        for i, number in enumerate(numbers):
+            values = self._values[number]
+            values[self._gone[: self._new]] = -np.inf
+            best[i] = values.argmax()
         farthest: Labels = self._rows[best[best < len(self)]]
         return farthest
 
@@ -196,14 +207,23 @@ class OuterShell:
         # relative to m, h half its extent, and abs is taken of each coordinate. So one product
         # bounds all boxes.
         weights = np.concatenate((-2.0 * offset, 2.0 * np.abs(offset), [1.0]))
-        bounds = weights @ self._extent + float(offset @ offset)
-        boxes = self._outside[bounds >= top + norm - self._boxes.margin]
+        # A little less than what must be reached, as the bounds are rounded.
+        least = top + norm - self._boxes.margin - float(offset @ offset)
+        near = (weights @ self._extent >= least).nonzero()[0]
+        boxes = self._outside.take(near)
         self._visits[boxes] += 1
-        rows = self._boxes.rows[boxes]
-        self.scanned += rows.size
-        values = self._boxes.measure(point, boxes)
-        values[self._left.taken[rows]] = -np.inf
+        # Of these boxes only the parts that may hold such a record; none if all its records are in
+        # the shell, as its bound is -inf.
+        extent = self._part_extent.take(near, axis=1)
+        hit = (weights @ extent.reshape(len(weights), -1) >= least).nonzero()[0]
+        of, part = np.divmod(hit, self._boxes.parts)
+        parts = boxes.take(of) * self._boxes.parts + part
+        values = self._boxes.measure_parts(point, parts)
+        self.scanned += values.size
+        # What is gone has an infinite value.
+        there = values < np.inf
+        best = float(values.max(initial=top, where=there))
         # The slack keeps every record that rounding may have put behind the best one.
-        best = max(top, float(values.max(initial=-np.inf)))
-        rivals: Labels = rows[(values >= best - self._boxes.slack) & (values > -np.inf)]
+        there &= values >= best - self._boxes.slack
+        rivals: Labels = self._boxes.rows_of(parts)[there]
         return rivals

@@ -16,7 +16,9 @@ def test_lists_hold_the_nearest_records_first_as_far_as_they_are_certain(
 ) -> None:
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(box_index, "WIDTH", int(rng.integers(1, 9)))
-    monkeypatch.setattr(box_index, "CLOSE", int(rng.integers(1, 4)))
+    monkeypatch.setattr(box_index, "PARTS", 1 << int(rng.integers(0, 4)))
+    monkeypatch.setattr(box_index, "FIRST", int(rng.integers(1, 4)))
+    monkeypatch.setattr(box_index, "CLOSE", int(rng.integers(1, 6)))
     monkeypatch.setattr(box_index, "CELLS", int(rng.integers(1, 200)))
     n, d = int(rng.integers(4, 120)), int(rng.integers(1, 5))
     whole = seed % 2 == 0
