@@ -2,9 +2,12 @@
 
     python benchmarks/speed.py           # n = 1e4 and 1e5, about four minutes
     python benchmarks/speed.py --quick   # n = 1e4 only
+    python benchmarks/speed.py --beside FOLDER           # beside another version, turn by turn
+    python benchmarks/speed.py --beside FOLDER --large   # and 1e6 records
 
 CPU seconds of the process, one BLAS thread, the median of three runs of what takes less than
-ten seconds. The last lines compare the LazyFrame door with the kernel alone.
+ten seconds. The last lines compare the LazyFrame door with the kernel alone. Beside another version,
+each in a process of its own, the least of the turns counts.
 """
 
 import os
@@ -15,12 +18,16 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import argparse
 import platform
+import subprocess
+import sys
 import time
+import zlib
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-import polars_microagg  # noqa: F401
+import polars_microagg
 from polars_microagg.core.partition import Partition
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.methods.mdav import mdav
@@ -106,11 +113,72 @@ def cpu_once(function):
     return time.process_time() - start
 
 
+BESIDE = [
+    *(("gaussian", n, 4, 7) for n in (2500, 5000)),
+    *((kind, n, 10, 3) for kind in ("gaussian", "lognormal") for n in (10_000, 30_000)),
+    *((kind, 100_000, d, 2) for kind in ("gaussian", "lognormal") for d in (3, 10)),
+]
+"""Kind, records, columns and turns."""
+
+
+def serve():
+    """Answer each line of input, a table, with the CPU seconds of MDAV and a checksum of its labels."""
+    for line in sys.stdin:
+        kind, n, d = line.split()
+        x = data(kind, int(n), int(d))
+        x = np.asfortranarray((x - x.mean(axis=0)) / x.std(axis=0))
+        start = time.process_time()
+        labels = mdav(x, k=5).labels
+        print(time.process_time() - start, zlib.crc32(labels.tobytes()), flush=True)
+
+
+def beside(folder, large):
+    """This version and another one, turn by turn, each in a process of its own."""
+    there = Path(folder).resolve()
+    here = Path(polars_microagg.__file__).parents[1]
+    versions = [
+        subprocess.Popen(
+            [sys.executable, __file__, "--serve"],
+            env=os.environ | {"PYTHONPATH": str(path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for path in (there, here)
+    ]
+    print(f"{'data':10} {'n':>7} {'d':>3} {'k':>3}     beside     ours    ratio   groups")
+    for kind, n, d, turns in [*BESIDE, *([("gaussian", 10**6, 5, 1)] if large else [])]:
+        seconds, sums = ([], []), set()
+        for _ in range(turns):
+            for version, took in zip(versions, seconds, strict=True):
+                version.stdin.write(f"{kind} {n} {d}\n")
+                version.stdin.flush()
+                spent, labels = version.stdout.readline().split()
+                took.append(float(spent))
+                sums.add(labels)
+        slow, fast = map(min, seconds)
+        same = "identical" if len(sums) == 1 else "DIFFERENT"
+        row(kind, n, d, 5, f"{slow:9.4f}", f"{fast:8.4f}", f"{slow / fast:6.2f} x", same)
+    for version in versions:
+        version.stdin.close()
+        version.wait()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="n = 1e4 only")
-    quick = parser.parse_args().quick
+    parser.add_argument("--beside", metavar="FOLDER", help="a clone of another version")
+    parser.add_argument("--large", action="store_true", help="with --beside: 1e6 records, too")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    quick = given.quick
+    if given.serve:
+        serve()
+        return
     print(f"{platform.machine()}, numpy {np.__version__}, one BLAS thread, CPU seconds\n")
+    if given.beside:
+        beside(given.beside, given.large)
+        return
     print(f"{'data':10} {'n':>7} {'d':>3} {'k':>3}      plain     ours    ratio   groups")
     for kind in ("gaussian", "lognormal"):
         for d in (2, 5, 10):

@@ -209,7 +209,8 @@ class BoxIndex:
         # r <= limit - |q|^2. This drops most boxes cheaply, and none that holds a record within the
         # limit.
         hit = (weights @ self._balls <= (limit - norms)[:, None]).ravel().nonzero()[0]
-        of, box = np.divmod(hit, len(self))
+        of: Labels = hit // len(self)
+        box: Labels = hit - of * len(self)
         # Then the exact squared distances from the point to the box itself, and to its parts.
         points: Matrix = np.ascontiguousarray(columns.T)
         near = _away(points.take(of, axis=0), self.middle, self.half, box) <= limit.take(of)
