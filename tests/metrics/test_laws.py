@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate
 from polars_microagg.kernels.equal_records import class_sizes, codes, distinct, prefixes
-from polars_microagg.kernels.risk import centroid_tree, record_linkage
+from polars_microagg.kernels.risk import nearest_links, record_linkage
 from polars_microagg.kernels.risk.agreement_patterns import pattern_counts, pattern_weights
 from polars_microagg.kernels.risk.record_linkage import attributes, expected_hits, subset_hits
 from polars_microagg.metrics.interval import interval_disclosure
@@ -153,9 +153,9 @@ def test_the_search_agrees_with_all_distances(rng):
 @pytest.mark.parametrize("d", [1, 3, 6])
 @pytest.mark.parametrize("kind", ["normal", "integers", "outliers", "noise"])
 def test_the_search_agrees_with_all_distances_in_deep_trees(d, kind, monkeypatch):
-    monkeypatch.setattr(centroid_tree, "LEAF", 4)
-    monkeypatch.setattr(centroid_tree, "FAN", 4)
-    monkeypatch.setattr(centroid_tree, "ROWS", 8)
+    monkeypatch.setattr(nearest_links, "REGION", 16)
+    monkeypatch.setattr(nearest_links, "BLOCK", 2)
+    monkeypatch.setattr(nearest_links, "ROWS", 8)
     rng = np.random.default_rng(d)
     x = rng.standard_normal((700, d))
     x = {"integers": x.round(), "outliers": x**7}.get(kind, x)

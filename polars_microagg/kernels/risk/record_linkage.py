@@ -11,6 +11,7 @@ import numpy.typing as npt
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.equal_records import distinct, prefixes
 from polars_microagg.kernels.risk.centroid_tree import CentroidTree
+from polars_microagg.kernels.risk.nearest_links import tied_weights
 from polars_microagg.kernels.scale import standardised
 
 __all__ = ["Attributes", "as_codes", "attributes", "expected_hits", "subset_hits"]
@@ -121,8 +122,9 @@ def expected_hits(before: Matrix, after: Matrix, *, merge: bool = True) -> Vecto
         return np.full(n, 1.0 / n)
     # Only what lies nearer than the own masked record can make a link wrong. So the search looks
     # into a ball, and ends at the first masked record that is nearer.
-    tree = CentroidTree(after[first], sizes)
-    tied = tree.tied(before, labels, _slack(before, after))
+    tree = CentroidTree(np.ascontiguousarray(after.T.take(first, axis=1)))
+    records = np.ascontiguousarray(before.T)
+    tied = tied_weights(tree, sizes, records, labels, _slack(before, after))
     return np.divide(1.0, tied, out=np.zeros(n), where=tied > 0)
 
 
