@@ -59,10 +59,11 @@ class Partition:
         first = np.full(len(counts), n, dtype=np.intp)
         # The last assignment wins, so walking backwards leaves the first row of each group.
         first[labels[::-1]] = np.arange(n - 1, -1, -1, dtype=np.intp)
-        order = np.argsort(first, kind="stable")[: np.count_nonzero(counts)]
+        # First rows differ, but for those of gaps, which come last.
+        order = np.argsort(first)[: np.count_nonzero(counts)]
         number = np.zeros(len(counts), dtype=np.intp)
         number[order] = np.arange(len(order), dtype=np.intp)
-        return cls(number[labels], counts[order])
+        return cls(number.take(labels), counts.take(order))
 
     @property
     def smallest(self) -> int:

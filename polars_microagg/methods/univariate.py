@@ -8,7 +8,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
-from polars_microagg.kernels.order.runs import labels_along, optimal_runs, stable_order
+from polars_microagg.kernels.order.runs import optimal_runs, partition_along, sorted_rows
 
 __all__ = ["univariate"]
 
@@ -64,6 +64,5 @@ def univariate(
     >>> univariate(x, k=2).labels
     array([0, 1, 2, 1, 0, 2, 1])
     """
-    column = np.ascontiguousarray(x[:, 0])
-    order = stable_order(column)
-    return Partition.from_labels(labels_along(order, optimal_runs(column[order], k, cost)))
+    order, ranked = sorted_rows(np.ascontiguousarray(x[:, 0]))
+    return partition_along(order, optimal_runs(ranked, k, cost))

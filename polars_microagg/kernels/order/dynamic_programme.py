@@ -7,10 +7,16 @@ With c(s, t) the cost of the run s..t-1, such as the sum of squares about its me
 *Blocks.* Every m is at least k, so k successive values of f follow from earlier ones alone and
 are computed together.
 
-*Lanes.* f crosses a stretch of the sequence as a state, its last 2k-1 values: the state that
-leaves is the (min, +) product of the state that enters and a matrix of the stretch. The matrices
-of all stretches are swept in lockstep, then chained, and the stretches are swept again, each from
-the state that truly enters it. Nothing is approximate, and the time does not depend on the data.
+*Lanes.* f crosses a stretch of the sequence as a state, its last 2k-1 values, and a constant added
+to all of them changes no choice. States that differ soon become the same, up to a constant, because
+their best runs soon have a border in common. So all stretches are swept in lockstep, each from a
+guess: what comes of zeros some way before it. Where that is not what leaves the stretch before it,
+the stretch is swept again.
+
+On equally spaced numbers, states stay apart. Then the state that leaves is taken as the (min, +)
+product of the state that enters and a matrix of the stretch. The matrices of all stretches are
+swept in lockstep, then chained, and the stretches are swept again, each from the state that truly
+enters it. Nothing is approximate in either way.
 
 *Costs.* Every run that ends in a block holds its first item. Sums are taken about that item; see
 `run_costs`. States are shifted as they go, for the same reason.
@@ -18,6 +24,7 @@ the state that truly enters it. Nothing is approximate, and the time does not de
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +46,15 @@ CACHED = 1 << 17
 
 TOGETHER = 256
 """Lanes swept at a time."""
+
+AHEAD = 40
+"""The state that enters a lane is guessed from this many times k items before it."""
+
+SAME = 1e-14
+"""Relative difference of states, up to a constant, up to which they are the same: well below TIE."""
+
+ROUNDS, FEW = 3, 4
+"""Up to one lane in FEW may be swept again, in so many rounds, because its state was guessed wrong."""
 
 
 class DynamicProgramme:
@@ -70,6 +86,7 @@ class DynamicProgramme:
         self.tile = self.block * self.blocks
         self.length = -(-length // self.tile) * self.tile
         self.count = -(-self.n // self.length)
+        self.ahead = -(-AHEAD * k // self.tile) * self.tile if self.count > 1 else 0
         self.items = [self._deal(column) for column in columns]
         self.last = np.zeros((self.count, self.length), np.min_scalar_type(self.width))
         self.ranks = np.arange(k, dtype=self.last.dtype).reshape(k, 1, 1)
@@ -78,51 +95,87 @@ class DynamicProgramme:
         """Return the lengths of the runs of the optimal partition, in order."""
         # Before the first item f[0] = 0, and f[t] is infinite for t < 0: no run may reach back
         # beyond the start.
-        entries = np.full((self.width, 1, self.count), np.inf)
-        entries[-1, 0, 0] = 0.0
-        if self.count > 1:
-            # Sweep the unit matrix of (min, +) through each lane: column j is what leaves if only
-            # value j of the state that enters is 0. That is the matrix of the lane, whatever enters
-            # it.
-            unit = np.where(np.eye(self.width, dtype=bool), 0.0, np.inf)
-            matrices = self._sweep(np.repeat(unit[:, :, None], self.count, axis=2))
-            _chain(entries[:, 0], np.ascontiguousarray(matrices.transpose(2, 0, 1)))
-        # Now each lane starts from its true state, so this sweep is the plain dynamic programme and
-        # records its choices.
-        self._sweep(entries)
+        entry = np.full(self.width, np.inf)
+        entry[-1] = 0.0
+        meet = True
+        for first in range(0, self.count, TOGETHER):
+            lanes = np.arange(first, min(first + TOGETHER, self.count))
+            leaving = self._from_guesses(entry, lanes) if meet else None
+            # Where states stay apart in some lanes, they will in most.
+            meet = leaving is not None
+            entry = self._from_matrices(entry, lanes) if leaving is None else leaving
         return self._trace()
 
+    def _from_guesses(self, entry: Vector, lanes: Labels) -> Vector | None:
+        """Sweep lanes from what enters the first; return what leaves the last.
+
+        None if states that enter a lane differently stay different for long.
+        """
+        states = np.zeros((self.width, 1, len(lanes)))
+        if len(lanes) > 1:
+            states = self._sweep(states, lanes, -self.ahead)
+        states[:, 0, 0] = entry
+        leaving = self._sweep(states, lanes)
+        for _ in range(ROUNDS):
+            # A lane was swept rightly if it was entered by what leaves the one before it, up to a
+            # constant.
+            left, entered = leaving[:, 0, :-1], states[:, 0, 1:]
+            # Where a lane is shorter than a state, values may still be infinite.
+            with np.errstate(invalid="ignore"):
+                spread = np.ptp(left - entered, axis=0)
+            limit = SAME * (left.max(axis=0) + entered.max(axis=0))
+            same = np.isfinite(spread) & (spread <= limit)
+            wrong = 1 + np.flatnonzero(~same)
+            if not len(wrong):
+                return leaving[:, 0, -1]
+            if FEW * len(wrong) > len(lanes):
+                break
+            states[:, :, wrong] = leaving[:, :, wrong - 1]
+            leaving[:, :, wrong] = self._sweep(states[:, :, wrong], lanes[wrong])
+        return None
+
+    def _from_matrices(self, entry: Vector, lanes: Labels) -> Vector:
+        """Sweep lanes from what enters the first; return what leaves the last."""
+        # Sweep the unit matrix of (min, +) through each lane: column j is what leaves if only value
+        # j of the state that enters is 0. That is the matrix of the lane, whatever enters it.
+        unit = np.where(np.eye(self.width, dtype=bool), 0.0, np.inf)
+        matrices = self._sweep(np.repeat(unit[:, :, None], len(lanes), axis=2), lanes)
+        entries = np.empty((self.width, 1, len(lanes)))
+        for lane, matrix in enumerate(np.ascontiguousarray(matrices.transpose(2, 0, 1))):
+            entries[:, 0, lane] = entry
+            # Less the least value, which shifts all later f alike and keeps them as small as the
+            # costs of one lane.
+            entry = (matrix + entry).min(axis=1) - entry.min()
+        # Now each lane starts from its true state, so this sweep is the plain dynamic programme.
+        self._sweep(entries, lanes)
+        return entry
+
     def _deal(self, column: Vector) -> Array:
-        """Lay a column out with a lane a row, each after the 2k-2 items before it."""
-        before = self.width - 1
+        """Lay a column out with a lane a row, each after as many items before it as are needed."""
+        before = self.ahead + self.width - 1
         padded = np.empty(before + self.count * self.length)
         padded[:before] = column[0]
         padded[before : before + self.n] = column
         padded[before + self.n :] = column[-1]
         return view(padded, (self.count, before + self.length), (self.length, 1))
 
-    def _sweep(self, states: Array) -> Array:
-        """Carry states of shape (2k-1, state, lane) from the start of every lane to its end."""
-        for first in range(0, self.count, TOGETHER):
-            lanes = slice(first, first + TOGETHER)
-            state = states[:, :, lanes]
-            for start in range(0, self.length, self.tile):
-                state = self._step(state, lanes, start)
-            states[:, :, lanes] = state
-        return states
+    def _sweep(self, state: Array, lanes: Labels, start: int = 0) -> Array:
+        """Carry states of shape (2k-1, state, lane) from the start of lanes to their end.
 
-    def _step(self, state: Array, lanes: slice, start: int) -> Array:
-        """Carry the states of several lanes over one tile."""
-        cost = self.cost([self._offsets(items[lanes], start) for items in self.items], self.k)
-        f = np.empty((self.width + self.tile, *state.shape[1:]))
-        f[: self.width] = state
-        values = self._advance(f, cost)
-        if state.shape[1] == 1:
-            self._record(cost, values[:, :, 0], lanes, start)
-        # Shifting by the state that entered, not by the one that leaves, leaves f as large as
-        # the sums behind it and so as large as their rounding, which TIE has to cover.
-        leaving: Array = f[-self.width :] - state.min(axis=(0, 1))
-        return leaving
+        A single state records its choices. From a negative start, carry them to the start of the
+        lanes.
+        """
+        for at in range(start, 0 if start < 0 else self.length, self.tile):
+            cost = self.cost([self._offsets(items, lanes, at) for items in self.items], self.k)
+            f = np.empty((self.width + self.tile, *state.shape[1:]))
+            f[: self.width] = state
+            values = self._advance(f, cost)
+            if at >= 0 and state.shape[1] == 1:
+                self._record(cost, values[:, :, 0], lanes, at)
+            # Shifting by the state that entered, not by the one that leaves, leaves f as large as
+            # the sums behind it and so as large as their rounding, which TIE has to cover.
+            state = f[-self.width :] - state.min(axis=(0, 1))
+        return state
 
     def _advance(self, f: Array, cost: Array) -> Array:
         """Fill f block by block.
@@ -143,7 +196,7 @@ class DynamicProgramme:
             np.minimum.reduce(total[b], axis=0, out=values[b])
         return values
 
-    def _record(self, total: Array, values: Array, lanes: slice, start: int) -> None:
+    def _record(self, total: Array, values: Array, lanes: Labels, start: int) -> None:
         """Record the shortest last run that attains f, for every item of a tile."""
         # The run lengths fall with the rank, so the highest rank that attains f is the shortest
         # last run. Sums within TIE count as attaining it, so the choice does not hang on rounding.
@@ -151,31 +204,24 @@ class DynamicProgramme:
         last = self.width - (attains * self.ranks).max(axis=1)
         self.last[lanes, start : start + self.tile] = last.reshape(self.tile, -1).T
 
-    def _offsets(self, items: Array, start: int) -> Array:
+    def _offsets(self, items: Array, lanes: Labels, start: int) -> Array:
         """Lay out the items round every block, as differences from the item before it."""
-        own = np.ascontiguousarray(items[:, start : start + self.tile + self.width - 1].T)
-        lanes = own.shape[1]
-        shape = (self.blocks, self.width + self.block - 1, lanes)
-        near = view(own, shape, (self.block * lanes, lanes, 1))
-        return near - near[:, self.width - 1 : self.width]
+        first = self.ahead + start
+        near = items[lanes[0] : lanes[-1] + 1, first : first + self.tile + self.width - 1]
+        own = np.ascontiguousarray(near.take(lanes - lanes[0], axis=0).T)
+        count = len(lanes)
+        shape = (self.blocks, self.width + self.block - 1, count)
+        blocks = view(own, shape, (self.block * count, count, 1))
+        return blocks - blocks[:, self.width - 1 : self.width]
 
     def _trace(self) -> Labels:
         """Walk back from the last item, run by run."""
         last = self.last.reshape(-1).data
-        runs = []
+        runs = array(self.last.dtype.char)
+        add = runs.append
         t = self.n
         while t > 0:
             run = last[t - 1]
-            runs.append(run)
+            add(run)
             t -= run
-        return np.array(runs[::-1], dtype=np.intp)
-
-
-def _chain(entries: Array, matrices: Array) -> None:
-    """Fill in the state that enters each lane, from the first one and the lanes' matrices."""
-    state = entries[:, 0]
-    for lane in range(1, entries.shape[1]):
-        # Less the least value, which shifts all later f alike and keeps them as small as the costs
-        # of one lane.
-        state = (matrices[lane - 1] + state).min(axis=1) - state.min()
-        entries[:, lane] = state
+        return np.array(runs, dtype=np.intp)[::-1]

@@ -62,7 +62,8 @@ def _sum_of_squares(offsets: Sequence[Array], k: int) -> Array:
     squares: Array = reduce(np.add, [offset * offset for offset in offsets])
     # Sum |x|^2 - |sum x|^2 / m. Offsets are from an item of the run itself, so the difference loses
     # no more digits than the run's own spread costs.
-    between: Array = reduce(np.add, [np.square(_spans(offset, k)) for offset in offsets])
+    spans = [_spans(offset, k) for offset in offsets]
+    between: Array = reduce(np.add, [np.square(span, out=span) for span in spans])
     between /= sizes
     cost = _spans(squares, k)
     cost -= between
