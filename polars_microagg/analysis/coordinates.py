@@ -17,6 +17,7 @@ from polars_microagg.errors import InvalidParameterError
 from polars_microagg.errors.categories import new_categories
 from polars_microagg.frames.columns import kind_for, require, values
 from polars_microagg.frames.safe_collect import quietly
+from polars_microagg.kernels.scale import side_by_side
 
 __all__ = [
     "CELLS",
@@ -64,7 +65,7 @@ def coordinates(
     ([[1.0], [2.0]], [[1.5], [1.5]])
     """
     n = original.height
-    parts, joint, numeric = list[Matrix](), [], []
+    parts, joint, numeric = list[tuple[Matrix, Matrix]](), [], []
     for j, name in enumerate(names):
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.
         before, after = (table[name].alias("0") for table in (original, masked))
@@ -73,19 +74,18 @@ def coordinates(
             require(column, name, "keep", kind if column.dtype == before.dtype else None)
         # A masked value that the type before does not have would be shown by the error of its cast.
         one, other, embedding = quietly(partial(values, before, after, kind), "masked")
-        both = np.concatenate([one, other])
-        wide = (
-            both[:, None] if embedding is None else at_least_two(embedding.coordinates(both, CELLS))
-        )
-        parts.append(wide)
-        joint += [j] * wide.shape[1]
-        numeric += [kind.numeric and embedding is None] * wide.shape[1]
-    before_, after_ = (np.empty((n, len(joint)), order="F") for _ in range(2))
-    for j, column in enumerate(column for part in parts for column in part.T):
-        before_[:, j], after_[:, j] = column[:n], column[n:]
+        if embedding is None:
+            parts.append((one[:, None], other[:, None]))
+        else:
+            both = np.concatenate([one, other])
+            wide = at_least_two(embedding.coordinates(both, CELLS))
+            parts.append((wide[:n], wide[n:]))
+        width = parts[-1][0].shape[1]
+        joint += [j] * width
+        numeric += [kind.numeric and embedding is None] * width
     return Coordinates(
-        before_,
-        after_,
+        side_by_side([part[0] for part in parts], n),
+        side_by_side([part[1] for part in parts], n),
         np.array(joint, dtype=np.intp),
         np.array(numeric, dtype=np.bool_),
     )

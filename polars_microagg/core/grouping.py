@@ -60,8 +60,10 @@ def group_strata(
 
     work = partial(_each_stratum, method.name, partial(method.function, **arguments))
     for strata, found in zip(shares, each(work, jobs()), strict=True):
+        if len(x) == sizes[strata[0]]:
+            return found[0]
         for i, (labels, made) in zip(strata, found, strict=True):
-            grouped[starts[i] : starts[i] + sizes[i]] = labels + groups
+            np.add(labels, groups, out=grouped[starts[i] : starts[i] + sizes[i]])
             groups += made
     return grouped, groups
 

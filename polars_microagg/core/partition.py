@@ -168,19 +168,23 @@ class Members:
     sizes: Labels
 
     @classmethod
-    def of(cls, rows: Labels, labels: Labels, groups: int) -> Self:
-        """List rows by their groups, of which some may be empty.
+    def of(cls, rows: Labels | None, labels: Labels, groups: int) -> Self:
+        """List rows, or all records if None, by their groups, of which some may be empty.
 
         >>> members = Members.of(np.array([3, 5, 6]), np.array([2, 0, 2]), 3)
         >>> members.order, members.sizes
         (array([5, 3, 6]), array([1, 0, 2]))
         """
         # The number of a row fits beside that of its group, and numpy sorts whole numbers fastest.
-        bits = max(len(rows) - 1, 0).bit_length()
-        order = (labels << bits) + np.arange(len(rows))
+        bits = max(len(labels) - 1, 0).bit_length()
+        order = labels << bits
+        order += np.arange(len(labels))
         order.sort()
         order &= (1 << bits) - 1
-        return cls(rows[order], np.bincount(labels, minlength=groups).astype(np.intp))
+        return cls(
+            order if rows is None else rows.take(order),
+            np.bincount(labels, minlength=groups).astype(np.intp),
+        )
 
     @property
     def starts(self) -> Labels:

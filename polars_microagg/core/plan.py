@@ -225,10 +225,9 @@ class Plan:
         Coordinates with the same number in `joint` (q,) are of one column of categories, of which the
         largest distance is in `spans`; -1 is a column of numbers.
         """
-        labels = np.full(len(x), -1, dtype=np.intp)
         strata = self.patterns(x, strata)
         if not len(strata.sizes):
-            return labels, 0
+            return np.full(len(x), -1, dtype=np.intp), 0
         # Records without any value are alike as they are: a group that no method needs to find.
         bare = _without_values(x[strata.firsts])
         if self.nulls == "pattern" and bare.any():
@@ -240,7 +239,8 @@ class Plan:
         self._refuse_too_many(int(strata.sizes.max()))
         # Rows stratum by stratum from now on. One stratum of all rows is in that order already, and
         # is not copied: `Strata.whole` and stable sorting list it in ascending order.
-        part = x if len(strata.sizes) == 1 and len(strata.order) == len(x) else x[strata.order]
+        whole = len(strata.sizes) == 1 and len(strata.order) == len(x)
+        part = x if whole else x[strata.order]
         ready, zero = part, self.method.absolute
         if self.method.scaled:
             ready = scaled(part, self.scale, factors, strata.sizes, joint, spans, zero=zero)
@@ -257,7 +257,10 @@ class Plan:
             ready = np.concatenate([completed(part) for part in parts])
         with crew(self.workers):
             grouped, groups = self._searched(block, ready, strata, rule, present)
+        if whole:
+            return grouped, groups
         # Back from the order of the strata to the order of the rows.
+        labels = np.full(len(x), -1, dtype=np.intp)
         labels[strata.order] = grouped
         return labels, groups
 

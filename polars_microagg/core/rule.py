@@ -76,7 +76,8 @@ class Rule:
 
     def groups(self, labels: Labels) -> Members:
         """List the records of each group that is not empty; those of label -1 are one group."""
-        from_zero = labels - min(int(labels.min(initial=0)), 0)
+        low = int(labels.min(initial=0))
+        from_zero = labels - low if low < 0 else labels
         if any(bound.attribute is not None for bound in self.bounds):
             members = Members.of(
                 np.arange(len(labels)), from_zero, int(from_zero.max(initial=-1)) + 1

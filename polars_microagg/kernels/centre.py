@@ -49,14 +49,15 @@ def centres(
     >>> columns[0].members.order, columns[0].members.sizes
     (array([0, 1, 2]), array([2, 1]))
     """
-    rows = np.flatnonzero(labels >= 0)
-    whole = Members.of(rows, labels[rows], groups)
+    grouped = labels >= 0
+    rows = None if grouped.all() else np.flatnonzero(grouped)
+    whole = Members.of(rows, labels if rows is None else labels[rows], groups)
     columns = []
     for j in range(x.shape[1]):
-        absent = np.isnan(x[rows, j])
+        absent = np.isnan(x[:, j] if rows is None else x[rows, j])
         members, own = whole, labels
         if absent.any():
-            present = rows[~absent]
+            present = np.flatnonzero(~absent) if rows is None else rows[~absent]
             members = Members.of(present, labels[present], groups)
             empty = (labels >= 0) & (members.sizes == 0)[labels]
             if empty.any():

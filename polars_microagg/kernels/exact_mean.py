@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TypeAlias
 
 import numpy as np
@@ -25,6 +26,9 @@ UNIT_ROUNDOFF = 2.0**-53
 FEW = 2**26
 """Numbers below it times half the digits of a double are doubles."""
 
+CHUNK = 1 << 16
+"""About so many values are added up at a time."""
+
 UNIT = 1074
 """Every double is a multiple of 2**-UNIT."""
 
@@ -47,14 +51,27 @@ def float_means(values: Vector, members: Members, dtype: Real = np.float64) -> V
     filled = np.flatnonzero(members.sizes)
     if not len(filled):
         return means
-    ranked, sizes, starts = values[members.order], members.sizes[filled], members.starts[filled]
+    sizes, starts = members.sizes[filled], members.starts[filled]
+    ends = starts + sizes
+    # Some groups at a time, so that their values stay in the cache.
+    bounds = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], CHUNK), side="right"))
+    for first, last in itertools.pairwise([*bounds.tolist(), len(filled)]):
+        order = members.order[starts[first] : ends[last - 1]]
+        some = _means(values.take(order), sizes[first:last], dtype)
+        means[filled[first:last]] = some
+    return means
+
+
+def _means(ranked: Vector, sizes: Labels, dtype: Real) -> Vector:
+    """Return the means of groups that follow each other."""
+    starts = np.cumsum(sizes) - sizes
     # Doubts are seen by what overflow leaves: infinities and NaN.
     with np.errstate(over="ignore", invalid="ignore"):
         rounded, certain = _rounded(*_leading_sums(ranked, starts, sizes), sizes, dtype)
         doubtful = np.flatnonzero(~certain)
         if len(doubtful):
-            few = members.take(filled[doubtful])
-            parts = _sums(values[few.order], few.sizes)
+            few = Members(np.arange(len(ranked)), sizes).take(doubtful)
+            parts = _sums(ranked[few.order], few.sizes)
             rounded[doubtful], certain = _divided(*parts, few.sizes.astype(np.float64), dtype)
             doubtful = doubtful[~certain]
     # Where the bound on the lost part could change the rounding, Python's integers, which have all
@@ -62,7 +79,7 @@ def float_means(values: Vector, members: Members, dtype: Real = np.float64) -> V
     for g, start, size in zip(doubtful, starts[doubtful], sizes[doubtful], strict=True):
         rounded[g] = _by_integers(ranked[start : start + size].tolist(), dtype)
     # A negative mean that is rounded to nothing would be -0.
-    means[filled] = rounded.astype(dtype).astype(np.float64) + 0.0
+    means: Vector = rounded.astype(dtype).astype(np.float64) + 0.0
     return means
 
 

@@ -13,7 +13,8 @@ their best runs soon have a border in common. So all stretches are swept in lock
 guess: what comes of zeros some way before it. Where that is not what leaves the stretch before it,
 the stretch is swept again.
 
-On equally spaced numbers, states stay apart. Then the state that leaves is taken as the (min, +)
+On equally spaced numbers, states stay apart, and beside far outliers many sums are ties, of which
+the ways might take different ones. Then the state that leaves is taken as the (min, +)
 product of the state that enters and a matrix of the stretch. The matrices of all stretches are
 swept in lockstep, then chained, and the stretches are swept again, each from the state that truly
 enters it. Nothing is approximate in either way.
@@ -63,7 +64,7 @@ class DynamicProgramme:
     `columns` are the items, one array a dimension, and k the smallest length of a run. `length` is
     the number of items a lane, rounded up to whole tiles, by default all in one lane; `blocks` the
     number of blocks a tile, the stretch whose costs are held at once; `cost` one of `COSTS`, of
-    which all but "sse" take one sorted column.
+    which all but "sse" take one sorted column; without `guess`, lanes are swept by matrices.
     """
 
     def __init__(
@@ -74,8 +75,9 @@ class DynamicProgramme:
         length: int | None = None,
         blocks: int | None = None,
         cost: str = "sse",
+        guess: bool = True,
     ) -> None:
-        self.cost = COSTS[cost]
+        self.cost, self.guess = COSTS[cost], guess
         self.n, self.k, self.width = len(columns[0]), k, 2 * k - 1
         # A block is at most k items: then f of all its items follows from values before the block,
         # and they are computed together.
@@ -97,7 +99,7 @@ class DynamicProgramme:
         # beyond the start.
         entry = np.full(self.width, np.inf)
         entry[-1] = 0.0
-        meet = True
+        meet = self.guess
         for first in range(0, self.count, TOGETHER):
             lanes = np.arange(first, min(first + TOGETHER, self.count))
             leaving = self._from_guesses(entry, lanes) if meet else None
@@ -216,12 +218,15 @@ class DynamicProgramme:
 
     def _trace(self) -> Labels:
         """Walk back from the last item, run by run."""
-        last = self.last.reshape(-1).data
-        runs = array(self.last.dtype.char)
-        add = runs.append
-        t = self.n
-        while t > 0:
-            run = last[t - 1]
-            add(run)
-            t -= run
-        return np.array(runs, dtype=np.intp)[::-1]
+        last = self.last.reshape(-1)
+        # Bytes are read faster one by one than arrays.
+        last_run = last.tobytes() if last.itemsize == 1 else last.data
+        ends = array("q")
+        add = ends.append
+        t = self.n - 1
+        while t >= 0:
+            add(t)
+            t -= last_run[t]
+        add(-1)
+        back: Labels = np.array(ends, dtype=np.intp)
+        return (back[:-1] - back[1:])[::-1]

@@ -18,6 +18,9 @@ __all__ = [
     "stable_order",
 ]
 
+FAR = 1000
+"""Ranges of a column and of its middle half that differ so much are of numbers with outliers."""
+
 
 def optimal_runs(y: Vector | Matrix, k: int, cost: str = "sse") -> Labels:
     """Return the lengths of the runs of k to 2k-1 with the least total cost along an order.
@@ -39,13 +42,23 @@ def optimal_runs(y: Vector | Matrix, k: int, cost: str = "sse") -> Labels:
     # on Knowledge and Data Engineering 14(1), 189-201). What is left is a shortest path (S. Hansen
     # and S. Mukherjee, 2003, same journal 15(4), 1043-1044).
     columns = [np.ascontiguousarray(column) for column in np.atleast_2d(_moderate(y).T)]
-    return DynamicProgramme(columns, k, length=_lane_length(n, k), cost=cost).runs()
+    length = _lane_length(n, k)
+    guess = bool(length) and not any(_has_far_items(column, y.ndim == 1) for column in columns)
+    return DynamicProgramme(columns, k, length=length, cost=cost, guess=guess).runs()
 
 
 def _moderate(y: Vector | Matrix) -> Vector | Matrix:
     """Bring numbers whose squares would leave the range of doubles to the order of 1."""
     exponent = int(np.frexp(max(-y.min(), y.max()))[1])
     return np.ldexp(y, -exponent) if abs(exponent) > 256 else y
+
+
+def _has_far_items(column: Vector, ordered: bool) -> bool:
+    """Return whether the range is more than FAR times that of the middle half."""
+    # The costs of far items drown those of others beside them, so that many sums are ties.
+    quarters = len(column) // 4, 3 * len(column) // 4
+    low, high = (column if ordered else np.partition(column, quarters)).take(quarters)
+    return bool(np.ptp(column) > FAR * (high - low))
 
 
 def _lane_length(n: int, k: int) -> int | None:

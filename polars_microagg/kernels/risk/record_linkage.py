@@ -12,7 +12,7 @@ from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.equal_records import distinct, prefixes
 from polars_microagg.kernels.risk.centroid_tree import CentroidTree
 from polars_microagg.kernels.risk.nearest_links import tied_weights
-from polars_microagg.kernels.scale import standardised
+from polars_microagg.kernels.scale import side_by_side, standardised
 
 __all__ = ["Attributes", "as_codes", "attributes", "expected_hits", "subset_hits"]
 
@@ -53,7 +53,7 @@ def attributes(original: Matrix, masked: Matrix, joint: Labels | None = None) ->
     An absent value is taken as the mean, and its absence as one column more, in which present and
     absent are one standard deviation apart. Constant columns are left out.
     """
-    parts = [[np.empty((len(original), 0))], [np.empty((len(original), 0))]]
+    parts: list[list[Matrix]] = [[], []]
     owner = []
     joint = np.arange(original.shape[1]) if joint is None else joint
     for j in np.unique(joint).tolist():
@@ -68,7 +68,7 @@ def attributes(original: Matrix, masked: Matrix, joint: Labels | None = None) ->
             owner.append(j)
             for part, gaps in zip(parts, absent, strict=True):
                 part.append(gaps.astype(np.float64))
-    before, after = (np.concatenate(part, axis=1) for part in parts)
+    before, after = (side_by_side(part, len(original)) for part in parts)
     return Attributes(before, after, np.array(owner, dtype=np.intp))
 
 
