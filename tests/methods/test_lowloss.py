@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polars_microagg as mg
-from polars_microagg.kernels.local import annealing_search, patches
+from polars_microagg.kernels.local import annealing_search, patches, recombined_search
 from polars_microagg.kernels.local.annealing_search import (
     annealing_steps,
     block_start,
@@ -192,15 +192,15 @@ def test_more_effort_loses_less():
 
 
 def test_steps_grow_with_the_effort_and_hardly_with_the_records():
-    assert annealing_steps(1000, 1) == annealing_steps(4000, 1) == annealing_search.STEPS
-    assert annealing_steps(1000, 10) == 10 * annealing_search.STEPS
+    assert annealing_steps(1000, 1) == annealing_steps(4000, 1) == recombined_search.STEPS
+    assert annealing_steps(1000, 10) == 10 * recombined_search.STEPS
     assert annealing_steps(1000, 0) == 0
-    assert annealing_steps(20, 1) == annealing_search.LEAST
-    assert 1 < annealing_steps(100_000, 1) / annealing_search.STEPS < 25
+    assert annealing_steps(20, 1) == recombined_search.LEAST
+    assert 1 < annealing_steps(100_000, 1) / recombined_search.STEPS < 25
 
 
 def test_borders_are_drawn_more_often_for_more_effort_and_fewer_records():
-    melts = len(annealing_search.HOT_PATCHES)
+    melts = 1 + len(annealing_search.HOT_PATCHES)
     assert border_rounds(100_000, 1) == melts + annealing_search.CUTS
     assert border_rounds(100_000, 10) == melts + 10 * annealing_search.CUTS
     assert border_rounds(10_000_000, 1) == melts + 1
@@ -249,6 +249,19 @@ def test_the_way_for_many_records_holds_for_all(monkeypatch, kind):
     assert sse(x, found.labels) <= sse(x, start) * (1 + 1e-12)
     if kind in ("normal", "skewed"):
         assert sse(x, found.labels) < 0.99 * sse(x, mdav(x, k=3).labels)
+
+
+@pytest.mark.parametrize("size", [600, pytest.param(2500, marks=pytest.mark.deep)])
+def test_more_effort_never_loses_more_in_patches_either(monkeypatch, size):
+    monkeypatch.setattr(module, "WHOLE", 100)
+    monkeypatch.setattr(patches, "PATCH", 200)
+    monkeypatch.setattr(patches, "LEAF", 100)
+    monkeypatch.setattr(annealing_search, "MANY", 10)
+    monkeypatch.setattr(annealing_search, "CUTS", 4)
+    x = np.random.default_rng(6).lognormal(size=(size, 3))
+    losses = [sse_of(x, lowloss(x, k=3, effort=effort).labels) for effort in (0, 0.1, 1, 3, 8)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0]
 
 
 @pytest.mark.deep

@@ -19,6 +19,11 @@ from polars_microagg.kernels.local.local_search import (
     squares_within,
 )
 from polars_microagg.kernels.local.patches import Map, Work, in_patches
+from polars_microagg.kernels.local.recombined_search import (
+    RecombinedSearch,
+    annealing_steps,
+    rounds,
+)
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
@@ -26,27 +31,8 @@ __all__ = ["AnnealingSearch", "annealing_steps", "block_start", "border_rounds",
 
 Tick = Callable[[int], None]
 
-STEPS = 8_000_000
-"""Steps of annealing at effort 1, from some 1000 records up to `LINEAR`."""
-
-LEAST = 400_000
-"""Least number of steps at effort 1, for very few records."""
-
-LINEAR = 4000
-"""Beyond this many records the steps grow, more slowly than the records."""
-
-ROUNDS = 8
-"""Annealings at effort 1 after a hot one that has half of the steps; they grow with the root of the
-effort."""
-
-LONG = 500
-"""Steps a record that a hot annealing needs; with fewer there is none."""
-
-HOT, WARM, COLD = 1.0, 0.4, 0.1
-"""Where the first annealing begins, and the others; below the last hardly anything is accepted."""
-
-POWERS = (0.75, 0.4)
-"""Powers of a record's local spread in its temperature, in turn."""
+WARM, COLD = 0.4, 0.1
+"""Where annealings of patches begin and end after those."""
 
 HOT_PATCHES = ((0.6, 0.36), (0.3, 0.18))
 """Temperatures at which patches of very many records are annealed first."""
@@ -70,20 +56,12 @@ BLOCK = 512
 """Least number of records in a block of the core."""
 
 
-def annealing_steps(n: int, effort: float) -> int:
-    """Return the number of annealing steps for n records and an effort.
-
-    It depends on nothing else.
-    """
-    few = max(LEAST, 2.0 * n**2.5)
-    steps = min(STEPS, few) if n <= LINEAR else STEPS * (n / LINEAR) ** 0.7
-    return int(effort * steps)
-
-
 def border_rounds(n: int, effort: float) -> int:
     """Return how often the borders of patches are drawn, at least once."""
+    if not effort:
+        return 1
     cuts: float = effort * CUTS * (MANY / n) ** 0.3
-    return max(1, round(cuts)) + (len(HOT_PATCHES) if effort else 0)
+    return 1 + len(HOT_PATCHES) + max(1, round(cuts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,42 +83,15 @@ class AnnealingSearch:
     def best_of(self, starts: list[Labels]) -> Labels:
         """Improve the starts and anneal from the best; return the best grouping seen."""
         near = neighbour_lists(self.x, np.array([len(self.x)]), neighbour_count(self.k))
-        groupings = list(starts)
-        for labels in starts:
-            groups = Groups(self.x, labels, self.k, self.rule)
-            improve(groups, near)
-            groupings.append(groups.labels)
-        squares = [squares_within(self.x, labels).sum() for labels in groupings]
-        best = groupings[int(np.argmin(squares))]
-        # No part gets worse by crossing, so the result is at most the best of all starts.
-        for labels in groupings:
-            best = crossed(self.x, best, labels)
-        return self._annealed(best, near)
-
-    def _annealed(self, best: Labels, near: Labels) -> Labels:
-        """Anneal from the best grouping, again and again, and take over the parts that improved."""
-        n = len(self.x)
-        steps = annealing_steps(n, self.effort)
-        units = [temperature_units(self.x, near, self.k, power) for power in POWERS]
+        search = RecombinedSearch(self.x, self.k, near, self.rule)
+        search.begin(starts)
         rng = np.random.default_rng(self.seed)
-        rounds = max(1, round(ROUNDS * (self.effort * LINEAR / max(n, LINEAR)) ** 0.5))
-        hot = steps >= 2 * LONG * n
-        steps_each = steps // (2 * rounds if hot else rounds)
-        schedules = [Schedule(steps_each, WARM, COLD)] * rounds if steps_each else []
-        if hot:
-            schedules.insert(0, Schedule(rounds * steps_each, HOT, COLD))
         done = 0
-        for turn, schedule in enumerate(schedules):
-            # Each annealing starts from the best grouping. `crossed` keeps, of each part where old
-            # and new differ, the better one: no round can raise the sum of squares, and
-            # improvements in different places all stay.
-            groups = Groups(self.x, best, self.k, self.rule)
-            tick = partial(self._after, done)
-            anneal(groups, near, units[turn % len(POWERS)], schedule, rng, tick)
-            improve(groups, near)
-            best = crossed(self.x, best, groups.labels)
-            done += schedule.steps
-        return best
+        # What less effort does comes first, and nothing gets worse: so more effort never loses more.
+        for turn in rounds(len(self.x), self.effort):
+            search.anneal(turn, rng, partial(self._after, done))
+            done += turn.steps
+        return search.best
 
     def _after(self, before: int, steps: int) -> None:
         """Report the number of steps after those made before."""
@@ -149,11 +100,11 @@ class AnnealingSearch:
     def across_borders(self, start: Labels) -> Labels:
         """Search patch by patch, the patches cut along other borders each time.
 
-        Starts from groups of k to 2k + 1 records; returns the better one of the start and the end.
+        Starts from groups of k to 2k + 1 records; returns the best grouping seen between two cuts.
         """
         rng = np.random.default_rng(self.seed)
-        hot_patches = HOT_PATCHES if self.effort else ()
         labels, done = start, 0
+        best, least = start, squares_within(self.x, start).sum()
 
         def visited(records: int) -> None:
             nonlocal done
@@ -164,17 +115,22 @@ class AnnealingSearch:
         # falls elsewhere (axes turned at random), so over a few cuts every neighbourhood is searched
         # whole.
         for cut in range(border_rounds(len(self.x), self.effort)):
-            work: Work = _anneal_again
-            if cut < len(hot_patches):
-                work = partial(_anneal_hot, heats=hot_patches[cut])
-            elif cut < len(hot_patches) + LOCAL:
-                work = _improve
-            own = neighbour_count(self.k), rng, work, self.rule
+            own = neighbour_count(self.k), rng, _work(cut), self.rule
             labels = in_patches(self.x, labels, self.k, *own, each=self.each, tick=visited)
-        # The hot annealings may end above the start. Then the start is returned, so no effort makes
-        # it worse.
-        before, after = (squares_within(self.x, grouping).sum() for grouping in (start, labels))
-        return labels if after < before else start
+            # Hot annealings may end higher. More effort goes on from where less ends, and the best
+            # is kept: so it never loses more.
+            squares = squares_within(self.x, labels).sum()
+            if squares < least:
+                best, least = labels, squares
+        return best
+
+
+def _work(cut: int) -> Work:
+    """Return what is done between two drawings of borders."""
+    hot = range(1, 1 + len(HOT_PATCHES))
+    if cut in hot:
+        return partial(_anneal_hot, heats=HOT_PATCHES[cut - 1])
+    return _improve if cut < hot.stop + LOCAL else _anneal_again
 
 
 def _improve(groups: Groups, near: Labels, _: np.random.Generator) -> None:
