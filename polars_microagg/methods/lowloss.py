@@ -87,8 +87,9 @@ def lowloss(
     k : int
         Smallest group size, at least 2.
     effort : float, default 1.0
-        How long to search: 1 is about a second for some thousand records, and 10 about ten. It is
-        a number of steps, so that the same seed gives the same groups on any machine.
+        How long to search: 1 is a second or two for a thousand records, and 10 about ten times that.
+        It is a number of steps, so that the same seed gives the same groups on any machine. More
+        never loses more.
     seed : int, default 0
         Where chance starts.
 
@@ -113,11 +114,15 @@ def lowloss(
     Of exchanges that touch the same group the best one is made. *Annealing* makes such exchanges
     at random, one that raises the sum of squares by s with probability exp(-s / (t h)), where t
     falls and h grows with the mean squared distance of the record from its k nearest neighbours,
-    to the power of 3/4 and 2/5 in turn. It starts from the best grouping, many times and not hot;
-    local search follows, and of each part of the records that the two groupings do not mix with
-    others, the better one is kept. With more than 20,000 records all this is done in patches, which
-    are cut along other borders each time, so that time and memory are linear in n: two short
-    annealings first, then local search.
+    to the power of 3/4 and 2/5 in turn. It starts from the best grouping, in several copies of the
+    records side by side, hot and then twice not hot, and again, ever longer; local search follows,
+    and of each part of the records that two groupings do not mix with others, the better one is
+    kept. *Recombination.* All groups that were seen are remembered, and after each annealing some
+    are put together to a grouping: a set partitioning, relaxed by prices of the records (M. Held,
+    P. Wolfe and H. P. Crowder, 1974, Mathematical Programming 6, 62-88) and solved by diving, from
+    which local search goes on. Efforts differ in where this ends. With more than 20,000 records
+    patches are searched, which are cut along other borders each time, so that time and memory are
+    linear in n: local search, two short annealings, then local search again.
 
     *What did not pay*, on generated and public tables: one long annealing; three shorter ones, each
     from the start; drawing only partners other than the neighbour itself, fewer neighbours, all

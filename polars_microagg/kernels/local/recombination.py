@@ -156,7 +156,7 @@ def _priced(
             if length < SHORTEST:
                 break
             continue
-        uncovered = free - np.bincount(
+        uncovered: Vector = free - np.bincount(
             members.take(chosen, axis=0).ravel(), minlength=n + 1
         ).astype(np.float64)
         uncovered[n] = 0.0
