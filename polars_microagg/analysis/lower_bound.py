@@ -14,17 +14,15 @@ from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.frames.columns import kind_for, refuse, require
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Columns, as_frame, by_name
-from polars_microagg.kernels.local.local_search import refined, squares_within
-from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
+from polars_microagg.kernels.local.local_search import refined
+from polars_microagg.kernels.risk.lower_bound import neighbour_bound
+from polars_microagg.kernels.risk.tightest_bound import tightest_bound
 from polars_microagg.kernels.scale import standardised
 
 __all__ = ["lower_bound"]
 
 MANY = 100_000
 """With more records the tighter bound starts from a grouping that takes less time than MDAV."""
-
-STEPS = 200
-"""Steps of the tighter bound for an effort of 1."""
 
 
 def lower_bound(
@@ -41,8 +39,8 @@ def lower_bound(
     k : int
         Smallest group size, at least 2.
     effort : float, default 0
-        How hard to try for a higher floor: 1 is a few seconds for a thousand records. With 0 it
-        is found from the nearest neighbours of each record.
+        How hard to try for a higher floor: 1 is a few seconds for a thousand records, and more never
+        finds a lower one. With 0 it is found from the nearest neighbours of each record.
     **kinds : Any
         Which columns are categories, as for `mask`: ``nominal``, ``ordinal``, ``taxonomy`` and so on.
 
@@ -62,10 +60,17 @@ def lower_bound(
     Notes
     -----
     The sum of squares of a group of m records is the sum of all its squared distances, over 2m.
-    So each record costs at least those to its k - 1 nearest others over 2k. With `effort` the
-    choices of records are made to agree, by multipliers for pairs of records: i is in the group
-    of j if and only if j is in that of i. It holds for groups made by any method, within strata
-    or not, since strata only leave fewer groupings.
+    So each record of a group of k costs at least those to its k - 1 nearest others over 2k. Such
+    prices of records, which no k of them exceed, no larger group exceeds either, so their sum is a
+    floor of any grouping. With `effort` the prices are raised:
+
+    - by multipliers for pairs of records: i is in the group of j if and only if j is in that of i;
+    - up to 1,500 records and for k up to 4, to the greatest sum there is, by column generation with all
+      groups that would be cheaper;
+    - up to 1,500 records and for larger k, by a semidefinite relaxation.
+
+    The floor holds for groups made by any method, within strata or not, since strata only leave
+    fewer groupings.
 
     With more than 256 coordinates of a column of categories the distances are right on average only,
     and so is the floor.
@@ -102,11 +107,10 @@ def lower_bound(
     x = np.ascontiguousarray(standardised(x, x, found.joint)[0])
     if not x.size:
         return 0.0
-    floor, steps = neighbour_bound(x, k), round(STEPS * effort)
-    if steps:
+    if effort:
         name = "mdav" if len(x) <= MANY else "fixed_size"
         labels = registry.methods()[name].function(x, k=k).labels
-        improved, _ = refined(x, labels, np.array([len(x)]), k)
-        target = float(squares_within(x, improved).sum())
-        floor = max(floor, lagrangian_bound(x, k, target, steps))
+        floor = tightest_bound(x, k, refined(x, labels, np.array([len(x)]), k)[0], effort)
+    else:
+        floor = neighbour_bound(x, k)
     return 100.0 * floor / float(np.square(x).sum())

@@ -8,13 +8,11 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.core.registry import Range, metric
-from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
+from polars_microagg.kernels.risk.lower_bound import neighbour_bound
+from polars_microagg.kernels.risk.tightest_bound import tightest_bound
 from polars_microagg.kernels.scale import standardised
 
 __all__ = ["above_optimum"]
-
-STEPS = 200
-"""Steps towards the tighter bound for an effort of 1, as for `lower_bound`."""
 
 
 @metric(cite="this library", unit="%")
@@ -57,7 +55,8 @@ def above_optimum(
     """
     if np.isnan(original).any() or np.isnan(masked).any() or not original.size:
         return None
-    k = int(np.unique(masked, axis=0, return_counts=True)[1].min())
+    _, labels, counts = np.unique(masked, axis=0, return_inverse=True, return_counts=True)
+    k, labels = int(counts.min()), labels.reshape(-1)
     # Standardised like `loss`, so that the ratio of squares is the ratio of losses.
     before, after = (np.ascontiguousarray(x) for x in standardised(original, masked, joint))
     squares = float(np.square(before - after).sum())
@@ -65,7 +64,5 @@ def above_optimum(
         return 0.0
     if k < 2 or not before.size:
         return None
-    floor, steps = neighbour_bound(before, k), round(STEPS * effort)
-    if steps:
-        floor = max(floor, lagrangian_bound(before, k, squares, steps))
+    floor = tightest_bound(before, k, labels, effort) if effort else neighbour_bound(before, k)
     return max(0.0, 100.0 * (squares / floor - 1.0)) if floor > 0.0 else None

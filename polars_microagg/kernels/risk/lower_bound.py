@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.core.partition import Labels, Matrix, Vector
+from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.kernels.equal_records import distinct
 from polars_microagg.kernels.risk.neighbour_floors import NeighbourFloors, listed_neighbours
 
@@ -77,12 +77,12 @@ def lagrangian_bound(x: Matrix, k: int, target: float, steps: int) -> float:
     True
     """
     wanted = 2 * k - 2 if len(x) > FEWER else max(LISTED, 4 * k, PAIRS // len(x))
-    # Let every record choose a size m from k to 2k - 1 and m - 1 others, at the cost of their
-    # squared distances over 2m. A grouping is such a choice in which i chooses j whenever j chooses
-    # i, and some optimal grouping has no larger groups. A multiplier of a pair, added to the cost
-    # of one direction and taken from the other, changes no cost of a grouping. So for any
-    # multipliers the sum of the least costs is a floor: weak Lagrangian duality (M. Held and R. M.
-    # Karp, 1971, Mathematical Programming 1, 6-25).
+    # Let every record choose k - 1 others, at the cost of their squared distances over 2k. A group
+    # of k is such a choice in which i chooses j whenever j chooses i. A multiplier of a pair, added
+    # to the cost of one direction and taken from the other, changes no cost of a group. So for any
+    # multipliers the least costs of its records add up to at most its sum of squares: weak
+    # Lagrangian duality (M. Held and R. M. Karp, 1971, Mathematical Programming 1, 6-25). They are
+    # prices as in `group_price_bound`, so their sum is a floor for groups of k and more.
     pairs = _Pairs(listed_neighbours(x, wanted), k)
     best, kept = -np.inf, pairs.multipliers.copy()
     length, idle = 1.0, 0
@@ -120,29 +120,14 @@ class _Pairs:
 
     def relaxed(self) -> tuple[float, npt.NDArray[np.bool_]]:
         """Return the sum of the least costs of all records, and who is chosen by each."""
-        n, count = self.squares.shape
-        best: Vector = np.full(n, np.inf)
-        chosen = np.zeros((n, count), dtype=np.bool_)
-        # Where all others are listed, a group cannot be larger than all of them.
-        most = 2 * self.k - 1 if np.isfinite(self.far).any() else min(2 * self.k - 1, count + 1)
-        for size in range(self.k, most + 1):
-            others = size - 1
-            costs = self.squares / (2.0 * size) + self.multipliers
-            far = self.far / (2.0 * size)
-            # Others beyond the list cost at least `far` each, and have no multiplier.
-            short = max(0, others - count)
-            # For a size, the cheapest choice is the m - 1 cheapest others, as costs of others add
-            # up.
-            near = np.argpartition(costs, min(others, count) - 1, axis=1)[:, :others]
-            least = np.take_along_axis(costs, near, axis=1)
-            used = least < far[:, None]
-            sums = np.minimum(least, far[:, None]).sum(axis=1)
-            sums += short * far if short else 0.0
-            better = np.flatnonzero(sums < best)
-            best[better] = sums[better]
-            chosen[better] = False
-            chosen[better[:, None], near[better]] = used[better]
-        return float(best.sum()), chosen
+        others, far = self.k - 1, self.far / (2.0 * self.k)
+        costs = self.squares / (2.0 * self.k) + self.multipliers
+        chosen = np.zeros(costs.shape, dtype=np.bool_)
+        near = np.argpartition(costs, others - 1, axis=1)[:, :others]
+        least = np.take_along_axis(costs, near, axis=1)
+        # Others beyond the list cost at least `far` each, and have no multiplier.
+        np.put_along_axis(chosen, near, least < far[:, None], axis=1)
+        return float(np.minimum(least, far[:, None]).sum()), chosen
 
     def step(self, chosen: npt.NDArray[np.bool_], gap: float) -> bool:
         """Make it dearer to choose who does not choose back, and cheaper the other way."""

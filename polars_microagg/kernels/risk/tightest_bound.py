@@ -1,0 +1,48 @@
+"""The highest floor of the sum of squares that can be had for an effort."""
+
+from __future__ import annotations
+
+from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.kernels.local.local_search import squares_within
+from polars_microagg.kernels.risk.group_prices import group_price_bound
+from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
+from polars_microagg.kernels.risk.semidefinite_bound import semidefinite_bound
+
+__all__ = ["tightest_bound"]
+
+MOST = 1500
+"""With more records than this, only the bounds of neighbours are found."""
+
+ENUMERATED = 4
+"""Up to this k, all groups of k that may be cheap can be looked at."""
+
+STEPS = 200
+"""Steps of the multipliers of pairs for an effort of 1."""
+
+ROUNDS = 6
+"""Rounds of column generation for an effort of 1."""
+
+TURNS = 40
+"""Steps of the semidefinite relaxation for an effort of 1."""
+
+
+def tightest_bound(x: Matrix, k: int, labels: Labels, effort: float) -> float:
+    """Return a floor of the sum of squares of any grouping of (n, d) records about zero.
+
+    `labels` are groups of at least k records, the fewer squares they have the better. More effort never
+    finds a lower floor, as it takes the same steps and then some.
+
+    >>> x = np.array([[0.0], [1.0], [1.5], [9.0], [9.5]])
+    >>> round(tightest_bound(x, 2, np.array([0, 0, 0, 1, 1]), 1), 6)
+    1.1875
+    """
+    floor, steps = neighbour_bound(x, k), round(STEPS * effort)
+    if not steps:
+        return floor
+    squares = float(squares_within(x, labels).sum())
+    floor = max(floor, lagrangian_bound(x, k, squares, steps))
+    if len(x) > MOST:
+        return floor
+    if k <= ENUMERATED:
+        return max(floor, group_price_bound(x, k, labels, max(1, round(ROUNDS * effort))))
+    return max(floor, semidefinite_bound(x, k, labels, max(1, round(TURNS * effort))))
