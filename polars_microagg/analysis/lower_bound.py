@@ -65,9 +65,9 @@ def lower_bound(
     floor of any grouping. With `effort` the prices are raised:
 
     - by multipliers for pairs of records: i is in the group of j if and only if j is in that of i;
-    - up to 1,500 records and for k up to 4, to the greatest sum there is, by column generation with all
-      groups that would be cheaper;
-    - up to 1,500 records and for larger k, by a semidefinite relaxation.
+    - for k up to 5 and up to 5,000 records, towards the greatest sum there is, by column generation
+      with all groups that would be cheaper;
+    - for larger k and up to 1,500 records, by a semidefinite relaxation.
 
     The floor holds for groups made by any method, within strata or not, since strata only leave
     fewer groupings.

@@ -1,4 +1,4 @@
-"""Prices of records that no group of k exceeds: a floor of any grouping, for k of 2 to 4."""
+"""Prices of records that no group of k exceeds: a floor of any grouping, for k of 2 to 5."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ NEAR = {2: 12, 3: 8, 4: 6, 5: 6}
 """Of so many neighbours of a record all groups are listed at first, for each k."""
 
 LEAST = 1e-6
-"""Prices are found to this share of the greatest sum."""
+"""Prices are found to this share of the greatest sum in the end."""
+
+ROUGH = 3e-3
+"""Where equations are not solved as a whole, to this share."""
+
+DENSE = 1500
+"""Up to this many records equations are solved as a whole."""
+
+TURNS = 300
+"""Steps of conjugate gradients, at most."""
 
 CHUNK = 1_000_000
 """So many sums are held at once."""
@@ -34,13 +43,13 @@ ROUNDING = 1e-9
 
 
 def group_price_bound(x: Matrix, k: int, labels: Labels, rounds: int) -> float:
-    """Return a floor of the sum of squares of any grouping of (n, d) records; k is at most 4.
+    """Return a floor of the sum of squares of any grouping of (n, d) records; k is at most 5.
 
     `labels` are groups of at least k records each. Memory is n x n.
 
     >>> x = np.array([[0.0], [1.0], [1.5], [9.0], [9.5]])
-    >>> round(group_price_bound(x, 2, np.array([0, 0, 0, 1, 1]), 5), 6)
-    1.1875
+    >>> round(group_price_bound(x, 2, np.array([0, 0, 0, 1, 1]), 9), 3)
+    1.0
     """
     # Give every record a price, and let no group S of exactly k records be cheaper than the sum
     # u(S) of its prices. Then no larger group is, either: the mean of SSE(S) over the subsets S of
@@ -54,6 +63,7 @@ def group_price_bound(x: Matrix, k: int, labels: Labels, rounds: int) -> float:
         return 0.0
     squares /= scale
     groups, best, gap = _listed(squares, k, labels), 0.0, 0.03
+    least = LEAST if n <= DENSE else ROUGH
     some, most = SOME * n, max(SOME * n, WORK // n)
     for _ in range(rounds):
         costs = _squares_within(squares, groups)
@@ -66,9 +76,9 @@ def group_price_bound(x: Matrix, k: int, labels: Labels, rounds: int) -> float:
             joined = _joined(groups, _worst(cheap, excess, n), n)
         if complete:
             best = max(best, _less(prices, cheap, excess, k))
-        if len(joined) == len(groups) and gap == LEAST:
+        if len(joined) == len(groups) and gap == least:
             break
-        groups, gap = joined, max(LEAST, 0.3 * gap)
+        groups, gap = joined, max(least, 0.3 * gap)
     return best * scale
 
 
@@ -104,15 +114,23 @@ def _listed(squares: Matrix, k: int, labels: Labels) -> Labels:
 def _joined(groups: Labels, more: Labels, n: int) -> Labels:
     """Return all groups of two lists, each once."""
     both = np.sort(np.concatenate((groups, more)), axis=1)
-    return both[np.unique(_keys(both, n), return_index=True)[1]]
+    return both[_first(both, n)]
 
 
-def _keys(groups: Labels, n: int) -> Labels:
-    """Return a number for each group; with up to 50,000 records and k of 4 no two are equal."""
-    keys = groups[:, 0].copy()
-    for column in groups.T[1:]:
-        keys = keys * n + column
-    return keys
+def _first(groups: Labels, n: int) -> Labels:
+    """Return the places of different groups; up to 6,000 records, five fit into a whole number."""
+    keys = []
+    for start in range(0, groups.shape[1], 5):
+        key = np.zeros(len(groups), np.int64)
+        for column in groups.T[start : start + 5]:
+            key = key * n + column
+        keys.append(key)
+    if len(keys) == 1:
+        return np.unique(keys[0], return_index=True)[1]
+    order = np.lexsort(keys)
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.any([key[order[1:]] != key[order[:-1]] for key in keys], axis=0)
+    return order[new]
 
 
 def _squares_within(squares: Matrix, groups: Labels) -> Vector:
@@ -130,7 +148,6 @@ def _interior_point(groups: Labels, costs: Vector, n: int, gap: float) -> Vector
     prices.
     """
     k = groups.shape[1]
-    cells = (groups[:, :, None] * n + groups[:, None, :]).reshape(-1)
 
     def by_record(values: Vector) -> Vector:
         return np.bincount(groups.reshape(-1), weights=np.repeat(values, k), minlength=n)
@@ -146,12 +163,8 @@ def _interior_point(groups: Labels, costs: Vector, n: int, gap: float) -> Vector
         if product <= gap * float(costs @ x) and np.abs(uncovered).max() < gap:
             break
         wanted = (0.1 * product / len(x) - x * s - x * above) / s
-        weights = np.repeat(x / s, k * k)
-        matrix = np.bincount(cells, weights=weights, minlength=n * n).reshape(n, n)
-        matrix[np.arange(n), np.arange(n)] *= 1.0 + 1e-12
-        try:
-            du = np.linalg.solve(matrix, uncovered - by_record(wanted))
-        except np.linalg.LinAlgError:
+        du = _solved(groups, x / s, uncovered - by_record(wanted), n)
+        if not np.isfinite(du).all():
             break
         ds = above - du[groups].sum(axis=1)
         dx = wanted + x / s * (above - ds)
@@ -161,6 +174,39 @@ def _interior_point(groups: Labels, costs: Vector, n: int, gap: float) -> Vector
         x, s, u = x + forward * dx, s + back * ds, u + back * du
         kept = u
     return kept
+
+
+def _solved(groups: Labels, weights: Vector, right: Vector, n: int) -> Vector:
+    """Return the solution for the matrix of weights that records have in common groups."""
+    k = groups.shape[1]
+    members = groups.reshape(-1)
+    diagonal = np.bincount(members, weights=np.repeat(weights, k), minlength=n)
+    if n <= DENSE:
+        cells = (groups[:, :, None] * n + groups[:, None, :]).reshape(-1)
+        matrix = np.bincount(cells, weights=np.repeat(weights, k * k), minlength=n * n)
+        matrix = matrix.reshape(n, n)
+        matrix[np.arange(n), np.arange(n)] += 1e-12 * diagonal
+        try:
+            return np.linalg.solve(matrix, right)
+        except np.linalg.LinAlgError:
+            return np.full(n, np.nan)
+    # Conjugate gradients; what they leave is made up for by the next step.
+    found, left = np.zeros(n), right.copy()
+    toward = kept = left / diagonal
+    product = first = float(left @ kept)
+    for _ in range(TURNS):
+        moved = np.bincount(
+            members, weights=np.repeat(weights * toward[groups].sum(axis=1), k), minlength=n
+        )
+        length = product / float(toward @ moved)
+        found = found + length * toward
+        left = left - length * moved
+        kept = left / diagonal
+        product, before = float(left @ kept), product
+        if product <= 1e-8 * first:
+            break
+        toward = kept + product / before * toward
+    return found
 
 
 def _longest(values: Vector, change: Vector) -> float:
@@ -198,7 +244,7 @@ def _cheaper(squares: Matrix, prices: Vector, k: int, most: int) -> tuple[Labels
             grown = np.concatenate((grown, more))
             sums = np.concatenate((sums, total[rows, others]))
             if len(sums) > 2 * most or start + step >= len(sets):
-                _, first = np.unique(_keys(grown, n), return_index=True)
+                first = _first(grown, n)
                 grown, sums = grown[first], sums[first]
                 if size < k:
                     grown, sums, whole = _lowest(grown, sums, prices, most)

@@ -15,10 +15,10 @@ EVERY = 10
 FAR = 10.0
 """Pairs cost at most so many times what records nearby do: farther ones are never together."""
 
-SMALLEST = 0.01
+SMALLEST = 1.0
 """Scales of records are at least this share of their mean."""
 
-PENALTY = 0.1
+PENALTY = 0.05
 """Weight of the constraints on who is together, at first."""
 
 LONGER = 1.6

@@ -137,9 +137,21 @@ def test_more_effort_is_never_lower_and_some_is_much_higher(k):
     assert floors[-1] > 1.15 * floors[0]
 
 
-def test_with_many_records_neighbours_alone_are_looked_at(monkeypatch):
+@pytest.mark.parametrize(("k", "limit"), [(4, "MOST"), (8, "DECOMPOSED")])
+def test_with_many_records_neighbours_alone_are_looked_at(monkeypatch, k, limit):
     x = np.random.default_rng(0).normal(size=(40, 2))
-    labels = np.arange(40) // 4
-    tighter = tightest_bound.tightest_bound(x, 4, labels, 1.0)
-    monkeypatch.setattr(tightest_bound, "MOST", 39)
-    assert 0 < tightest_bound.tightest_bound(x, 4, labels, 1.0) < tighter
+    labels = np.arange(40) // k
+    tighter = tightest_bound.tightest_bound(x, k, labels, 1.0)
+    monkeypatch.setattr(tightest_bound, limit, 39)
+    assert 0 < tightest_bound.tightest_bound(x, k, labels, 1.0) < tighter
+
+
+@tries(20)
+@given(rng=seeds, k=st.integers(2, 4), n=st.integers(5, 10))
+def test_equations_solved_in_steps_give_floors_as_well(rng, k, n):
+    x, labels = rng.normal(size=(n, 2)), grouped(rng, n, k)
+    whole = group_prices.group_price_bound(x, k, labels, 6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group_prices, "DENSE", 0)
+        found = group_prices.group_price_bound(x, k, labels, 6)
+    assert 0.95 * whole < found <= optimum(x, k) * (1 + 1e-12)
