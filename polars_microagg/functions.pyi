@@ -124,7 +124,7 @@ def above_optimum(
     masked: Frame,
     columns: Columns | None = None,
     *,
-    effort: float = 0.0,
+    effort: float = 1.0,
     **options: Unpack[MetricOptions],
 ) -> float | None:
     """Percentage by which the loss is above the least possible one, at most."""

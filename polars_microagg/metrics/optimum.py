@@ -22,7 +22,7 @@ def above_optimum(
     joint: Labels | None = None,
     /,
     *,
-    effort: Annotated[float, Range(0, 1000)] = 0.0,
+    effort: Annotated[float, Range(0, 1000)] = 1.0,
 ) -> float | None:
     """Percentage by which the loss is above the least possible one, at most.
 
@@ -32,8 +32,9 @@ def above_optimum(
         The data before and after.
     joint : array of shape (p,), optional
         The column that each is a coordinate of: categories have several.
-    effort : float, default 0
-        How hard to try for a tighter bound: 1 is a few seconds for a thousand records.
+    effort : float, default 1
+        How hard to try for a tighter bound, as for `lower_bound`: 1 is a few seconds for a thousand
+        records, 0 is less than one second and says much less.
 
     Returns
     -------
@@ -45,7 +46,8 @@ def above_optimum(
 
     Notes
     -----
-    The bound is that of `lower_bound`, for the k that the release keeps.
+    The bound is that of `lower_bound`, for the k that the release keeps. A release by `lowloss` usually is
+    within 1 to 5 % of it for k up to 5, and up to 5,000 records.
 
     Examples
     --------

@@ -37,8 +37,10 @@ def test_it_agrees_with_the_floor_and_is_there_when_asked_for():
     masked = mg.lowloss(frame, ["a", "b", "c"], 4)
     wanted = 100 * (mg.loss(frame, masked) / mg.lower_bound(frame, pl.all(), 4) - 1)
     row = mg.assess(frame, masked, metrics=["loss", "above_optimum"])
-    assert row["above_optimum"][0] == pytest.approx(wanted)
-    assert mg.above_optimum(frame, masked, effort=0.2) < wanted
+    assert mg.above_optimum(frame, masked, effort=0) == pytest.approx(wanted)
+    assert row["above_optimum"][0] == mg.above_optimum(frame, masked) < 0.3 * wanted
+    tighter = 100 * (mg.loss(frame, masked) / mg.lower_bound(frame, pl.all(), 4, effort=1) - 1)
+    assert row["above_optimum"][0] == pytest.approx(tighter, abs=0.2)
     assert "above_optimum" not in mg.assess(frame, masked).columns
 
 
