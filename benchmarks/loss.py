@@ -28,13 +28,11 @@ import polars as pl
 from polars_microagg.kernels.local.annealing_search import block_start
 from polars_microagg.kernels.local.local_search import refined, squares_within
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
-from polars_microagg.kernels.risk.lower_bound import neighbour_bound
-from polars_microagg.kernels.risk.tightest_bound import tightest_bound
+from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
 from polars_microagg.methods.lowloss import lowloss
 from polars_microagg.methods.mdav import mdav
 
 SEED = 0
-FLOOR_EFFORT = 2
 SECTIONS = ["files", "many", "exact", "start", "million"]
 KINDS = ("gaussian", "lognormal", "clustered")
 EIA = ["utilityid"]
@@ -85,7 +83,8 @@ def reference(name, x, k, efforts):
     plain = np.ascontiguousarray(x)
     floor, seconds = timed(neighbour_bound, plain, k)
     cells.append(shown(floor / total, seconds))
-    floor, seconds = timed(tightest_bound, plain, k, better, FLOOR_EFFORT)
+    target = squares_within(x, better).sum()
+    floor, seconds = timed(lagrangian_bound, plain, k, target, 200)
     cells.append(shown(floor / total, seconds))
     print(f"| {name} | {k} | " + " | ".join(cells) + " |", flush=True)
 

@@ -39,7 +39,7 @@ def lower_bound(
     k : int
         Smallest group size, at least 2.
     effort : float, default 0
-        How hard to try for a higher floor: 1 is a few seconds for a thousand records, and more never
+        How hard to try for a higher floor: 1 is some ten seconds for a thousand records, and more never
         finds a lower one. With 0 it is found from the nearest neighbours of each record.
     **kinds : Any
         Which columns are categories, as for `mask`: ``nominal``, ``ordinal``, ``taxonomy`` and so on.

@@ -33,7 +33,7 @@ def above_optimum(
     joint : array of shape (p,), optional
         The column that each is a coordinate of: categories have several.
     effort : float, default 1
-        How hard to try for a tighter bound, as for `lower_bound`: 1 is a few seconds for a thousand
+        How hard to try for a tighter bound, as for `lower_bound`: 1 is some ten seconds for a thousand
         records, 0 is less than one second and says much less.
 
     Returns
