@@ -25,7 +25,7 @@ STEPS = 200
 ROUNDS = 8
 """Rounds of column generation for an effort of 1."""
 
-TURNS = 40
+TURNS = 100
 """Steps of the semidefinite relaxation for an effort of 1."""
 
 
