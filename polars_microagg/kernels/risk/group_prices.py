@@ -119,25 +119,20 @@ def _joined(groups: Labels, more: Labels, n: int) -> Labels:
 
 def _first(groups: Labels, n: int) -> Labels:
     """Return the places of different groups; up to 6,000 records, five fit into a whole number."""
-    keys = []
-    for start in range(0, groups.shape[1], 5):
-        key = np.zeros(len(groups), np.int64)
-        for column in groups.T[start : start + 5]:
-            key = key * n + column
-        keys.append(key)
-    if len(keys) == 1:
-        return np.unique(keys[0], return_index=True)[1]
-    order = np.lexsort(keys)
-    new = np.ones(len(order), np.bool_)
-    new[1:] = np.any([key[order[1:]] != key[order[:-1]] for key in keys], axis=0)
-    return order[new]
+    keys = np.zeros(len(groups), np.int64)
+    for column in groups.T:
+        keys = keys * n + column
+    first: Labels = np.unique(keys, return_index=True)[1]
+    return first
 
 
 def _squares_within(squares: Matrix, groups: Labels) -> Vector:
     """Return the sum of squares of each group, from all its distances."""
     k = groups.shape[1]
-    pairs = combinations(range(k), 2)
-    return np.sum([squares[groups[:, a], groups[:, b]] for a, b in pairs], axis=0) / k
+    total: Vector = np.zeros(len(groups))
+    for a, b in combinations(range(k), 2):
+        total += squares[groups[:, a], groups[:, b]]
+    return total / k
 
 
 def _interior_point(groups: Labels, costs: Vector, n: int, gap: float) -> Vector:
@@ -150,12 +145,13 @@ def _interior_point(groups: Labels, costs: Vector, n: int, gap: float) -> Vector
     k = groups.shape[1]
 
     def by_record(values: Vector) -> Vector:
-        return np.bincount(groups.reshape(-1), weights=np.repeat(values, k), minlength=n)
+        sums: Vector = np.bincount(groups.reshape(-1), np.repeat(values, k), n)
+        return sums
 
     often = np.bincount(groups.reshape(-1), minlength=n)
     x = (1.0 / often)[groups].mean(axis=1)
-    s, u = np.maximum(costs, costs.mean()), np.zeros(n)
-    kept = u
+    s: Vector = np.maximum(costs, costs.mean())
+    u: Vector = np.zeros(n)
     for _ in range(60):
         uncovered = 1.0 - by_record(x)
         above = costs - u[groups].sum(axis=1) - s
@@ -172,8 +168,7 @@ def _interior_point(groups: Labels, costs: Vector, n: int, gap: float) -> Vector
             break
         forward, back = _longest(x, dx), _longest(s, ds)
         x, s, u = x + forward * dx, s + back * ds, u + back * du
-        kept = u
-    return kept
+    return u
 
 
 def _solved(groups: Labels, weights: Vector, right: Vector, n: int) -> Vector:
@@ -187,18 +182,23 @@ def _solved(groups: Labels, weights: Vector, right: Vector, n: int) -> Vector:
         matrix = matrix.reshape(n, n)
         matrix[np.arange(n), np.arange(n)] += 1e-12 * diagonal
         try:
-            return np.linalg.solve(matrix, right)
+            solution: Vector = np.linalg.solve(matrix, right)
+            return solution
         except np.linalg.LinAlgError:
             return np.full(n, np.nan)
     # Conjugate gradients; what they leave is made up for by the next step.
-    found, left = np.zeros(n), right.copy()
+    found: Vector = np.zeros(n)
+    left = right
     toward = kept = left / diagonal
     product = first = float(left @ kept)
     for _ in range(TURNS):
         moved = np.bincount(
             members, weights=np.repeat(weights * toward[groups].sum(axis=1), k), minlength=n
         )
-        length = product / float(toward @ moved)
+        bent = float(toward @ moved)
+        if not bent > 0.0:
+            break
+        length = product / bent
         found = found + length * toward
         left = left - length * moved
         kept = left / diagonal
@@ -222,6 +222,7 @@ def _cheaper(squares: Matrix, prices: Vector, k: int, most: int) -> tuple[Labels
     # Shared out among the pairs of a group, its cost above its prices is a sum of weights of pairs.
     weights = squares / k - (prices[:, None] + prices) / (k - 1)
     np.fill_diagonal(weights, np.inf)
+    rounded = 1e-12 * float(np.abs(prices).max())
     sets = np.argwhere(np.triu(weights < 0.0))
     totals = weights[sets[:, 0], sets[:, 1]]
     for size in range(3, k + 1):
@@ -238,8 +239,8 @@ def _cheaper(squares: Matrix, prices: Vector, k: int, most: int) -> tuple[Labels
             # If the weights of a set of m add up to less than 0, so do those without the record
             # whose own weights are largest: these are at least the mean, 2 / m of all. So every
             # wanted group grows from a pair by records that add at least the mean each time, and
-            # through sets that are all below 0.
-            rows, others = np.nonzero((total < 0.0) & (star >= 2.0 / size * total))
+            # through sets that are all below 0. Rounding must not hide one whose own are all equal.
+            rows, others = np.nonzero((total < 0.0) & (star >= 2.0 / size * total - rounded))
             more = np.sort(np.column_stack((part[rows], others)), axis=1)
             grown = np.concatenate((grown, more))
             sums = np.concatenate((sums, total[rows, others]))
@@ -270,4 +271,5 @@ def _worst(groups: Labels, excess: Vector, n: int) -> Labels:
         first = np.searchsorted(column[order], np.arange(n))
         rank = np.arange(len(order)) - first[column[order]]
         kept.append(order[rank < NEW])
-    return groups[np.unique(np.concatenate(kept))]
+    chosen: Labels = groups[np.unique(np.concatenate(kept))]
+    return chosen

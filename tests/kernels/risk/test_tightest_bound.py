@@ -107,6 +107,18 @@ def test_every_group_that_is_cheaper_than_its_prices_is_found(rng, k, n):
     assert all(found[group] == pytest.approx(above) for group, above in wanted.items())
 
 
+@tries(40)
+@given(rng=seeds, k=st.integers(3, 5), digits=st.integers(1, 99))
+def test_no_cheaper_group_is_hidden_by_rounding_where_all_are_alike(rng, k, digits):
+    # All sides of a simplex are equal, so each record adds as much as any other.
+    x = np.eye(k + 1) * rng.random() * 10.0 ** rng.integers(-3, 4)
+    squares = group_prices.all_squares(x)
+    prices = np.full(k + 1, squares[0, 1] * (k - 1) / (2 * k) * (1 + digits / 10))
+    cheap, _, complete = group_prices._cheaper(squares, prices, k, 10**6)
+    assert complete
+    assert len(cheap) == k + 1
+
+
 def test_what_was_not_looked_at_proves_nothing(monkeypatch):
     x = np.random.default_rng(0).normal(size=(30, 3))
     labels = np.arange(30) // 3
