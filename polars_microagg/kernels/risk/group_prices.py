@@ -132,7 +132,8 @@ def _squares_within(squares: Matrix, groups: Labels) -> Vector:
     total: Vector = np.zeros(len(groups))
     for a, b in combinations(range(k), 2):
         total += squares[groups[:, a], groups[:, b]]
-    return total / k
+    sums: Vector = total / k
+    return sums
 
 
 def _interior_point(groups: Labels, costs: Vector, n: int, gap: float) -> Vector:
@@ -145,8 +146,8 @@ def _interior_point(groups: Labels, costs: Vector, n: int, gap: float) -> Vector
     k = groups.shape[1]
 
     def by_record(values: Vector) -> Vector:
-        sums: Vector = np.bincount(groups.reshape(-1), np.repeat(values, k), n)
-        return sums
+        sums = np.bincount(groups.reshape(-1), np.repeat(values, k), n)
+        return sums.astype(np.float64, copy=False)
 
     often = np.bincount(groups.reshape(-1), minlength=n)
     x = (1.0 / often)[groups].mean(axis=1)
@@ -178,12 +179,11 @@ def _solved(groups: Labels, weights: Vector, right: Vector, n: int) -> Vector:
     diagonal = np.bincount(members, weights=np.repeat(weights, k), minlength=n)
     if n <= DENSE:
         cells = (groups[:, :, None] * n + groups[:, None, :]).reshape(-1)
-        matrix = np.bincount(cells, weights=np.repeat(weights, k * k), minlength=n * n)
-        matrix = matrix.reshape(n, n)
+        flat = np.bincount(cells, weights=np.repeat(weights, k * k), minlength=n * n)
+        matrix: Matrix = flat.reshape(n, n).astype(np.float64, copy=False)
         matrix[np.arange(n), np.arange(n)] += 1e-12 * diagonal
         try:
-            solution: Vector = np.linalg.solve(matrix, right)
-            return solution
+            return np.linalg.solve(matrix, right).astype(np.float64, copy=False)
         except np.linalg.LinAlgError:
             return np.full(n, np.nan)
     # Conjugate gradients; what they leave is made up for by the next step.
