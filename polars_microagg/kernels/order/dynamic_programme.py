@@ -99,7 +99,8 @@ class DynamicProgramme:
         # beyond the start.
         entry = np.full(self.width, np.inf)
         entry[-1] = 0.0
-        meet = self.guess
+        # A single lane needs no matrix: the state that enters it is known.
+        meet = self.guess or self.count == 1
         for first in range(0, self.count, TOGETHER):
             lanes = np.arange(first, min(first + TOGETHER, self.count))
             leaving = self._from_guesses(entry, lanes) if meet else None
