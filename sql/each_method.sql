@@ -3,4 +3,4 @@
 -- options with their defaults, and the same options as fields of a struct.
 
 CREATE OR REPLACE MACRO microagg.$name(source, columns, k, $parameters) AS TABLE
-FROM microagg.$macro(source, to_json({'columns': columns, 'k': k, $call}));
+FROM microagg_internals.$macro(source, to_json({'columns': columns, 'k': k, $call}));

@@ -7,7 +7,7 @@
 -- kinds of columns.
 
 -- Which list carries the values of a type: d(ouble), i(nteger), t(ext), or none.
-CREATE OR REPLACE MACRO microagg._lane(type) AS CASE
+CREATE OR REPLACE MACRO microagg_internals._lane(type) AS CASE
     WHEN type LIKE '%]' THEN ''
     WHEN type IN ('DOUBLE', 'FLOAT', 'TINYINT', 'SMALLINT', 'INTEGER',
                   'UTINYINT', 'USMALLINT', 'UINTEGER') THEN 'd'
@@ -19,42 +19,42 @@ CREATE OR REPLACE MACRO microagg._lane(type) AS CASE
     ELSE '' END;
 
 -- Whether values of a type are categories, which have no means.
-CREATE OR REPLACE MACRO microagg._categories(type) AS
+CREATE OR REPLACE MACRO microagg_internals._categories(type) AS
     type LIKE 'ENUM(%' OR list_contains([$categories]::VARCHAR[], type);
 
-CREATE OR REPLACE MACRO microagg._finite(steps, x) AS
+CREATE OR REPLACE MACRO microagg_internals._finite(steps, x) AS
     coalesce(steps, CASE WHEN x IS NOT NULL THEN 9223372036854775807 END);
 
 -- Whole steps of a type that a 64-bit integer counts; 'infinity' is the largest.
-CREATE OR REPLACE MACRO microagg._steps(x) AS CASE typeof(x)
+CREATE OR REPLACE MACRO microagg_internals._steps(x) AS CASE typeof(x)
     WHEN 'BIGINT' THEN x::BIGINT
     WHEN 'DATE' THEN x::DATE - DATE '1970-01-01'
     WHEN 'TIME' THEN epoch_us(x::TIME)
-    WHEN 'TIMESTAMP' THEN microagg._finite(epoch_us(x::TIMESTAMP), x)
-    WHEN 'TIMESTAMP_S' THEN microagg._finite(epoch_us(x::TIMESTAMP_S) // 1000000, x)
-    WHEN 'TIMESTAMP_MS' THEN microagg._finite(epoch_us(x::TIMESTAMP_MS) // 1000, x)
-    WHEN 'TIMESTAMP_NS' THEN microagg._finite(epoch_ns(x::TIMESTAMP_NS), x)
-    WHEN 'TIMESTAMP WITH TIME ZONE' THEN microagg._finite(epoch_us(x::TIMESTAMPTZ), x)
+    WHEN 'TIMESTAMP' THEN microagg_internals._finite(epoch_us(x::TIMESTAMP), x)
+    WHEN 'TIMESTAMP_S' THEN microagg_internals._finite(epoch_us(x::TIMESTAMP_S) // 1000000, x)
+    WHEN 'TIMESTAMP_MS' THEN microagg_internals._finite(epoch_us(x::TIMESTAMP_MS) // 1000, x)
+    WHEN 'TIMESTAMP_NS' THEN microagg_internals._finite(epoch_ns(x::TIMESTAMP_NS), x)
+    WHEN 'TIMESTAMP WITH TIME ZONE' THEN microagg_internals._finite(epoch_us(x::TIMESTAMPTZ), x)
     END;
 
 -- Digits of a type that needs more than 64 bits.
-CREATE OR REPLACE MACRO microagg._digits(x) AS CASE
+CREATE OR REPLACE MACRO microagg_internals._digits(x) AS CASE
     WHEN typeof(x) = 'TIME_NS' THEN epoch_ns(x::TIME_NS)::VARCHAR
     ELSE x::VARCHAR END;
 
 -- A stratum in which values that are equal read alike: -0.0 as 0.0, however deep. DuckDB compares
 -- nested values by a key that has one zero and one NaN, and gives the smallest back from its key.
-CREATE OR REPLACE MACRO microagg._unsigned(key) AS CASE
+CREATE OR REPLACE MACRO microagg_internals._unsigned(key) AS CASE
     WHEN regexp_matches(typeof(key), 'FLOAT|DOUBLE|VARIANT') THEN list_min([[key]])[1] ELSE key END;
 
 -- Whether a call counts entities or confidential values, which may be of any type.
-CREATE OR REPLACE MACRO microagg._counts(spec) AS
+CREATE OR REPLACE MACRO microagg_internals._counts(spec) AS
     spec->>'entity' IS NOT NULL OR spec->>'confidential' IS NOT NULL;
 
 -- One row, true: or an error, if the lists of these columns and what is made of them would take more
 -- than the memory_limit of the connection. Values are counted where they may be categories, each of
 -- which takes a coordinate.
-CREATE OR REPLACE MACRO microagg._fits(source, spec) AS TABLE
+CREATE OR REPLACE MACRO microagg_internals._fits(source, spec) AS TABLE
 WITH __mg_u AS (
     SELECT COLUMNS(system.main._microagg_columns((*), 'columns', spec)) FROM query_table(source)
 ),
@@ -64,7 +64,7 @@ __mg_a AS (
         {
             'type': typeof(first(COLUMNS(*))),
             'values': approx_count_distinct(COLUMNS(*)) FILTER (
-                microagg._categories(typeof(COLUMNS(*)))
+                microagg_internals._categories(typeof(COLUMNS(*)))
                 OR list_has_any(json_keys(spec), [$named]::VARCHAR[]))
         }
     FROM __mg_u
@@ -81,20 +81,20 @@ FROM __mg_n;
 
 -- One list a column, in the order that the threads found the records in; with `texts` those of
 -- types that cannot be masked are lists of what is read of their values.
-CREATE OR REPLACE MACRO microagg._lists(source, texts) AS TABLE
+CREATE OR REPLACE MACRO microagg_internals._lists(source, texts) AS TABLE
 WITH __mg_a AS (
     SELECT
         list(__mg_row) AS __mg_rows,
         list(__mg_key) AS __mg_keys,
         {
             'type': typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))),
-            'd': CASE microagg._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
+            'd': CASE microagg_internals._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
                 WHEN 'd' THEN list(COLUMNS(* EXCLUDE (__mg_row, __mg_key))::DOUBLE) END,
-            'i': CASE microagg._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
-                WHEN 'i' THEN list(microagg._steps(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))) END,
-            't': CASE microagg._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
-                WHEN 't' THEN list(microagg._digits(COLUMNS(* EXCLUDE (__mg_row, __mg_key))))
-                WHEN if(texts, '', 't') THEN list(microagg._unsigned(
+            'i': CASE microagg_internals._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
+                WHEN 'i' THEN list(microagg_internals._steps(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))) END,
+            't': CASE microagg_internals._lane(typeof(first(COLUMNS(* EXCLUDE (__mg_row, __mg_key)))))
+                WHEN 't' THEN list(microagg_internals._digits(COLUMNS(* EXCLUDE (__mg_row, __mg_key))))
+                WHEN if(texts, '', 't') THEN list(microagg_internals._unsigned(
                     COLUMNS(* EXCLUDE (__mg_row, __mg_key)))::VARCHAR) END
         }
     FROM query_table(source)
@@ -109,7 +109,7 @@ FROM __mg_a;
 
 -- The tables that a call names for columns, read by this very query: their rows as JSON. A name is
 -- a text that query_table looks up, so nothing in it is run; an object of JSON is no name.
-CREATE OR REPLACE MACRO microagg._trees(spec) AS TABLE
+CREATE OR REPLACE MACRO microagg_internals._trees(spec) AS TABLE
 FROM query('SELECT NULL::VARCHAR AS option, NULL::VARCHAR AS name, NULL::VARCHAR AS source, '
     || 'NULL::VARCHAR[] AS rows WHERE false'
     || coalesce(array_to_string(list_transform(
@@ -126,12 +126,12 @@ FROM query('SELECT NULL::VARCHAR AS option, NULL::VARCHAR AS name, NULL::VARCHAR
             || replace(__mg_t[3], '''', '''''') || ''') AS __mg_t)' END), ''), ''));
 
 -- The struct of a list that has this name.
-CREATE OR REPLACE MACRO microagg._found(structs, wanted) AS
+CREATE OR REPLACE MACRO microagg_internals._found(structs, wanted) AS
     structs[list_position([__mg_c.name FOR __mg_c IN structs], wanted)];
 
 -- The masked lists of one column in its own type again; `like_` is a list of that type.
-CREATE OR REPLACE MACRO microagg._typed(masked, type, like_) AS CASE
-    WHEN microagg._lane(type) = 'd' THEN cast_to_type(masked.d, like_)
+CREATE OR REPLACE MACRO microagg_internals._typed(masked, type, like_) AS CASE
+    WHEN microagg_internals._lane(type) = 'd' THEN cast_to_type(masked.d, like_)
     WHEN type = 'BIGINT' THEN cast_to_type(masked.i, like_)
     WHEN type = 'DATE' THEN cast_to_type(
         list_transform(masked.i, lambda __mg_step: DATE '1970-01-01' + __mg_step::INTEGER), like_)
@@ -151,7 +151,7 @@ CREATE OR REPLACE MACRO microagg._typed(masked, type, like_) AS CASE
     ELSE cast_to_type(masked.t, like_) END;
 
 -- All records of a table, numbered in its order; the first place where a call is checked.
-CREATE OR REPLACE MACRO microagg._numbered(source, spec) AS TABLE
+CREATE OR REPLACE MACRO microagg_internals._numbered(source, spec) AS TABLE
 SELECT
     COLUMNS(system.main._microagg_columns((*), 'source', spec)),
     0 AS __mg_0,
@@ -159,18 +159,18 @@ SELECT
 FROM query_table(source);
 
 -- The columns to mask or to count, and the number of the first record in each record's stratum.
-CREATE OR REPLACE MACRO microagg._chosen(source, spec) AS TABLE
+CREATE OR REPLACE MACRO microagg_internals._chosen(source, spec) AS TABLE
 WITH __mg_u AS (
     SELECT
         COLUMNS(system.main._microagg_columns((*), 'columns', spec)), __mg_row,
-        microagg._unsigned(COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
+        microagg_internals._unsigned(COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
     FROM query_table(source)
 ),
 __mg_x AS (
     SELECT
         COLUMNS(system.main._microagg_columns((*), 'columns', spec)), __mg_row,
         struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum,
-        microagg._shown(__mg_stratum) AS __mg_shown
+        microagg_internals._shown(__mg_stratum) AS __mg_shown
     FROM __mg_u
 ),
 __mg_k AS (
@@ -183,12 +183,12 @@ FROM __mg_x JOIN __mg_k
     AND __mg_x.__mg_shown IS NOT DISTINCT FROM __mg_k.__mg_shown;
 
 -- Whether rows may be left out.
-CREATE OR REPLACE MACRO microagg._drops(spec) AS
+CREATE OR REPLACE MACRO microagg_internals._drops(spec) AS
     spec->>'small_strata' = 'drop' OR spec->>'cap_rows' IS NOT NULL;
 
 -- True, or an error: what is put side by side must be the same record. Under a LIMIT the join
 -- stops reading on the left and fills up with null, which no record is.
-CREATE OR REPLACE MACRO microagg._aligned(row, masked_row) AS CASE
+CREATE OR REPLACE MACRO microagg_internals._aligned(row, masked_row) AS CASE
     WHEN row IS NULL THEN false
     WHEN row = masked_row THEN true
     ELSE error('BrokenPromiseError: rows came back in another order. Nothing was released. '
@@ -196,17 +196,17 @@ CREATE OR REPLACE MACRO microagg._aligned(row, masked_row) AS CASE
 
 -- The whole table with its columns masked: the lists go to Python and back, and are put beside the
 -- columns that are not masked.
-CREATE OR REPLACE MACRO microagg._mask(source, spec) AS TABLE
-WITH __mg_s AS MATERIALIZED (FROM microagg._numbered(source, spec)),
+CREATE OR REPLACE MACRO microagg_internals._mask(source, spec) AS TABLE
+WITH __mg_s AS MATERIALIZED (FROM microagg_internals._numbered(source, spec)),
 __mg_m AS (
     SELECT __mg_x.*
-    FROM microagg._chosen('__mg_s', spec) AS __mg_x JOIN microagg._fits('__mg_s', spec) ON __mg_fits
+    FROM microagg_internals._chosen('__mg_s', spec) AS __mg_x JOIN microagg_internals._fits('__mg_s', spec) ON __mg_fits
 ),
-__mg_c AS (SELECT list(__mg_tree) AS __mg_trees FROM microagg._trees(spec) AS __mg_tree),
+__mg_c AS (SELECT list(__mg_tree) AS __mg_trees FROM microagg_internals._trees(spec) AS __mg_tree),
 __mg_y AS MATERIALIZED (
     SELECT system.main._microagg_mask(spec, __mg_rows, __mg_keys,
         list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys, __mg_trees))), __mg_trees) AS __mg_y
-    FROM microagg._lists('__mg_m', microagg._counts(spec)), __mg_c
+    FROM microagg_internals._lists('__mg_m', microagg_internals._counts(spec)), __mg_c
 ),
 -- No rows, only names and types: those that keep their type, and those that become DOUBLE if they
 -- are no categories.
@@ -214,25 +214,25 @@ __mg_t AS (SELECT COLUMNS(system.main._microagg_columns((*), 'typed', spec)) FRO
 __mg_d AS (SELECT COLUMNS(system.main._microagg_columns((*), 'float', spec)) FROM __mg_s LIMIT 0),
 __mg_f AS (
     SELECT struct_extract({'double': NULL::DOUBLE, 'own': COLUMNS(*)},
-        if(microagg._categories(typeof(COLUMNS(*))), 'own', 'double'))
+        if(microagg_internals._categories(typeof(COLUMNS(*))), 'own', 'double'))
     FROM __mg_d
 ),
 __mg_l AS (
     SELECT
         unnest(__mg_y.rows) AS __mg_at,
         unnest(__mg_y.hidden) AS __mg_hidden,
-        unnest(microagg._typed(
-            microagg._found(__mg_y.columns, alias(COLUMNS(__mg_t.*))),
+        unnest(microagg_internals._typed(
+            microagg_internals._found(__mg_y.columns, alias(COLUMNS(__mg_t.*))),
             typeof(COLUMNS(__mg_t.*)), [COLUMNS(__mg_t.*)])),
-        unnest(microagg._typed(
-            microagg._found(__mg_y.columns, alias(COLUMNS(__mg_f.*))),
+        unnest(microagg_internals._typed(
+            microagg_internals._found(__mg_y.columns, alias(COLUMNS(__mg_f.*))),
             typeof(COLUMNS(__mg_f.*)), [COLUMNS(__mg_f.*)]))
     FROM __mg_y LEFT JOIN __mg_t ON true LEFT JOIN __mg_f ON true
 ),
 __mg_o AS (
     SELECT
         COLUMNS(system.main._microagg_columns((*), 'others', spec)), __mg_row,
-        microagg._unsigned(COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
+        microagg_internals._unsigned(COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
     FROM __mg_s
 ),
 -- A key would tell who was in a small stratum: it is emptied where the masked cells are.
@@ -242,8 +242,8 @@ __mg_p AS (
         COLUMNS(system.main._microagg_columns((*), 'masked', spec)),
         if(__mg_hidden, NULL, COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
     FROM __mg_o POSITIONAL JOIN __mg_l
-    WHERE microagg._aligned(__mg_row, __mg_at)
-    AND NOT (__mg_hidden AND microagg._drops(spec))
+    WHERE microagg_internals._aligned(__mg_row, __mg_at)
+    AND NOT (__mg_hidden AND microagg_internals._drops(spec))
 )
 -- The first part has no rows: it puts the columns back into their order.
 (
@@ -255,22 +255,22 @@ UNION ALL BY NAME (
 );
 
 -- The same records with the number of their group.
-CREATE OR REPLACE MACRO microagg._groups(source, spec) AS TABLE
-WITH __mg_s AS MATERIALIZED (FROM microagg._numbered(source, spec)),
+CREATE OR REPLACE MACRO microagg_internals._groups(source, spec) AS TABLE
+WITH __mg_s AS MATERIALIZED (FROM microagg_internals._numbered(source, spec)),
 __mg_m AS (
     SELECT __mg_x.*
-    FROM microagg._chosen('__mg_s', spec) AS __mg_x JOIN microagg._fits('__mg_s', spec) ON __mg_fits
+    FROM microagg_internals._chosen('__mg_s', spec) AS __mg_x JOIN microagg_internals._fits('__mg_s', spec) ON __mg_fits
 ),
-__mg_c AS (SELECT list(__mg_tree) AS __mg_trees FROM microagg._trees(spec) AS __mg_tree),
+__mg_c AS (SELECT list(__mg_tree) AS __mg_trees FROM microagg_internals._trees(spec) AS __mg_tree),
 __mg_l AS (
     SELECT unnest(__mg_y.rows) AS __mg_at, unnest(__mg_y.groups) AS microagg_group
     FROM (
         SELECT system.main._microagg_groups(spec, __mg_rows, __mg_keys,
             list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys, __mg_trees))), __mg_trees) AS __mg_y
-        FROM microagg._lists('__mg_m', microagg._counts(spec)), __mg_c
+        FROM microagg_internals._lists('__mg_m', microagg_internals._counts(spec)), __mg_c
     )
 )
 SELECT __mg_s.* EXCLUDE (__mg_0, __mg_row), microagg_group
 FROM __mg_s POSITIONAL JOIN __mg_l
-WHERE microagg._aligned(__mg_row, __mg_at)
-AND (microagg_group IS NOT NULL OR NOT microagg._drops(spec));
+WHERE microagg_internals._aligned(__mg_row, __mg_at)
+AND (microagg_group IS NOT NULL OR NOT microagg_internals._drops(spec));

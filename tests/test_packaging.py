@@ -35,8 +35,8 @@ for name in ("py.typed", "functions.pyi", "namespace.pyi", "report/templates/sty
     assert package.joinpath(name).is_file(), name
 templates = list(package.joinpath("report/templates").rglob("*.html"))
 assert len(templates) == int(sys.argv[2]), templates
-assert "k_min(x)" in sql_text()["metrics"]
-assert resources.files("polars_microagg.sql").joinpath("metrics.sql").is_file()
+assert "k_min(x)" in sql_text()["measures"]
+assert resources.files("polars_microagg.sql").joinpath("measures.sql").is_file()
 people = pl.DataFrame({"age": [23, 25, 47, 51]})
 print(people.lazy().microagg.mdav("age", k=2).collect()["age"].to_list())
 """

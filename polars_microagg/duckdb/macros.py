@@ -18,9 +18,12 @@ from polars_microagg.duckdb.column_types import categories, texts_of_kinds
 from polars_microagg.duckdb.macro_call import counts
 from polars_microagg.duckdb.trees import BY_TABLE
 
-__all__ = ["identifier", "literal", "macros", "sql_text"]
+__all__ = ["INTERNALS", "identifier", "literal", "macros", "sql_text"]
 
-TEMPLATES = ("each_method", "mask", "measures", "methods")
+TEMPLATES = ("each_method", "mask", "checks", "methods")
+
+INTERNALS = "internals"
+"""Schema of the catalog for what is behind the macros, so that tools list only what is for use."""
 
 METHOD = ("name", "unit", "sizes", "cost", "limit", "paper", "summary")
 
@@ -38,7 +41,7 @@ def _folder() -> Traversable:
 def sql_text() -> Mapping[str, str]:
     """Read the SQL files that ship with the package: the text of each, by name without ``.sql``.
 
-    >>> "MACRO microagg.k_min(x)" in sql_text()["metrics"]
+    >>> "MACRO microagg.k_min(x)" in sql_text()["measures"]
     True
     """
     files = {item.name: item for item in _folder().iterdir() if item.name.endswith(".sql")}
@@ -75,8 +78,9 @@ def macros(catalog: str) -> Iterator[str]:
     """Write the statements that create all macros in a catalog."""
     # A dollar sign in a template is a place to fill in.
     forms = {name: Template(_named(name, catalog, "$$")) for name in TEMPLATES}
-    yield _named("metrics", catalog)
-    yield _named("models", catalog)
+    yield f"CREATE SCHEMA IF NOT EXISTS {identifier(catalog)}.{INTERNALS}"
+    yield _named("measures", catalog)
+    yield _named("losses", catalog)
     yield forms["mask"].substitute(
         kinds=", ".join(map(literal, texts_of_kinds())),
         categories=", ".join(map(literal, categories())),
@@ -89,7 +93,7 @@ def macros(catalog: str) -> Iterator[str]:
     asked, asked_call = _beside("strata", "entity", "confidential", *options)
     keys, keys_call = _beside(*KEY_OPTIONS)
     held, held_call = _beside("strata", "entity", "entity_mode", "confidential", *MODEL_OPTIONS)
-    yield forms["measures"].substitute(
+    yield forms["checks"].substitute(
         metrics=_columns({name: metric.whole for name, metric in measured.items()}),
         names=", ".join(map(literal, measured)),
         counts=_columns(counts()),
@@ -110,7 +114,10 @@ def macros(catalog: str) -> Iterator[str]:
 def _named(file: str, catalog: str, dollar: str = "$") -> str:
     """Return the text of a file for a catalog of any name."""
     name = identifier(catalog).replace("$", dollar)
-    return re.sub(r"\bmicroagg\.", lambda _: f"{name}.", sql_text()[file])
+    # In a file both are schemas, which a bare database makes; here they are in a catalog.
+    text = re.sub(r"^ *(--|CREATE SCHEMA) .*\n", "", sql_text()[file], flags=re.M)
+    text = re.sub(r"\bmicroagg_internals\.", lambda _: f"{name}.{INTERNALS}.", text)
+    return re.sub(r"\bmicroagg\.", lambda _: f"{name}.", text)
 
 
 def _columns(measured: Mapping[str, bool]) -> str:

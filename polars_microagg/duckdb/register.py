@@ -8,7 +8,7 @@ from contextlib import suppress
 import duckdb
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from polars_microagg.duckdb.macros import identifier, macros
+from polars_microagg.duckdb.macros import INTERNALS, identifier, macros
 from polars_microagg.duckdb.udfs import FUNCTIONS
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.wording import Sentence, Setting
@@ -92,13 +92,14 @@ def _attach(cursor: duckdb.DuckDBPyConnection, catalog: str) -> None:
         raise InvalidParameterError.cannot("register", what, way)
     # READ_WRITE, because an attached database is otherwise as read-only as the first one.
     cursor.execute(f"ATTACH ':memory:' AS {identifier(catalog)} (READ_WRITE)")
-    cursor.execute(f"CREATE OR REPLACE MACRO {identifier(catalog)}.{OURS}() AS true")
+    cursor.execute(f"CREATE SCHEMA {identifier(catalog)}.{INTERNALS}")
+    cursor.execute(f"CREATE OR REPLACE MACRO {identifier(catalog)}.{INTERNALS}.{OURS}() AS true")
 
 
 def _is_ours(cursor: duckdb.DuckDBPyConnection, catalog: str) -> bool:
     """Return whether a catalog has the macro that marks ours."""
     try:
-        cursor.execute(f"SELECT {identifier(catalog)}.{OURS}()").fetchall()
+        cursor.execute(f"SELECT {identifier(catalog)}.{INTERNALS}.{OURS}()").fetchall()
     except duckdb.Error:
         return False
     return True

@@ -104,7 +104,7 @@ def test_columns_may_have_the_names_that_the_macros_use(con):
     )
     wanted = con.sql(query.format("a", "d", "FROM v")).fetchall()
     for name in ("m", "n", "class", "value", "step", "so_far"):
-        assert name in sql_text()["models"]
+        assert name in sql_text()["measures"]
         found = con.sql(query.format(name, "d", f"SELECT a AS {name}, d FROM v")).fetchall()
         found += con.sql(query.format("a", name, f"SELECT a, d AS {name} FROM v")).fetchall()
         assert found == wanted * 2, name
@@ -127,8 +127,6 @@ def test_an_unknown_scale_is_refused(con):
 
 def test_they_need_no_python():
     with duckdb.connect() as con:
-        con.execute("CREATE SCHEMA microagg")
-        con.execute(sql_text()["metrics"])
-        con.execute(sql_text()["models"])
+        con.execute(sql_text()["measures"])
         query = "SELECT microagg.k_entities(x, y), microagg.t(x, y) FROM (VALUES (1, 2), (1, 3)) t(x, y)"
         assert con.sql(query).fetchall() == [(2, 0.0)]

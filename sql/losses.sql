@@ -1,24 +1,12 @@
--- Measures as aggregate functions in plain SQL, without Python: they work in SELECT, with GROUP BY
--- and, from DuckDB 2.0 on, under their full name with OVER: microagg.main.k_min(x) OVER (...).
--- x is a column, or several as in (age, income); null is a value like any other. o and m are lists
--- of columns before and after, as in [o.age, o.income], [m.age, m.income].
+-- What masking has cost, as aggregate functions in plain SQL, without Python: they work in SELECT, with
+-- GROUP BY and, from DuckDB 2.0 on, under their full name with OVER. o and m are lists of columns
+-- before and after, as in [o.age, o.income], [m.age, m.income].
 
--- What tells values apart that DuckDB takes for equal and a reader does not: 0.0 and -0.0, '30 days'
--- and '1 month', or 'n' and 'N' where a collation makes them the same. Every NaN is the same one.
-CREATE OR REPLACE MACRO microagg._told(x) AS CASE
-    WHEN regexp_matches(typeof(x), 'FLOAT|DOUBLE|VARCHAR|JSON|INTERVAL|TIME WITH TIME ZONE|VARIANT')
-    THEN encode(replace(x::VARCHAR, '-nan', 'nan')) END;
-
--- Size of the smallest class of equal records: the k of k-anonymity.
-CREATE OR REPLACE MACRO microagg.k_min(x) AS
-    list_min(map_values(histogram({'x': x, 'told': microagg._told(x)})))::BIGINT;
-
--- Mean size of the classes of equal records: records divided by distinct records.
-CREATE OR REPLACE MACRO microagg.k_prime(x) AS
-    list_avg(map_values(histogram({'x': x, 'told': microagg._told(x)})));
+CREATE SCHEMA IF NOT EXISTS microagg;
+CREATE SCHEMA IF NOT EXISTS microagg_internals;
 
 -- Lists of numbers, or an error: what is no number would be shown by the error of a cast.
-CREATE OR REPLACE MACRO microagg._numbers(o) AS CASE
+CREATE OR REPLACE MACRO microagg_internals._numbers(o) AS CASE
     WHEN regexp_matches(typeof(o), '^([A-Z]*INT[A-Z]*|FLOAT|DOUBLE|DECIMAL\([0-9, ]*\)|"NULL")\[[0-9]*\]$')
     THEN o ELSE error('InvalidParameterError: sse, sst and loss take lists of columns of numbers, as '
         || 'in [o.age, o.income], and got ' || typeof(o)
@@ -26,8 +14,8 @@ CREATE OR REPLACE MACRO microagg._numbers(o) AS CASE
     END::DOUBLE[];
 
 -- The lists of a record before and after, which must be of the same columns.
-CREATE OR REPLACE MACRO microagg._both(o, m) AS CASE
-    WHEN len(o) = len(m) THEN {'o': microagg._numbers(o), 'm': microagg._numbers(m)}
+CREATE OR REPLACE MACRO microagg_internals._both(o, m) AS CASE
+    WHEN len(o) = len(m) THEN {'o': microagg_internals._numbers(o), 'm': microagg_internals._numbers(m)}
     ELSE error('InvalidParameterError: the list before has ' || coalesce(len(o)::VARCHAR, 'no')
         || ' column(s) and the one after ' || coalesce(len(m)::VARCHAR, 'no')
         || '. List the same columns of both.') END;
@@ -36,7 +24,7 @@ CREATE OR REPLACE MACRO microagg._both(o, m) AS CASE
 -- either list is passed over, a column that does not vary is left out. The lists of all records are
 -- gathered once, so that there is one aggregate function, which is what OVER asks for.
 CREATE OR REPLACE MACRO microagg.sse(o, m) AS
-    list_transform([list(microagg._both(o, m))], lambda __mg_all:
+    list_transform([list(microagg_internals._both(o, m))], lambda __mg_all:
         coalesce(list_sum(list_transform(range(1, len(__mg_all[1].o) + 1), lambda __mg_j:
             list_sum(list_transform(__mg_all, lambda __mg_r:
                 (__mg_r.o[__mg_j] - __mg_r.m[__mg_j]) ** 2))
@@ -45,7 +33,7 @@ CREATE OR REPLACE MACRO microagg.sse(o, m) AS
 
 -- Sum of squared differences from the mean in the same units: the cells of the columns that vary.
 CREATE OR REPLACE MACRO microagg.sst(o) AS
-    list_transform([list(microagg._numbers(o))], lambda __mg_all:
+    list_transform([list(microagg_internals._numbers(o))], lambda __mg_all:
         coalesce(list_sum(list_transform(range(1, len(__mg_all[1]) + 1), lambda __mg_j:
             CASE WHEN list_var_pop(list_transform(__mg_all, lambda __mg_r: __mg_r[__mg_j])) > 0
             THEN list_count(list_transform(__mg_all, lambda __mg_r: __mg_r[__mg_j])) END
@@ -53,7 +41,7 @@ CREATE OR REPLACE MACRO microagg.sst(o) AS
 
 -- Information loss 100 SSE/SST: 0 keeps everything, 100 leaves only the means.
 CREATE OR REPLACE MACRO microagg.loss(o, m) AS
-    list_transform([list(microagg._both(o, m))], lambda __mg_all:
+    list_transform([list(microagg_internals._both(o, m))], lambda __mg_all:
         list_transform([list_transform(range(1, len(__mg_all[1].o) + 1), lambda __mg_j: {
             'sse': list_sum(list_transform(__mg_all, lambda __mg_r:
                 (__mg_r.o[__mg_j] - __mg_r.m[__mg_j]) ** 2)),

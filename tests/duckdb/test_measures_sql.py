@@ -1,0 +1,201 @@
+"""`sql/measures.sql` in a connection without this package: the numbers of Python, bit for bit."""
+
+import math
+import re
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from tests.duckdb.test_models import COUNTED, LEVELS, frame_of
+from tests.loop import rounds, share
+
+FILE = Path(__file__).parents[2] / "sql" / "measures.sql"
+TEXT = FILE.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def bare():
+    """A connection that has read the file, and nothing of this package."""
+    with duckdb.connect() as con:
+        con.execute(TEXT)
+        yield con
+
+
+def visits(con, rng, key, confidential, rows=None):
+    """A random table with a key of a type, nulls everywhere but in the entities."""
+    levels = ", ".join("'" + level.replace("'", "''") + "'" for level in LEVELS)
+    con.execute(f"CREATE OR REPLACE TYPE level AS ENUM ({levels})")
+    n = int(rng.integers(1, 80)) if rows is None else rows
+    drawn = pl.DataFrame(
+        {
+            "q": rng.integers(0, 12, n),
+            "e": rng.integers(0, max(2, n // int(rng.integers(1, 5))), n),
+            "d": rng.integers(0, 1000, n),
+            "gone": rng.random(n) < rng.choice([0, 0.3]),
+            "none": rng.random(n) < rng.choice([0, 0.3]),
+            "s": rng.integers(0, 2, n),
+        },
+        schema_overrides={"gone": pl.Boolean, "none": pl.Boolean},
+    )
+    con.register("drawn", drawn)
+    con.execute(
+        f"""CREATE OR REPLACE TABLE visits AS SELECT
+        CASE WHEN NOT gone THEN (SELECT {COUNTED[key]} FROM (SELECT q AS c)) END AS "Key",
+        CASE WHEN s = 0 THEN s END AS s, e AS person, e % 3 AS "odd ""name",
+        CASE WHEN NOT "none" THEN (SELECT {COUNTED[confidential]} FROM (SELECT d AS c)) END AS dx,
+        d % 7 AS wage FROM drawn"""
+    )
+    con.unregister("drawn")
+
+
+def row(relation):
+    (found,) = relation.fetchall()
+    return dict(zip(relation.columns, found, strict=True))
+
+
+def expected(frame, *arguments, **options):
+    found = mg.anonymity(frame, *arguments, **options).row(0, named=True)
+    return {n: v for n, v in found.items() if not n.startswith("size") and n != "histogram"}
+
+
+def told(error):
+    return type(error).__name__ if isinstance(error, mg.MicroaggError) else str(error).split()[3]
+
+
+@pytest.mark.parametrize("key", share(COUNTED, 2, 0))
+def test_classes_of_keys_of_every_type(bare, key):
+    rng = np.random.default_rng([*b"keys", *key.encode()])
+    for i in range(rounds(12)):
+        visits(bare, rng, key, "BIGINT", rows=(0, 1, None)[min(i, 2)])
+        frame = frame_of(bare)
+        assert row(bare.sql("FROM microagg.anonymity('visits', 'key')")) == expected(frame, "Key")
+        call = "FROM microagg.anonymity('visits', ['KEY'], strata := ['S'], entity := 'person')"
+        assert row(bare.sql(call)) == expected(frame, "Key", strata="s", entity="person")
+
+
+@pytest.mark.parametrize("type_", share(COUNTED, 2, 1))
+@pytest.mark.parametrize("t_scale", ["values", "ranks"])
+def test_entities_and_confidential_columns_of_every_type(bare, type_, t_scale):
+    rng = np.random.default_rng([*b"told", *type_.encode()])
+    for i in range(rounds(12)):
+        visits(bare, rng, "DOUBLE", type_, rows=(0, 1, None)[min(i, 2)])
+        call = f"""FROM microagg.anonymity('visits', 'Key', strata := 's',
+            entity := ['person', 'odd "name'], confidential := ['dx', 'wage'], t_scale := '{t_scale}')"""
+        people = {"entity": ["person", 'odd "name'], "confidential": ["dx", "wage"]}
+        assert row(bare.sql(call)) == expected(
+            frame_of(bare), "Key", strata="s", t_scale=t_scale, **people
+        )
+
+
+def test_verify_refuses_what_python_refuses(bare):
+    rng = np.random.default_rng(19)
+    outcomes = set()
+    for _ in range(rounds(60)):
+        visits(bare, rng, "UTINYINT", "BOOLEAN", rows=int(rng.integers(20, 200)))
+        frame, options = frame_of(bare), {}
+        if rng.random() < 0.5:
+            options["entity"] = "person"
+            options["entity_mode"] = str(rng.choice(["rows", "mean", "alike"]))
+        if rng.random() < 0.7:
+            bounds = {"l": 2, "max_share": 0.75, "t": 0.25}
+            chosen = rng.choice(list(bounds), int(rng.integers(1, 4)), replace=False)
+            options |= {"confidential": "dx"} | {str(name): bounds[name] for name in chosen}
+        given = "".join(f", {name} := {value!r}" for name, value in options.items())
+        k = int(rng.integers(2, 5))
+        try:
+            mg.verify(frame, "Key", k, **options)
+            wanted = None
+        except mg.MicroaggError as error:
+            wanted = type(error).__name__
+        try:
+            bare.sql(f"FROM microagg.verify('visits', 'Key', {k}{given})").fetchall()
+            found = None
+        except duckdb.InvalidInputException as error:
+            found = re.search(r"(\w+Error): The table", str(error))[1]
+        assert found == wanted
+        outcomes.add(found)
+    assert outcomes == {None, "NotAnonymousError"}
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        ("anonymity('v', 'agee')", "InvalidParameterError: 'agee' is not a column of the table"),
+        ("anonymity('v', [])", "InvalidParameterError: No column is named"),
+        ("anonymity('v', NULL)", "InvalidParameterError: No column is named"),
+        ("anonymity('v', 'age', strata := 'x')", "InvalidParameterError: 'x' is not a column"),
+        ("anonymity('v', 'age', entity := ['x', 'who'])", "'x' is not a column"),
+        ("anonymity('v', 'age', confidential := 'x')", "'x' is not a column"),
+        ("anonymity('v', 'age', entity := 'who')", "InvalidDataError: 1 record.s. have no entity"),
+        ("anonymity('v', 'age', t_scale := 'rank')", "t_scale must be one of 'values', 'ranks'"),
+        ("verify('v', 'age', 1)", "k must be a whole number of at least 2"),
+        ("verify('v', 'age', NULL)", "k must be a whole number of at least 2"),
+        ("verify('v', 'age', 2.5)", "k must be a whole number of at least 2"),
+        ("verify('v', 'age', 2, l := 2)", "confidential needs l, max_share or t"),
+        ("verify('v', 'age', 2, confidential := 'who')", "confidential needs l, max_share or t"),
+        ("verify('v', 'age', 2, entity_mode := 'rows')", "entity_mode needs entity"),
+        (
+            "verify('v', 'age', 3)",
+            "NotAnonymousError: The table does not keep k records: the worst",
+        ),
+    ],
+)
+def test_a_wrong_call_is_an_error_without_a_value(bare, call, sentence):
+    bare.execute("CREATE TABLE v AS FROM (VALUES (77, 'ann'), (77, NULL)) t(age, who)")
+    with pytest.raises(duckdb.InvalidInputException, match=sentence) as caught:
+        bare.sql(f"FROM microagg.{call}").fetchall()
+    assert "77" not in str(caught.value)
+    assert "ann'" not in str(caught.value)
+
+
+def test_the_distance_is_exact_where_a_sum_of_shares_is_not(bare):
+    # A tenth is no sum of powers of two: whole numbers have no rounding before the last division.
+    bare.execute("CREATE TABLE v AS SELECT i // 10 AS a, i % 10 AS d FROM range(100) r(i)")
+    found = row(bare.sql("FROM microagg.anonymity('v', 'a', confidential := 'd')"))
+    assert found["t"] == 0.0
+    assert math.copysign(1, found["t"]) == 1.0
+
+
+def test_it_is_fast_where_values_are_many(bare):
+    bare.execute(
+        "CREATE TABLE v AS SELECT i // 5 AS a, hash(i) % 1000000 AS d FROM range(100000) r(i)"
+    )
+    found = row(bare.sql("FROM microagg.anonymity('v', 'a', confidential := 'd')"))
+    assert found == expected(bare.table("v").pl(), "a", confidential="d")
+
+
+def statements():
+    """The name, kind, parameters and body of each macro, as an extension of macros registers them."""
+    pattern = (
+        r"CREATE OR REPLACE MACRO (microagg(?:_internals)?)\.(\w+)\((.*?)\) AS\s+(TABLE\s)?(.*)"
+    )
+    found = []
+    with duckdb.connect() as con:
+        for statement in con.extract_statements(TEXT):
+            text = re.sub(r"^\s*--.*$", "", statement.query, flags=re.M).strip().rstrip(";")
+            if match := re.fullmatch(pattern, text, re.S):
+                found.append(match.groups())
+            else:
+                assert text.startswith(("CREATE SCHEMA IF NOT EXISTS", "COMMENT ON MACRO")), text
+    return found
+
+
+def test_an_extension_can_take_the_macros_over_one_by_one():
+    # An extension has one namespace, that of DuckDB itself: names get a prefix, and nothing else changes.
+    def flat(text):
+        return text.replace("microagg_internals.", "_microagg").replace("microagg.", "microagg_")
+
+    macros = statements()
+    assert len(macros) > 25
+    with duckdb.connect() as con:
+        for schema, name, parameters, table, body in macros:
+            whole = f"{schema}.{name}({parameters}) AS {table or ''}{body}"
+            con.execute(f"CREATE MACRO {flat(whole)}")
+        con.execute("CREATE TABLE v AS FROM (VALUES (1, 'u', 3), (1, 'v', 4)) t(a, who, d)")
+        call = "FROM microagg_verify('v', 'a', 2, entity := 'who', confidential := 'd', l := 2)"
+        assert con.sql(call).fetchall() == [(2, 1, 2, 2.0, 0, 2, 2, 2, 2, 0.5, 0.0)]
+        assert con.sql("SELECT microagg_k_min(a), microagg_t(a, d) FROM v").fetchall() == [(2, 0.0)]
