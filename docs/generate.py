@@ -18,12 +18,14 @@ import stubs
 
 from polars_microagg.core import registry
 from polars_microagg.core.type_hints import docstring
+from polars_microagg.duckdb.descriptions import comment, described
 from polars_microagg.frames import signatures
 from polars_microagg.publishing.manifest.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 STUBS = "polars_microagg"
 START, END = "<!-- methods -->\n", "<!-- /methods -->\n"
+COMMENTS = "-- Comments that DuckDB keeps, written by docs/generate.py; do not edit.\n"
 
 
 def method_table() -> str:
@@ -91,6 +93,13 @@ def readme() -> str:
     return f"{before}{START}\n{method_table()}\n{END}{after}"
 
 
+def commented(name: str) -> str:
+    """Put a comment on each macro at the end of a file of SQL that is read without Python."""
+    text = (ROOT / "sql" / name).read_text(encoding="utf-8").partition(COMMENTS)[0].rstrip()
+    said = "".join(f"{comment(*each)}\n" for each in described(text))
+    return f"{text}\n\n{COMMENTS}\n{said}"
+
+
 def files() -> dict[str, str]:
     """Text of every generated file by its path in the repository."""
     written = {
@@ -100,6 +109,7 @@ def files() -> dict[str, str]:
         "docs/methods.md": methods_page(),
         "README.md": readme(),
     }
+    written |= {f"sql/{name}": commented(name) for name in ("losses.sql", "measures.sql")}
     # The cells are not in every copy of the sources.
     return written | ({"docs/papers.md": papers.papers_page()} if papers.CELLS.exists() else {})
 

@@ -53,3 +53,11 @@ CREATE OR REPLACE MACRO microagg.loss(o, m) AS
             / list_sum(list_transform(__mg_columns, lambda __mg_c:
                 CASE WHEN __mg_c.var > 0 THEN __mg_c.n END)), 0)
         )[1])[1];
+
+-- Comments that DuckDB keeps, written by docs/generate.py; do not edit.
+
+COMMENT ON MACRO microagg_internals._numbers IS 'Not for use. Lists of numbers, or an error: what is no number would be shown by the error of a cast.';
+COMMENT ON MACRO microagg_internals._both IS 'Not for use. The lists of a record before and after, which must be of the same columns.';
+COMMENT ON MACRO microagg.sse IS 'Sum of squared differences on standardised columns. Example: SELECT microagg.sse([o.age], [m.age]) FROM patients o JOIN masked m USING (id);';
+COMMENT ON MACRO microagg.sst IS 'Sum of squared differences from the mean on standardised columns. Example: SELECT microagg.sst([age, income]) FROM patients;';
+COMMENT ON MACRO microagg.loss IS 'Information loss 100 SSE/SST: 0 keeps everything, 100 leaves only the means. Example: SELECT microagg.loss([o.age], [m.age]) FROM patients o JOIN masked m USING (id);';

@@ -22,6 +22,7 @@ CREATE OR REPLACE MACRO microagg_internals._lane(type) AS CASE
 CREATE OR REPLACE MACRO microagg_internals._categories(type) AS
     type LIKE 'ENUM(%' OR list_contains([$categories]::VARCHAR[], type);
 
+-- Steps, or the largest number of them where there is a value without any.
 CREATE OR REPLACE MACRO microagg_internals._finite(steps, x) AS
     coalesce(steps, CASE WHEN x IS NOT NULL THEN 9223372036854775807 END);
 

@@ -429,3 +429,35 @@ AND microagg_internals._holds(if(entity_mode = 'alike', __mg_v.alike_min, NULL),
 AND microagg_internals._holds(__mg_v.l, l, true, 'l')
 AND microagg_internals._holds(__mg_v.max_share, max_share, false, 'max_share')
 AND microagg_internals._holds(__mg_v.t, t, false, 't');
+
+-- Comments that DuckDB keeps, written by docs/generate.py; do not edit.
+
+COMMENT ON MACRO microagg_internals._told IS 'Not for use. What tells values apart that DuckDB takes for equal and a reader does not: 0.0 and -0.0, ''30 days'' and ''1 month'', or ''n'' and ''N'' where a collation makes them the same. Every NaN is the same one.';
+COMMENT ON MACRO microagg.k_min IS 'Size of the smallest class of equal masked records. Example: SELECT microagg.k_min((age, income)) FROM masked;';
+COMMENT ON MACRO microagg.k_prime IS 'Mean size of the classes of equal masked records. Example: SELECT microagg.k_prime((age, income)) FROM masked;';
+COMMENT ON MACRO microagg_internals._shown IS 'Not for use. What tells values apart that DuckDB takes for equal and a reader does not: ''30 days'' and ''1 month'', or ''n'' and ''N'' where a collation makes them the same.';
+COMMENT ON MACRO microagg_internals._member IS 'Not for use. The class of a record, and what is counted in it.';
+COMMENT ON MACRO microagg_internals._known IS 'Not for use. The value, or an error if it is null, also as a part of several: who is not known is not counted.';
+COMMENT ON MACRO microagg.k_entities IS 'Fewest entities in a class. Example: SELECT microagg.k_entities((age, income), patient) FROM masked;';
+COMMENT ON MACRO microagg.l IS 'Distinct confidential values of each group; null is not one, and a group of nulls has 1. Of all classes the worst. Example: SELECT microagg.l((age, income), sick) FROM masked;';
+COMMENT ON MACRO microagg.max_share IS 'Share of the commonest confidential value among the members of each group that have one. Of all classes the worst. Example: SELECT microagg.max_share((age, income), sick) FROM masked;';
+COMMENT ON MACRO microagg_internals._ordered IS 'Not for use. Whether the values of a type have an order that means something.';
+COMMENT ON MACRO microagg_internals._unordered_distance IS 'Not for use. Greatest distance of a class from all records where all values are equally far apart.';
+COMMENT ON MACRO microagg_internals._ordered_distance IS 'Not for use. The same where values lie on a line, at equal steps or at the middle ranks of the records: the area between the distribution functions of the class and of all. Null is the first value. What one side of a join shows to the other has names that no column of a table has.';
+COMMENT ON MACRO microagg_internals._rounded IS 'Not for use. A distance to 12 decimals, half to even.';
+COMMENT ON MACRO microagg.t IS 'Earth mover''s distance between the confidential values of each group and those of the table. Of all classes the worst. Example: SELECT microagg.t((age, income), sick) FROM masked;';
+COMMENT ON MACRO microagg_internals._lower IS 'Not for use. A name as DuckDB compares it: only ASCII letters have no case.';
+COMMENT ON MACRO microagg_internals._listed IS 'Not for use. The names in a parameter, which is a name, a list of names or null.';
+COMMENT ON MACRO microagg_internals._among IS 'Not for use. Whether a column is among these, or is the one of ours that stands where there is none.';
+COMMENT ON MACRO microagg_internals._keys IS 'Not for use. The names of what a reader compares, strata among them.';
+COMMENT ON MACRO TABLE microagg_internals._there IS 'Not for use. One row, true: or an error, if a name is not that of a column.';
+COMMENT ON MACRO TABLE microagg_internals._sizes IS 'Not for use. The sizes of the classes of records that a reader cannot tell apart.';
+COMMENT ON MACRO TABLE microagg_internals._nameless IS 'Not for use. How many records have no entity.';
+COMMENT ON MACRO TABLE microagg_internals._records IS 'Not for use. Each record by the numbers of its class and of its entity, and for each confidential column the number of its value in order, null first.';
+COMMENT ON MACRO TABLE microagg_internals._areas IS 'Not for use. The distance of each class from the table where values lie on a line, as a whole number of parts of `whole`. Between two of its values the share of a class is flat and that of the table grows, so they cross at most once: running sums and that place give the area between them, all in whole numbers. `runs` has each class and value with how many have it, `totals` each value with how many have it.';
+COMMENT ON MACRO TABLE microagg_internals._told_of IS 'Not for use. What classes tell of their confidential columns: of all classes and columns the worst.';
+COMMENT ON MACRO TABLE microagg_internals._of_entities IS 'Not for use. What classes tell of entities: how many there are, the fewest of a class, and the fewest that have the same records, as many of each.';
+COMMENT ON MACRO TABLE microagg_internals._counted IS 'Not for use. All that is counted of a table, whether it is asked for or null.';
+COMMENT ON MACRO TABLE microagg.anonymity IS 'Count the classes of equal records, and what they tell about confidential columns. Example: FROM microagg.anonymity(''masked'', [''age'', ''income'']);';
+COMMENT ON MACRO microagg_internals._holds IS 'Not for use. True, or an error if a number breaks a bound; null bounds nothing.';
+COMMENT ON MACRO TABLE microagg.verify IS 'Check that at least k records, or entities, share each record, and raise if not. Example: FROM microagg.verify(''masked'', [''age'', ''income''], 3);';

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Self, TypeVar
 
@@ -34,12 +35,21 @@ from polars_microagg.duckdb.identifiers import (
     require_match,
     same,
 )
+from polars_microagg.duckdb.other_names import OtherNames
 from polars_microagg.duckdb.trees import Rows, stand_ins, with_trees
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.progress import current
 from polars_microagg.wording import Sentence, Setting
 
-__all__ = ["AssessCall", "MaskCall", "VerifyCall", "call_of", "columns_in_role", "counts"]
+__all__ = [
+    "READERS",
+    "AssessCall",
+    "MaskCall",
+    "VerifyCall",
+    "call_of",
+    "columns_in_role",
+    "counts",
+]
 
 KEPT = 64
 """Calls that are kept: DuckDB asks for the columns of one call up to 29 times."""
@@ -70,12 +80,14 @@ class MaskCall:
     blocks: tuple[tuple[str, ...], ...]
     strata: tuple[str, ...]
     groups: bool
+    others: OtherNames | None
 
     @classmethod
     def read(cls, spec: Mapping[str, Any]) -> Self:
         """Check everything that can be checked without the table."""
         plan = Plan.make(spec["method"], spec["k"], **stand_ins(_options(spec)))
-        if not spec["groups"]:
+        others = OtherNames.of(spec)
+        if not (spec["groups"] or others):
             refuse_unnamed_mode(plan)
         blocks, strata = listed_blocks(spec["columns"]), listed_names("strata", spec["strata"])
         # A method that takes one column at a time makes a grouping of each.
@@ -86,7 +98,11 @@ class MaskCall:
             raise InvalidParameterError.cannot(plan.method.name, what, instead)
         # The call is kept for other queries, which report their progress to other callbacks.
         return cls(
-            replace(plan, progress_callback=None), tuple(blocks), strata, bool(spec["groups"])
+            replace(plan, progress_callback=None),
+            tuple(blocks),
+            strata,
+            bool(spec["groups"]),
+            others,
         )
 
     def bind(self, table: Sequence[str]) -> Plan:
@@ -96,6 +112,11 @@ class MaskCall:
         plan = keyed_by(counted_by(self.plan, table), table)
         plan = replace(plan, progress_callback=current())
         return axes(plan, blocks).bind(blocks)
+
+    @property
+    def shown(self) -> list[str]:
+        """Return the measures with a column, of which masking has none."""
+        return []
 
     def planted(self, rows: Rows) -> Self:
         """Return the call with the trees that were read from tables."""
@@ -115,6 +136,8 @@ class MaskCall:
         others = [name for name in table if name not in masked]
         counted = [*plan.entity, *plan.confidential]
         copies = [] if self.groups else [copy for copy, _ in copies_of(masked, others)]
+        if self.others:
+            copies = [name for name in copies if self.others.passes(plan.entity, name)]
         return {
             "columns": [*dict.fromkeys([*masked, *copies, *counted])],
             "masked": masked,
@@ -251,17 +274,25 @@ def _options(spec: Mapping[str, Any]) -> dict[str, Any]:
             way = Sentence("Write it beside options, as in {it}.", it=Setting(name, value))
             raise InvalidParameterError.cannot("options", repr(name), way)
         if entry and name not in entry.options:
-            raise InvalidParameterError.option(method, name, entry.options)
+            near = [*BESIDE] if get_close_matches(name, BESIDE) else []
+            raise InvalidParameterError.option(method, name, [*entry.options, *near])
     return own | {name: spec[name] for name in COMMON if name in spec}
 
 
-Call = TypeVar("Call", MaskCall, AssessCall, VerifyCall)
+Call = TypeVar("Call", bound=MaskCall | AssessCall | VerifyCall)
+
+
+READERS: dict[str, type[MaskCall]] = {}
+"""Other kinds of calls, by the parameter that only they have."""
 
 
 @lru_cache(maxsize=KEPT)
 def _read(text: str) -> MaskCall | AssessCall | VerifyCall:
     """Read a call and keep it, as the same text is the same call."""
     spec = json.loads(text)
+    for parameter, kind in READERS.items():
+        if parameter in spec:
+            return kind.read(spec)
     if "method" in spec:
         return MaskCall.read(spec)
     return AssessCall.read(spec) if "key" in spec else VerifyCall.read(spec)
@@ -305,8 +336,13 @@ def columns_in_role(text: str, role: str, names: Sequence[str]) -> list[str]:
         refuse_ours(names)
     table = [name for name in names if not name.startswith(OURS)]
     call = _call(text)
-    if role == "metrics" and not isinstance(call, MaskCall):
+    if role == "metrics":
         return call.shown
+    if isinstance(call, MaskCall) and call.others:
+        if role == "all":
+            return [name for name in table if call.others.passes(call.plan.entity, name)]
+        if role == "source":
+            call.others.require(call.bind(table), find("strata", call.strata, table), table)
     chosen = call.roles(table)
     if role == "known" and isinstance(call, AssessCall):
         chosen[role] = find("known", call.known, table)

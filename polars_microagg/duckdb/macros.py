@@ -15,12 +15,20 @@ from polars_microagg.analysis.counted_classes import confidential_models
 from polars_microagg.core import registry
 from polars_microagg.core.options import COMMON, KEY_OPTIONS, MODEL_OPTIONS
 from polars_microagg.duckdb.column_types import categories, texts_of_kinds
+from polars_microagg.duckdb.compare_call import DEFAULT, numbers
+from polars_microagg.duckdb.descriptions import (
+    comment,
+    described,
+    example_of,
+    options_of,
+    summaries,
+)
 from polars_microagg.duckdb.macro_call import counts
 from polars_microagg.duckdb.trees import BY_TABLE
 
 __all__ = ["INTERNALS", "identifier", "literal", "macros", "sql_text"]
 
-TEMPLATES = ("each_method", "mask", "checks", "methods")
+TEMPLATES = ("checks", "compare", "each_method", "help", "mask", "methods")
 
 INTERNALS = "internals"
 """Schema of the catalog for what is behind the macros, so that tools list only what is for use."""
@@ -75,9 +83,45 @@ def literal(value: object) -> str:
 
 
 def macros(catalog: str) -> Iterator[str]:
-    """Write the statements that create all macros in a catalog."""
+    """Write the statements that create all macros in a catalog, and a comment on each."""
+    written = list(_macros(catalog))
+    yield from written
+    # What the macros take is read from what was written, whoever wrote it.
+    name = re.escape(identifier(catalog))
+    made = re.compile(
+        rf"^CREATE OR REPLACE MACRO {name}\.\"?(\w+)\"?\(([^()]*)\)\s+AS\s+(TABLE)?", re.M
+    )
+    found = {m[1]: (m[2], bool(m[3])) for text in written for m in made.finditer(text)}
+    found |= dict.fromkeys(("help", "options"), ("macro := NULL", True))
+    shown = catalog if re.fullmatch("[a-z_]+", catalog) else identifier(catalog)
+    said = {each: (what, example_of(each)) for each, what in summaries().items() if each in found}
+    parameters = {
+        each: " ".join(text.replace('"', "").split()) for each, (text, _) in found.items()
+    }
+    rows = [
+        (each, what, parameters[each], example) for each, (what, example) in sorted(said.items())
+    ]
+    yield Template(_named("help", catalog, "$$")).substitute(
+        macros=", ".join(f"({', '.join(map(literal, row))})" for row in rows),
+        options=", ".join(
+            f"({', '.join(map(literal, option))}, [{', '.join(map(literal, having))}])"
+            for option, having in options_of(parameters).items()
+        ),
+    )
+    for each, (what, example) in said.items():
+        text = f"{what} Example: {example.replace('microagg.', f'{shown}.')}"
+        yield comment(identifier(catalog), identifier(each), text, found[each][1])
+    inside = f"{identifier(catalog)}.{INTERNALS}"
+    for file in sql_text().values():
+        for schema, each, text, table in described(file):
+            if schema != "microagg":
+                yield comment(inside, each, text, table)
+
+
+def _macros(catalog: str) -> Iterator[str]:
+    """Write the statements that create the macros that do something, by rooms."""
     # A dollar sign in a template is a place to fill in.
-    forms = {name: Template(_named(name, catalog, "$$")) for name in TEMPLATES}
+    forms = {name: Template(_named(name, catalog, "$$")) for name in TEMPLATES if name != "help"}
     yield f"CREATE SCHEMA IF NOT EXISTS {identifier(catalog)}.{INTERNALS}"
     yield _named("measures", catalog)
     yield _named("losses", catalog)
@@ -104,9 +148,19 @@ def macros(catalog: str) -> Iterator[str]:
         held=held,
         held_call=held_call,
     )
+    shared, shared_call = _beside("strata", *COMMON)
+    compared = _columns(numbers()).split(",\n    ")
+    yield forms["compare"].substitute(
+        numbers=",\n    ".join(compared[:DEFAULT]),
+        further=",\n    ".join(compared[DEFAULT:]),
+        names=", ".join(map(literal, registry.metrics())),
+        parameters=shared,
+        call=shared_call,
+    )
     yield forms["methods"].substitute(rows=", ".join(map(_row, registry.methods().values())))
     yield forms["each_method"].substitute(_macro("mask", None))
     yield forms["each_method"].substitute(_macro("groups", None))
+    yield forms["each_method"].substitute(_macro("release", None))
     for entry in registry.methods().values():
         yield forms["each_method"].substitute(_macro(entry.name, entry))
 
@@ -115,7 +169,7 @@ def _named(file: str, catalog: str, dollar: str = "$") -> str:
     """Return the text of a file for a catalog of any name."""
     name = identifier(catalog).replace("$", dollar)
     # In a file both are schemas, which a bare database makes; here they are in a catalog.
-    text = re.sub(r"^ *(--|CREATE SCHEMA) .*\n", "", sql_text()[file], flags=re.M)
+    text = re.sub(r"^ *(--|CREATE SCHEMA|COMMENT ON) .*\n", "", sql_text()[file], flags=re.M)
     text = re.sub(r"\bmicroagg_internals\.", lambda _: f"{name}.{INTERNALS}.", text)
     return re.sub(r"\bmicroagg\.", lambda _: f"{name}.", text)
 
@@ -156,7 +210,9 @@ def _macro(name: str, entry: registry.Method | None) -> dict[str, str]:
     if entry:
         call |= {"method": literal(entry.name), "options": _struct(own)}
     else:
-        parameters = {"method": "mdav"} | parameters | {"options": None}
+        roles = {"keep": None, "drop": None} if name == "release" else {}
+        parameters = {"method": "mdav"} | roles | parameters | {"options": None}
+        call |= {role: role for role in roles}
         call |= {"method": "method", "options": "options"}
     call |= {"groups": literal(name == "groups" and entry is None)}
     return {

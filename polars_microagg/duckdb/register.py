@@ -8,6 +8,7 @@ from contextlib import suppress
 import duckdb
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
+from polars_microagg.duckdb.descriptions import comment
 from polars_microagg.duckdb.macros import INTERNALS, identifier, macros
 from polars_microagg.duckdb.udfs import FUNCTIONS
 from polars_microagg.errors import InvalidParameterError
@@ -94,6 +95,10 @@ def _attach(cursor: duckdb.DuckDBPyConnection, catalog: str) -> None:
     cursor.execute(f"ATTACH ':memory:' AS {identifier(catalog)} (READ_WRITE)")
     cursor.execute(f"CREATE SCHEMA {identifier(catalog)}.{INTERNALS}")
     cursor.execute(f"CREATE OR REPLACE MACRO {identifier(catalog)}.{INTERNALS}.{OURS}() AS true")
+    said = comment(
+        f"{identifier(catalog)}.{INTERNALS}", OURS, "Not for use. Marks the catalog.", False
+    )
+    cursor.execute(said)
 
 
 def _is_ours(cursor: duckdb.DuckDBPyConnection, catalog: str) -> bool:

@@ -20,6 +20,7 @@ from polars_microagg.duckdb.arrow_lists import (
     one_array,
 )
 from polars_microagg.duckdb.column_types import as_steps
+from polars_microagg.duckdb.compare_call import ROWS, CompareCall, compare_lists, recommended
 from polars_microagg.duckdb.identifiers import is_named
 from polars_microagg.duckdb.list_batch import batch_of
 from polars_microagg.duckdb.list_classes import count_classes
@@ -153,6 +154,24 @@ def _assess(spec: Any, original: Any, masked: Any, sizes: Any, trees: Any) -> An
     return pa.array(measured, pa.list_(pa.float64()))
 
 
+@_in_sql
+def _compare(spec: Any, rows: Any, strata: Any, columns: Any, trees: Any) -> Any:
+    """Compare methods on the columns of a table."""
+    found = []
+    for text, row, stratum, column, tree in _calls(spec, rows, strata, columns, trees):
+        call = call_of(CompareCall, text.as_py()).planted(rows_of(tree))
+        found.append(compare_lists(call, columns_of(column), integers(row), integers(stratum)))
+    return pa.concat_arrays(found)
+
+
+@_in_sql
+def _recommend(spec: Any, rows: Any) -> Any:
+    """Pick a row of a table of `compare`."""
+    picked = [recommended(text.as_py(), row.as_py() or []) for text, row in _calls(spec, rows)]
+    kinds = {"row": pa.int64(), "met": pa.bool_(), "reason": pa.string()}
+    return pa.array(picked, pa.struct(list(kinds.items())))
+
+
 def _table(scalar: Any) -> Table:
     """Unpack one side of an assessment."""
     return integers(scalar["rows"]), integers(scalar["keys"]), columns_of(scalar["columns"])
@@ -179,6 +198,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Sequence[str], str]] = {
         _classes,
         ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS],
         "DOUBLE[]",
+    ),
+    "_microagg_compare": (_compare, ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS, TREES], ROWS),
+    "_microagg_recommend": (
+        _recommend,
+        ["VARCHAR", "VARCHAR[]"],
+        "STRUCT(row BIGINT, met BOOLEAN, reason VARCHAR)",
     ),
     "_microagg_assess": (_assess, ["VARCHAR", SIDE, SIDE, "BIGINT[]", TREES], "DOUBLE[]"),
 }

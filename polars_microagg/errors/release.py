@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import Sentence, Setting, listed
+from polars_microagg.wording import PerDoor, Sentence, Setting, listed
 
 __all__ = [
     "contradictory",
@@ -20,11 +20,16 @@ __all__ = [
 
 def without_role(names: Sequence[str]) -> InvalidParameterError:
     """Refuse columns that have no role."""
+    way = "Put it into columns or strata,"
     return InvalidParameterError.of_fields(
         "{names} has no role, and no column is passed through by default. {way}",
         names=f"{'' if len(names) == 1 else 'Each of '}{listed(names)}",
-        way="Put it into columns or strata, into keep=[...] to release it as it is, or into "
-        "drop=[...]; a selector such as keep=cs.all() or drop=cs.all() means all that are left.",
+        way=PerDoor(
+            f"{way} into keep=[...] to release it as it is, or into drop=[...]; a selector such as "
+            "keep=cs.all() or drop=cs.all() means all that are left.",
+            f"{way} into keep := [...] to release it as it is, or into drop := [...].",
+            f"{way} into keep to release it as it is, or into drop.",
+        ),
     )
 
 
