@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import polars as pl
@@ -52,8 +52,8 @@ def numbers() -> dict[str, bool]:
 class CompareCall(MaskCall):
     """A call of the macro `compare`: its columns play the roles that they play in masking."""
 
-    metrics: tuple[str, ...]
-    asked: Mapping[str, Any]
+    metrics: tuple[str, ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, spec: Mapping[str, Any]) -> Self:

@@ -83,7 +83,7 @@ def summaries() -> dict[str, str]:
     """Return what each macro does, from the registers and docstrings of Python.
 
     >>> summaries()["k_min"]
-    'Size of the smallest class of equal records.'
+    'Size of the smallest class of equal masked records.'
     """
     functions = (anonymity, assess, compare, methods, recommend, verify)
     found = {f.__name__: _first(registry.docstring(f)) for f in functions}

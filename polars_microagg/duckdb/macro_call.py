@@ -80,7 +80,7 @@ class MaskCall:
     blocks: tuple[tuple[str, ...], ...]
     strata: tuple[str, ...]
     groups: bool
-    others: OtherNames | None
+    others: OtherNames | None = None
 
     @classmethod
     def read(cls, spec: Mapping[str, Any]) -> Self:
