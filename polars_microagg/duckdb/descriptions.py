@@ -111,7 +111,7 @@ def example_of(name: str) -> str:
     return EXAMPLES.get(name) or f"FROM microagg.{name}('patients', {columns}, 3);"
 
 
-def meanings() -> Mapping[str, str]:
+def _meanings() -> Mapping[str, str]:
     """Return what each parameter means, by name; those of methods by `method.name`."""
     found = dict(ALSO)
     for function in (recommend, compare):
@@ -174,7 +174,7 @@ def options_of(parameters: Mapping[str, str]) -> dict[tuple[str, str, str], list
     {('seed', '0', 'Seed of methods that draw at random; others do not depend on it.'): ['mdav']}
     """
     found: dict[tuple[str, str, str], list[str]] = {}
-    known = meanings()
+    known = _meanings()
     for macro, text in parameters.items():
         for name, default in OPTION.findall(text):
             meaning = known.get(f"{macro}.{name}") or known.get(name, "")
