@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -111,7 +112,7 @@ def test_duckdb_counts_what_python_counts():
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
+def postgres():
     """A server of PostgreSQL of our own, as a function that runs a script and gives the lines of its rows."""
     programs = {name: shutil.which(name) for name in ("initdb", "pg_ctl", "psql")}
     if not all(programs.values()):
@@ -119,8 +120,8 @@ def postgres(tmp_path_factory):
     if not hasattr(os, "geteuid") or (os.geteuid() == 0 and not shutil.which("runuser")):
         pytest.skip("PostgreSQL does not run as this user")
     # The server does not run as root, so it gets a folder that its own user may enter.
-    folder = Path("/tmp") / f"microagg-postgres-{os.getpid()}"
-    folder.mkdir(mode=0o755)
+    folder = Path(tempfile.mkdtemp(prefix="microagg-postgres-"))
+    folder.chmod(0o755)
     before = []
     if os.geteuid() == 0:
         try:

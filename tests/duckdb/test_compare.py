@@ -72,6 +72,14 @@ def test_a_wrong_call_is_told_in_our_words(con, call, sentence):
         con.sql(f"FROM microagg.{call}").fetchall()
 
 
+def test_names_of_columns_have_no_case(con):
+    con.execute(PEOPLE)
+    ask = "SELECT * EXCLUDE (seconds) FROM microagg.compare('people', ['{}', 'weight'], known := ['{}'], ks := 3, methods := 'mdav')"
+    assert (
+        con.sql(ask.format("AGE", "Age")).fetchall() == con.sql(ask.format("age", "age")).fetchall()
+    )
+
+
 def test_a_cte_is_compared_and_recommended_in_one_query(con):
     con.execute(PEOPLE)
     query = """WITH few AS (FROM people WHERE id < 60),

@@ -160,6 +160,16 @@ def test_the_distance_is_exact_where_a_sum_of_shares_is_not(bare):
     assert math.copysign(1, found["t"]) == 1.0
 
 
+def test_a_distance_worked_by_hand(bare):
+    # Up to each value 1 to 5 lie 1, 2, 5, 7, 8 of all 8, and 0, 0, 2, 2, 3 of the 3 of class 1: the area
+    # between is (1/8 + 2/8 + (2/3 - 5/8) + (7/8 - 2/3)) / 4. Class 0 is nearer.
+    bare.execute(
+        """CREATE TABLE v AS FROM (VALUES (0, 1), (0, 2), (0, 3), (0, 4), (0, 4), (1, 3), (1, 3), (1, 5)) t(a, d)"""
+    )
+    found = row(bare.sql("FROM microagg.anonymity('v', 'a', confidential := 'd')"))
+    assert found["t"] == 0.15625
+
+
 def test_it_is_fast_where_values_are_many(bare):
     bare.execute(
         "CREATE TABLE v AS SELECT i // 5 AS a, hash(i) % 1000000 AS d FROM range(100000) r(i)"
