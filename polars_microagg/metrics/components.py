@@ -65,7 +65,7 @@ def delta_r(original: Matrix, masked: Matrix, /) -> float | None:
     Returns
     -------
     float or None
-        100 times the mean of |R'| / |R| - 1; None if no column varies before.
+        100 times the mean of ``|R'| / |R| - 1``; None if no column varies before.
 
     Notes
     -----
@@ -97,7 +97,7 @@ def delta_w(original: Matrix, masked: Matrix, /) -> float | None:
     Returns
     -------
     float or None
-        100 times the mean of |W' / W - 1|; None if no column varies before.
+        100 times the mean of ``|W' / W - 1|``; None if no column varies before.
 
     Notes
     -----
@@ -211,7 +211,7 @@ def eigenvalue_difference(original: Matrix, masked: Matrix, /) -> float | None:
     Returns
     -------
     float or None
-        Sum of |e - e'| / e over the eigenvalues in descending order, without those that are 0
+        Sum of ``|e - e'| / e`` over the eigenvalues in descending order, without those that are 0
         before; None if no column varies before.
 
     Notes

@@ -172,7 +172,7 @@ def il1s(original: Matrix, masked: Matrix, /, *, total: bool = False) -> float:
     Returns
     -------
     float
-        Mean or sum of |x - x'| / (sqrt(2) sd), sd with ddof 1; columns that are constant before
+        Mean or sum of ``|x - x'| / (sqrt(2) sd)``, sd with ddof 1; columns that are constant before
         are left out.
 
     Notes

@@ -1,0 +1,26 @@
+"""The gallery: pictures beside the code that made them."""
+
+import re
+from typing import Any
+
+from polars_microagg.report.svg import svg
+
+__all__ = ["BLOCK", "gallery_page"]
+
+BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n", re.M | re.S)
+
+
+def gallery_page(text: str) -> str:
+    """Run the blocks of the page in order, and put each chart after the block that made it."""
+    names: dict[str, Any] = {}
+    parts, at = [], 0
+    for block in BLOCK.finditer(text):
+        names.pop("chart", None)
+        exec(compile(block["code"], "gallery.md", "exec"), names)
+        parts.append(text[at : block.end()])
+        at = block.end()
+        chart = names.get("chart")
+        if chart is not None:
+            words = chart.to_dict()["description"]
+            parts.append(f"\n```{{raw}} html\n{svg(words, lambda chart=chart: chart)}\n```\n")
+    return "".join(parts) + text[at:]

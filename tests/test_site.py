@@ -1,0 +1,202 @@
+"""The site: what is written for it, and that it is built whole, without a warning, the same each time."""
+
+import doctest
+import html
+import importlib
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import polars_microagg as mg
+from docs.site import __main__ as site
+from docs.site import pages, pictures
+from docs.site.gallery import BLOCK, gallery_page
+from docs.site.links import dead_links
+from docs.site.machines import for_machines
+from docs.site.sections import Places, anchors, sections
+from polars_microagg.cli.main import COMMANDS
+from polars_microagg.core import registry
+
+ROOT = Path(__file__).parents[1]
+GENERATOR = ("sphinx", "furo", "myst_parser", "numpydoc")
+LACKING = [name for name in GENERATOR if not find_spec(name)]
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Every page as the generator gets it, without the charts and the one method that take long."""
+    real = pictures.masked_by
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "gallery_page", lambda text: text)
+        patch.setattr(pictures, "masked_by", lambda n: real("mdav" if n == "genetic" else n))
+        return pages.pages(ROOT)
+
+
+@pytest.mark.parametrize("name", ["gallery", "links", "pictures", "sections"])
+def test_examples_in_its_code_run(name):
+    assert not doctest.testmod(importlib.import_module(f"docs.site.{name}")).failed
+
+
+def test_every_page_hangs_in_the_tree_once(made):
+    listed = re.findall(
+        r"^(?:[^\n<]* <)?([\w/]+)>?$", made[0]["index.md"].split("{toctree}", 1)[1], re.M
+    )
+    listed += [f"methods/{name}" for name in registry.methods()]
+    assert sorted([*listed, "index"]) == sorted(page.removesuffix(".md") for page in made[0])
+
+
+def test_links_between_pages_lead_somewhere(made):
+    texts, files = made
+    known = {page: anchors(text) for page, text in texts.items()}
+    seen = 0
+    for page, text in texts.items():
+        prose = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+        for link in re.findall(r"\]\(([^()\s]+)\)", prose):
+            if "://" in link:
+                continue
+            path, _, anchor = link.partition("#")
+            there = str((Path("/") / page).parent.joinpath(path).resolve())[1:] if path else page
+            seen += 1
+            assert there.removeprefix("files/") in files or there in known, f"{page}: {link}"
+            assert not anchor or anchor in known[there], f"{page}: {link}"
+    assert seen > 100
+
+
+def test_every_section_of_the_readme_is_on_one_page(made):
+    names = [name for name in pages.FROM_README if not (ROOT / "docs" / f"{name}.md").exists()]
+    homes = ["index.md", *(f"guides/{name}.md" for name in names)]
+    for name in filter(None, sections((ROOT / "README.md").read_text(encoding="utf-8"))):
+        shown = [page for page in homes if f"\n## {name}\n" in made[0].get(page, "")]
+        assert len(shown) == 1, name
+
+
+@pytest.mark.parametrize("name", registry.methods())
+def test_page_of_a_method_has_its_picture_and_figures(made, name):
+    text = made[0][f"methods/{name}.md"]
+    entry = registry.methods()[name]
+    assert text.startswith(f"# {name}\n\n{entry.summary}\n")
+    assert entry.cite in text
+    assert f".. autofunction:: polars_microagg.{name}\n" in text
+    before = pictures.table()
+    drawn = text.partition("```{raw} html\n")[2].partition("```")[0]
+    assert drawn.count('<circle class="record') == before.height
+    assert drawn.count("<polygon") > 5 if entry.unit == "record" else "<polygon" not in drawn
+    if name != "genetic":
+        after = mg.mask(before, ["x", "y"], pictures.K, method=name, dtype="float")
+        assert f"| {mg.loss(before, after):.2f} % |" in text
+        assert drawn.count("<rect") == after.n_unique()
+    assert f'href="{name}.html"' in made[0]["methods/index.md"]
+
+
+def test_groups_of_a_picture_are_those_of_the_method():
+    before = pictures.table()
+    for name in ("mdav", "lowloss", "k_ward"):
+        groups = mg.groups(before, ["x", "y"], pictures.K, method=name)["microagg_group"]
+        drawn = pictures.masked_by(name)[1]
+        assert len(set(zip(groups, drawn, strict=True))) == groups.n_unique() == drawn.n_unique()
+
+
+def test_references_say_what_the_programs_say(made):
+    duckdb = pytest.importorskip("duckdb")
+    from polars_microagg.duckdb import register
+
+    commands, macros = made[0]["reference/commands.md"], made[0]["reference/macros.md"]
+    for name in COMMANDS:
+        assert f"\n## microagg {name}\n" in commands
+        assert f"usage: microagg {name}" in commands
+    listed = register(duckdb.connect()).sql(
+        "SELECT function_name FROM duckdb_functions() WHERE database_name = 'microagg'"
+    )
+    public = [name for (name,) in listed.fetchall() if not name.startswith("_")]
+    assert sorted(re.findall(r"^### (\w+)$", macros, re.M)) == sorted(public)
+    assert "microagg.k_ward(..., sort, projected)" in macros
+
+
+def test_every_public_name_is_in_the_reference_once(made):
+    whole = "".join(made[0].values())
+    for name in mg.__all__:
+        calls = re.findall(rf"^\.\. auto\w+:: polars_microagg\.{name}$", whole, re.M)
+        assert len(calls) == (name != "__version__"), name
+
+
+def test_the_copy_for_machines_has_every_page_and_no_picture(made):
+    texts = for_machines(made[0])
+    assert set(texts) == {"llms.txt", "llms-full.txt"}
+    for page in made[0]:
+        assert f"(_sources/{page}.txt)" in texts["llms.txt"]
+        assert f"<!-- {page} -->" in texts["llms-full.txt"]
+    assert "<svg" not in texts["llms-full.txt"]
+    assert "{toctree}" not in texts["llms-full.txt"]
+    assert "Smallest group size, at least 2." in texts["llms-full.txt"]
+
+
+def test_a_link_that_leads_nowhere_is_refused():
+    places = Places(ROOT, {"README.md": "index.md", "docs/keys.md": "guides/keys.md"})
+    text = "[a](docs/keys.md#limits) `x`\n```text\n[b](no.md)\n```\n"
+    assert "(guides/keys.md#limits)" in places.rewritten(text, "README.md", "index.md")
+    assert "[b](no.md)" in places.rewritten(text, "README.md", "index.md")
+    with pytest.raises(FileNotFoundError, match=r"README\.md links to no\.md"):
+        places.rewritten("[b](no.md)", "README.md", "index.md")
+    assert places.rewritten("[c](LICENSE)", "README.md", "index.md") == "[c](files/LICENSE)"
+    assert places.files == {"LICENSE"}
+
+
+def test_dead_links_of_a_site_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">x</a><a href="#no">x</a><img src="c.png">'
+    )
+    (tmp_path / "b.html").write_text(
+        '<p id="here"><a href="a.html">x</a><a href="https://x.y/z">x</a>'
+    )
+    assert dead_links(tmp_path) == ["a.html: #no", "a.html: c.png"]
+
+
+def test_a_folder_of_other_things_is_left_alone(tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(SystemExit):
+        site.main([str(tmp_path)])
+    assert "is not empty and holds no site" in capsys.readouterr().err
+    assert (tmp_path / "mine.txt").exists()
+
+
+def test_the_gallery_is_ten_pictures_of_ten_lines():
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    data, *blocks = [block["code"] for block in BLOCK.finditer(text)]
+    assert len(blocks) == text.count("\n## ") == 10
+    assert "chart" not in data
+    assert all("chart = " in code and code.count("\n") <= 10 for code in blocks)
+
+
+@pytest.mark.deep
+def test_blocks_of_the_gallery_draw():
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    drawn = gallery_page(text)
+    assert drawn.count('<svg class="chart"') == 10
+    assert not re.search(r"NaN|undefined", drawn)
+    words = [html.unescape(said) for said in re.findall(r'aria-label="([^"]*)"', drawn)]
+    assert len(set(words)) >= 8
+    assert all(words)
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(bool(LACKING), reason=f"needs pip install '.[docs]': {', '.join(LACKING)}")
+def test_the_site_is_built_without_a_warning_and_the_same_twice(tmp_path):
+    built = []
+    for name in ("one", "two"):
+        command = [sys.executable, "-m", "docs.site", tmp_path / name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+        assert not done.returncode, done.stderr
+        assert done.stderr == ""
+        assert " 0 dead links" in done.stdout
+        files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
+        built.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
+    assert built[0] == built[1]
+    pages_of_html = [text.decode() for path, text in built[0].items() if path.suffix == ".html"]
+    for text in pages_of_html:
+        assert not re.search(r'<(?:script|link|img)\b[^>]*(?:src|href)="(?:https?:)?//', text)
+    assert Path("llms.txt") in built[0]
+    assert Path("searchindex.js") in built[0]
