@@ -155,6 +155,14 @@ def test_dead_links_of_a_site_are_found(tmp_path):
     assert dead_links(tmp_path) == ["a.html: #no", "a.html: c.png"]
 
 
+def test_code_scrolls_by_keys_and_captions_say_their_level():
+    page = site.accessible('<p class="caption" role="heading">x</p><pre><span></span>y</pre>')
+    assert (
+        page
+        == '<p class="caption" role="heading" aria-level="2">x</p><pre tabindex="0"><span></span>y</pre>'
+    )
+
+
 def test_a_folder_of_other_things_is_left_alone(tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(SystemExit):
@@ -176,7 +184,7 @@ def test_blocks_of_the_gallery_draw():
     text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     drawn = gallery_page(text)
     assert drawn.count('<svg class="chart"') == 10
-    assert not re.search(r"NaN|undefined", drawn)
+    assert not re.search(r"NaN|undefined|graphics-symbol", drawn)
     words = [html.unescape(said) for said in re.findall(r'aria-label="([^"]*)"', drawn)]
     assert len(set(words)) >= 8
     assert all(words)
@@ -197,6 +205,7 @@ def test_the_site_is_built_without_a_warning_and_the_same_twice(tmp_path):
     assert built[0] == built[1]
     pages_of_html = [text.decode() for path, text in built[0].items() if path.suffix == ".html"]
     for text in pages_of_html:
+        assert "<pre>" not in text
         assert not re.search(r'<(?:script|link|img)\b[^>]*(?:src|href)="(?:https?:)?//', text)
     assert Path("llms.txt") in built[0]
     assert Path("searchindex.js") in built[0]

@@ -28,6 +28,14 @@ def write(root: Path, folder: Path) -> dict[str, str]:
     return made
 
 
+def accessible(page: str) -> str:
+    """Return a page whose code scrolls by keys, and whose captions at the side say their level."""
+    page = page.replace("<pre>", '<pre tabindex="0">')
+    return page.replace(
+        'class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"'
+    )
+
+
 def main(arguments: list[str]) -> int:
     """Build the site into a folder, and return 1 if anything is amiss."""
     parser = argparse.ArgumentParser(prog="python -m docs.site", description=__doc__)
@@ -46,6 +54,9 @@ def main(arguments: list[str]) -> int:
         done = subprocess.run(command, env=os.environ | fixed, check=False, cwd=ROOT)
     if done.returncode:
         return done.returncode
+    for path in sorted(out.rglob("*.html")):
+        page = accessible(path.read_text(encoding="utf-8"))
+        path.write_text(page, encoding="utf-8", newline="\n")
     for name, text in for_machines(made).items():
         (out / name).write_text(text, encoding="utf-8", newline="\n")
     dead = dead_links(out)

@@ -7,6 +7,9 @@ from polars_microagg.report.svg import svg
 
 __all__ = ["BLOCK", "gallery_page"]
 
+TOLD = re.compile(r' (?:role="graphics-[^"]*"|aria-[a-z]+="[^"]*")')
+"""What a chart of several says of each of its marks; its words are those of the whole."""
+
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n", re.M | re.S)
 
 
@@ -22,5 +25,6 @@ def gallery_page(text: str) -> str:
         chart = names.get("chart")
         if chart is not None:
             words = chart.to_dict()["description"]
-            parts.append(f"\n```{{raw}} html\n{svg(words, lambda chart=chart: chart)}\n```\n")
+            head, end, body = svg(words, lambda chart=chart: chart).partition(">")
+            parts.append(f"\n```{{raw}} html\n{head}{end}{TOLD.sub('', body)}\n```\n")
     return "".join(parts) + text[at:]
