@@ -6,7 +6,10 @@ import errno
 import os
 from pathlib import Path
 
-__all__ = ["put_in_place", "settle"]
+__all__ = ["WINDOWS", "put_in_place", "settle"]
+
+WINDOWS = os.name == "nt"
+"""Whether a file that is open can be neither renamed nor removed, and a folder not be opened."""
 
 UNSYNCED = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 """Errors of file systems that cannot sync a folder."""
@@ -14,7 +17,7 @@ UNSYNCED = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 
 def settle(folder: Path) -> None:
     """Write the names in a folder to the device."""
-    if os.name != "posix":
+    if WINDOWS:
         return
     try:
         descriptor = os.open(folder, os.O_RDONLY)

@@ -18,6 +18,7 @@ from polars_microagg.frames.expressions import group_expression, mask_expression
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.selection import F
 from polars_microagg.frames.signatures import expression_spec, frame_spec, model_spec
+from polars_microagg.frames.with_dtype import with_dtype
 
 __all__ = ["MicroaggExpr", "MicroaggFrame"]
 
@@ -106,7 +107,9 @@ class MicroaggExpr:
         >>> people.select(pl.struct("age", "sex").microagg.k_prime()).item()
         2.5
         """
-        classes = self._expression.pipe_with_dtype(lambda x, dtype: told_apart(x, dtype).n_unique())
+        classes = with_dtype(
+            self._expression, lambda x, dtype: told_apart(x, dtype).n_unique(), returns_scalar=True
+        )
         return self._expression.len() / pl.when(classes > 0).then(classes)
 
     def k_min(self) -> pl.Expr:
@@ -118,8 +121,10 @@ class MicroaggExpr:
         >>> people.select(pl.struct("age", "sex").microagg.k_min()).item()
         2
         """
-        return self._expression.pipe_with_dtype(
-            lambda x, dtype: told_apart(x, dtype).unique_counts().min()
+        return with_dtype(
+            self._expression,
+            lambda x, dtype: told_apart(x, dtype).unique_counts().min(),
+            returns_scalar=True,
         )
 
     def k_entities(self, entity: Any) -> pl.Expr:

@@ -50,7 +50,7 @@ CREATE OR REPLACE MACRO microagg_internals._unsigned(key) AS CASE
 
 -- Whether a call counts entities or confidential values, which may be of any type.
 CREATE OR REPLACE MACRO microagg_internals._counts(spec) AS
-    spec->>'entity' IS NOT NULL OR spec->>'confidential' IS NOT NULL;
+    (spec->>'entity') IS NOT NULL OR (spec->>'confidential') IS NOT NULL;
 
 -- One row, true: or an error, if the lists of these columns and what is made of them would take more
 -- than the memory_limit of the connection. Values are counted where they may be categories, each of
@@ -185,13 +185,13 @@ FROM __mg_x JOIN __mg_k
 
 -- Whether rows may be left out.
 CREATE OR REPLACE MACRO microagg_internals._drops(spec) AS
-    spec->>'small_strata' = 'drop' OR spec->>'cap_rows' IS NOT NULL;
+    (spec->>'small_strata') = 'drop' OR (spec->>'cap_rows') IS NOT NULL;
 
 -- True, or an error: what is put side by side must be the same record. Under a LIMIT the join
 -- stops reading on the left and fills up with null, which no record is.
-CREATE OR REPLACE MACRO microagg_internals._aligned(row, masked_row) AS CASE
-    WHEN row IS NULL THEN false
-    WHEN row = masked_row THEN true
+CREATE OR REPLACE MACRO microagg_internals._aligned(place, masked_place) AS CASE
+    WHEN place IS NULL THEN false
+    WHEN place = masked_place THEN true
     ELSE error('BrokenPromiseError: rows came back in another order. Nothing was released. '
         || 'This is a bug of polars_microagg: please report the call and the versions.') END;
 

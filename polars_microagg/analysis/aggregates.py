@@ -16,6 +16,7 @@ from polars_microagg.frames.attributes import confidential_of
 from polars_microagg.frames.classes import members_of
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.selection import by_name
+from polars_microagg.frames.with_dtype import with_dtype
 
 __all__ = ["fewest_entities", "worst_number"]
 
@@ -27,14 +28,14 @@ def fewest_entities(expression: pl.Expr, entity: object) -> pl.Expr:
     """Write the least number of distinct entities in a class of equal values."""
     named = _required("entity", entity)
     # Counted by Polars alone, for all groups of an aggregation at once.
-    people = [by_name(name).pipe_with_dtype(_Known(name).node) for name in named]
+    people = [with_dtype(by_name(name), _Known(name).node) for name in named]
     fewest = pl.element().unique().struct.field("0").unique_counts().min()
 
-    def build(values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    def build(values: pl.Expr, dtype: pl.DataType, *people: pl.Expr) -> pl.Expr:
         # The streaming engine of Polars fails where distinct rows are counted outside of a list.
         return _beside(values, dtype, people).implode().list.agg(fewest)
 
-    return expression.pipe_with_dtype(build)
+    return with_dtype(expression, build, *people, returns_scalar=True)
 
 
 def worst_number(
@@ -49,12 +50,12 @@ def worst_number(
     kind = pl.Int64() if entry.bound.kind is int else pl.Float64()
     function = _Worst(entry, named, chosen, kind)
 
-    def build(values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-        return _beside(values, dtype, [by_name(name) for name in named]).map_batches(
+    def build(values: pl.Expr, dtype: pl.DataType, *others: pl.Expr) -> pl.Expr:
+        return _beside(values, dtype, others).map_batches(
             function, return_dtype=kind, is_elementwise=False, returns_scalar=True
         )
 
-    return expression.pipe_with_dtype(build)
+    return with_dtype(expression, build, *map(by_name, named), returns_scalar=True)
 
 
 def _required(what: str, names: object) -> tuple[str, ...]:

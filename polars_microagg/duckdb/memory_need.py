@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -115,9 +116,18 @@ def rows_at_once(relation: DuckDBPyRelation) -> int | None:
     A stream can be read once, and a query may take long or be another one when it is read again.
     """
     count = relation.aggregate("count(*)")
-    if not all(map(ONE_SCAN.fullmatch, _steps(json.loads(count.explain(format="json"))))):
-        return None
-    return int(count.fetchall()[0][0])
+    try:
+        steps = _steps(json.loads(count.explain(format="json")))
+    except TypeError:  # DuckDB before 2.0 only draws it
+        steps = _drawn_steps(count.explain())
+    return int(count.fetchall()[0][0]) if all(map(ONE_SCAN.fullmatch, steps)) else None
+
+
+def _drawn_steps(plan: str) -> Iterator[str]:
+    """Yield the names of all steps of a plan that is drawn: the first line of each box."""
+    for above, line in pairwise(plan.splitlines()):
+        if "┌" in above:
+            yield from (name.strip() for name in line.split("│") if name.strip())
 
 
 def _steps(plan: Any) -> Iterator[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from typing import Any
 
 import duckdb
-from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from polars_microagg.duckdb.descriptions import comment
 from polars_microagg.duckdb.macros import INTERNALS, identifier, macros
@@ -18,6 +18,9 @@ __all__ = ["register"]
 
 OURS = "_microagg_catalog"
 """A macro that marks a catalog as made here."""
+
+_HOW: dict[str, Any] = {"type": "arrow", "null_handling": "special"}
+"""How our functions are called; in words, as the module of the constants has moved in DuckDB 1.4.1."""
 
 _one_at_a_time = threading.Lock()
 
@@ -115,11 +118,4 @@ def _add_functions(cursor: duckdb.DuckDBPyConnection) -> None:
     # To list the functions of DuckDB takes longer than to try.
     for name, (function, parameters, result) in FUNCTIONS.items():
         with suppress(duckdb.CatalogException):
-            cursor.create_function(
-                name,
-                function,
-                list(parameters),
-                result,
-                type=PythonUDFType.ARROW,
-                null_handling=FunctionNullHandling.SPECIAL,
-            )
+            cursor.create_function(name, function, list(parameters), result, **_HOW)

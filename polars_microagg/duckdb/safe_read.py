@@ -27,8 +27,11 @@ __all__ = [
 
 T = TypeVar("T")
 
-WHOLE = 2**31 - 1
-"""Rows of an Arrow batch: larger than any table, so that Polars need not join batches."""
+WHOLE = 2**31 - 1 if int(duckdb.__version__.partition(".")[0]) > 1 else 10**6
+"""Rows of an Arrow batch: larger than any table, so that Polars need not join batches.
+
+DuckDB before 2.0 takes the memory of so many rows beforehand, and ends the process where it cannot.
+"""
 
 NO_RECORD = (
     duckdb.BinderException,
@@ -37,7 +40,7 @@ NO_RECORD = (
     duckdb.IOException,
     duckdb.ParserException,
     duckdb.PermissionException,
-    duckdb.ResourceInUseException,
+    getattr(duckdb, "ResourceInUseException", duckdb.IOException),  # there from DuckDB 2.0
     duckdb.TransactionException,
 )
 """Errors about names, files and the connection: they hold no value of a record."""

@@ -15,6 +15,7 @@ from polars_microagg.errors.release import in_two_roles
 from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import refuse, type_name
 from polars_microagg.frames.mask import GroupNode, MaskNode, node, one_grouping
+from polars_microagg.frames.with_dtype import with_dtype
 from polars_microagg.wording import Setting
 
 __all__ = ["group_expression", "mask_expression"]
@@ -134,7 +135,7 @@ def mask_expression(
         types |= {name: masker.output(name, types[name]) for name in masker.names}
         return node(inputs, _of_struct(masker, MaskNode(masker)), pl.Struct(types))
 
-    return expression.pipe_with_dtype(build)
+    return with_dtype(expression, build)
 
 
 def group_expression(
@@ -149,4 +150,4 @@ def group_expression(
             return node(inputs, _GroupingColumn(masker), pl.UInt32())
         return node(inputs, _of_struct(masker, GroupNode(masker)), pl.UInt32())
 
-    return expression.pipe_with_dtype(build)
+    return with_dtype(expression, build)

@@ -92,7 +92,9 @@ def resolve(item: str | pl.Expr, schema: Schema, what: str = "columns") -> list[
 
 def by_name(name: str) -> pl.Expr:
     """Select the column of exactly this name; pl.col would read "^a$" and "*" as patterns."""
-    return cs.by_name(name).as_expr()
+    pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
+    # Polars before 2.0 joins on no selector.
+    return cs.by_name(name).as_expr() if pattern else pl.col(name)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class Spill:
         for writer in self.writers:
             if writer is not None:
                 writer.close()
+        self.writers.clear()  # the file of a writer is closed with the last reference to it
 
     def path(self, number: int) -> Path:
         """Return the file of a number; it does not exist if no record came."""

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from polars_microagg import durable
 from polars_microagg.durable import put_in_place
 
 __all__ = ["remove_abandoned", "replace_target", "working_folder"]
@@ -65,6 +66,11 @@ def remove_abandoned(folder: Path) -> None:
             continue
         with suppress(OSError):
             old.rmdir()  # it is empty if its run was killed before it was locked, or after all was removed
+        if durable.WINDOWS:  # there a file that its run has open stays
+            with suppress(OSError):
+                (old / LOCK).unlink(missing_ok=True)
+                _remove(old)
+            continue
         # The lock is held until the folder is gone, so that its run, if it just begins, sees that.
         with suppress(OSError), (old / LOCK).open("r+") as lock:
             if _lock(lock.fileno()):
@@ -93,7 +99,7 @@ def _remove(folder: Path) -> None:
 def _lock(file: int) -> bool | None:
     """Return whether a lock was taken that ends with the process; None where there are no locks.
 
-    Without locks no folder is removed.
+    Without locks no folder is removed, save on Windows.
     """
     try:
         import fcntl

@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
+from polars_microagg import durable
 from polars_microagg.durable import put_in_place, settle
 from polars_microagg.errors import OutputError, TargetExistsError
 
@@ -87,7 +88,7 @@ def writable(path: Path) -> None:
     """Refuse a target in whose folder nothing can be written, and write nothing."""
     checked(path)
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        fixed = os.name == "posix" and os.statvfs(path.parent).f_flag & os.ST_RDONLY
+        fixed = not durable.WINDOWS and os.statvfs(path.parent).f_flag & os.ST_RDONLY
         raise OutputError.of(path, f"{os.strerror(errno.EROFS if fixed else errno.EACCES)}.")
 
 
@@ -148,8 +149,9 @@ def _swept(folder: Path, names: re.Pattern[str]) -> None:
     """Remove temporary files that no running writer holds."""
     for path in folder.iterdir():
         if names.fullmatch(path.name):
-            with suppress(OSError), path.open("rb") as file:
-                _hold(file)
+            with suppress(OSError), ExitStack() as stack:
+                if not durable.WINDOWS:  # there a file that its writer has open stays
+                    _hold(stack.enter_context(path.open("rb")))
                 path.unlink()
 
 
@@ -209,6 +211,11 @@ class Swap:
     def adopt(self, made: Path) -> None:
         """Use a file that was made on the same device in place of the temporary one."""
         try:
+            if durable.WINDOWS:
+                self.file.close()
+                made.replace(self.path)
+                self.file = self.path.open("r+b")
+                return
             opened = made.open("r+b")
             with suppress(OSError):
                 _hold(opened)

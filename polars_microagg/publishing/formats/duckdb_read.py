@@ -201,7 +201,9 @@ def row_batches(con: Any, place: str, most: int) -> Iterator[pl.DataFrame]:
     yield rows(con, f"{place} LIMIT 0")
     relation = con.sql(f"FROM {place}")
     orders = _orders(relation)
-    for batch in relation.to_arrow_reader(most):
+    # The method has another name before DuckDB 1.5.
+    reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+    for batch in reader(most):
         yield _ordered(pl.DataFrame(pa.Table.from_batches([batch])), orders)
 
 

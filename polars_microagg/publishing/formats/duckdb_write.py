@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any, Self
 
 import polars as pl
 
+from polars_microagg import durable
 from polars_microagg.errors import InvalidDataError, OutputError
 from polars_microagg.leaves.metadata_scrub import without_metadata
 from polars_microagg.publishing.atomic import Swap, checked
@@ -120,7 +120,7 @@ class TableSwap(Swap):
             steps.append(lambda: self._path.unlink(missing_ok=True))
         # The log goes before the file is closed, while nobody else can open it. Windows does not
         # remove open files, so the order is reversed there.
-        for step in steps if os.name == "nt" else reversed(steps):
+        for step in steps if durable.WINDOWS else reversed(steps):
             step()
 
     def _digest(self, con: Any) -> str:
