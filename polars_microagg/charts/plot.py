@@ -30,7 +30,7 @@ class MicroaggPlot:
     """Altair charts of a table before and after masking; only aggregates are drawn.
 
     Every method returns an Altair chart, which a notebook shows and ``chart.save("a.svg")``
-    writes. They need ``pip install '.[report]'``.
+    writes. They need the extra ``report``.
 
     Examples
     --------

@@ -11,8 +11,8 @@ QUIET, GRID, INK = "#5a6877", "#dfe5eb", "#1d2733"
 BEFORE, AFTER, MARK, REST = "#b7cbe3", "#0b5cad", "#c2410c", "#8795a5"
 SHADES = ("#f2a97e", "#f9dcca", "#edf1f5", "#cfe1f5", "#8fbce8")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
-INSTALL = "In the clone of polars_microagg, run: pip install '.[report]'"
-"""Command that installs what draws charts."""
+INSTALL = "Run: pip install jinja2 altair vl-convert-python"
+"""Command that installs what draws charts, by names that registries have."""
 
 MISSING = f"Charts need altair, which is not installed. {INSTALL}"
 

@@ -23,6 +23,7 @@ from polars_microagg.duckdb.column_types import (
 )
 from polars_microagg.duckdb.identifiers import OURS, ROW, copies_of, is_named, refuse_copy
 from polars_microagg.duckdb.macros import identifier
+from polars_microagg.duckdb.materialized import beside, materialized
 from polars_microagg.duckdb.safe_read import WHOLE, by_number, ordered, read_safely
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.safe_collect import quietly
@@ -156,7 +157,7 @@ class SourceTable:
         number = _expression("row_number() OVER () - 1", ROW)
         # Numbered and materialised in one query: every later query reads the same rows with the same
         # numbers, even if a view, a file or a random function would give others.
-        numbered = relation.select(duckdb.StarExpression(), number).materialize()
+        numbered, done = materialized(self.con, relation.select(duckdb.StarExpression(), number))
         self._require_same(numbered.columns[:-1], numbered.types[:-1])
         places = [
             (_unsigned(f"#{i}", type_) if name in self.strata else f"#{i}", place)
@@ -186,6 +187,8 @@ class SourceTable:
             rank = _expression(f"dense_rank() OVER ({by})", new)
             ranks = by_number(rows.select(rank, ROW))
             self.arrow = self.arrow.append_column(new, ranks.column(0))
+        if self.held is None:
+            done()
 
     def _require_same(self, names: Sequence[str], types: Sequence[Any]) -> None:
         """Refuse a table that was replaced after it was looked up."""
@@ -292,7 +295,9 @@ class SourceTable:
         # A positional join puts row i beside row i. ALIGNED compares the numbers of both, so a
         # change of order stops the release instead of mixing records.
         if self.held is not None:
-            rows = self.held.join(rows, how="positional").filter(ALIGNED)
+            rows, kept = beside(self.held, rows, f"{ROW} = {AT}")
+            rows = rows.filter(ALIGNED)
+            return rows if self.ordered and kept else rows.order(f"{AT} ASC")
         return rows if self.ordered else rows.order(f"{AT} ASC")
 
 

@@ -28,4 +28,14 @@ class Decimal(Steps):
         """Put last digits into their type."""
         scale = self.scale(dtype)
         last = pl.Series([Exact(1).scaleb(-scale)], dtype=pl.Decimal(38, scale))
-        return (steps.cast(pl.Decimal(38, 0)) * last).cast(dtype)
+        made = (steps.cast(pl.Decimal(38, 0)) * last).cast(dtype)
+        # Polars before 2.0 multiplies decimals of nearly 38 digits into nulls.
+        return made if made.null_count() == steps.null_count() else _read(steps, scale).cast(dtype)
+
+
+def _read(steps: pl.Series, scale: int) -> pl.Series:
+    """Write last digits as texts of decimals."""
+    digits = steps.cast(pl.String).str.strip_prefix("-").str.zfill(scale + 1)
+    texts = digits.str.head(-scale) + "." + digits.str.tail(scale)
+    signed = pl.when(steps < 0).then(pl.lit("-") + texts).otherwise(texts)
+    return pl.select(signed.alias(steps.name)).to_series()

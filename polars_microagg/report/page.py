@@ -69,7 +69,7 @@ def report_html(
     InvalidParameterError, InvalidDataError
         The tables do not fit together, or a column cannot be measured.
     ModuleNotFoundError
-        ``pip install '.[report]'`` was not run, and jinja2 is not there. Without altair or
+        jinja2 is not installed (the extra ``report`` has it). Without altair or
         vl-convert-python the page has tables and no charts.
 
     Examples

@@ -1,0 +1,1 @@
+"""What maintainers run: the checks of a release."""
