@@ -88,7 +88,7 @@ def _each_float(
         # Numbered meanwhile, since a field of the name "^a$" would be looked up as a pattern.
         numbered = column.struct.rename_fields([str(i) for i in range(len(dtype.fields))])
         fields = [
-            _each_float(pl.field(str(i)), field.dtype, write).alias(str(i))  # type: ignore[arg-type]
+            _each_float(numbered.struct.field(str(i)), field.dtype, write).alias(str(i))  # type: ignore[arg-type]
             for i, field in enumerate(dtype.fields)
         ]
         names = [field.name for field in dtype.fields]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from polars_microagg.errors import InvalidParameterError, MicroaggError
+from polars_microagg.errors import MicroaggError
 
 __all__ = ["Build", "with_dtype"]
 
@@ -36,11 +36,9 @@ def _in_two_nodes(
     expression: pl.Expr, build: Build, *others: pl.Expr, returns_scalar: bool
 ) -> pl.Expr:
     """Write a node that shows Polars the type of the result beside the values, and one that runs."""
-    if others and expression.meta.has_multiple_outputs():
-        need = "an expression of one column, as pl.struct(...), before Polars 2"
-        raise InvalidParameterError.kind("expression", str(expression), need)
     columns = [expression, *others]
     packed = pl.struct(x.alias(str(i)) for i, x in enumerate(columns)) if others else expression
+    # Several columns would be fields of one name, which Polars refuses.
     name = expression.meta.output_name(raise_if_undetermined=False)
     packed = packed.alias(name) if others and name else packed
     # Without a type Polars calls the first node once on two made-up rows, and looks at the result.

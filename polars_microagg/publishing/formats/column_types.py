@@ -87,7 +87,7 @@ def alike(before: pl.Series, after: pl.Series) -> bool:
     if isinstance(before.dtype, pl.Categorical | pl.Enum):
         before = before.cast(pl.String)
     kind, nested = before.dtype.base_type(), before.dtype.is_nested()
-    if isinstance(before.dtype, pl.Duration) or before.dtype.is_extension():
+    if isinstance(before.dtype, pl.Duration | pl.BaseExtension):
         return True  # ISO 8601 durations have no reader here
     try:
         read = READ.get(kind) if after.dtype == pl.String else None
