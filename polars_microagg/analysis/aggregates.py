@@ -28,14 +28,14 @@ def fewest_entities(expression: pl.Expr, entity: object) -> pl.Expr:
     """Write the least number of distinct entities in a class of equal values."""
     named = _required("entity", entity)
     # Counted by Polars alone, for all groups of an aggregation at once.
-    people = [with_dtype(by_name(name), _Known(name).node) for name in named]
     fewest = pl.element().unique().struct.field("0").unique_counts().min()
 
     def build(values: pl.Expr, dtype: pl.DataType, *people: pl.Expr) -> pl.Expr:
         # The streaming engine of Polars fails where distinct rows are counted outside of a list.
-        return _beside(values, dtype, people).implode().list.agg(fewest)
+        known = [with_dtype(x, _Known(n).node) for x, n in zip(people, named, strict=True)]
+        return _beside(values, dtype, known).implode().list.agg(fewest)
 
-    return with_dtype(expression, build, *people, returns_scalar=True)
+    return with_dtype(expression, build, *map(by_name, named), returns_scalar=True)
 
 
 def worst_number(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -93,8 +94,11 @@ def resolve(item: str | pl.Expr, schema: Schema, what: str = "columns") -> list[
 def by_name(name: str) -> pl.Expr:
     """Select the column of exactly this name; pl.col would read "^a$" and "*" as patterns."""
     pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
-    # Polars before 2.0 joins on no selector.
-    return cs.by_name(name).as_expr() if pattern else pl.col(name)
+    if not pattern:
+        return pl.col(name)
+    # Polars before 2.0 takes the name for a pattern here, too: one that only this name fits.
+    one = hasattr(pl.Expr, "pipe_with_dtype")
+    return cs.by_name(name).as_expr() if one else pl.col(f"^{re.escape(name)}$")
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def _in_two_nodes(
     packed = packed.alias(name) if others and name else packed
     # Without a type Polars calls the first node once on two made-up rows, and looks at the result.
     shown = packed.map_batches(
-        _Beside(build, bool(others)), is_elementwise=True, returns_scalar=False
+        _Beside(build, bool(others)), is_elementwise=False, returns_scalar=False
     )
     return shown.map_batches(
         _Run(build, bool(others)),
@@ -64,10 +64,11 @@ class _Beside:
     packed: bool
 
     def __call__(self, batch: pl.Series) -> pl.Series:
-        columns = _columns(batch, packed=self.packed)
-        empty = pl.LazyFrame(schema={c.name: c.dtype for c in columns})
+        rows = _rows(batch, packed=self.packed)
         try:
-            dtype = empty.select(_built(self.build, columns)).collect_schema().dtypes()[0]
+            dtype = (
+                rows.clear().lazy().select(_built(self.build, rows)).collect_schema().dtypes()[0]
+            )
         except MicroaggError:  # told by the second node, when the plan runs
             dtype = batch.dtype
         nulls = pl.repeat(None, len(batch), dtype=dtype, eager=True)
@@ -82,16 +83,15 @@ class _Run:
     packed: bool
 
     def __call__(self, batch: pl.Series) -> pl.Series:
-        columns = _columns(batch.struct.field(VALUE), packed=self.packed)
-        result = pl.DataFrame(columns).select(_built(self.build, columns)).to_series()
-        return result.alias(batch.name)
+        rows = _rows(batch.struct.field(VALUE).alias(batch.name), packed=self.packed)
+        return rows.select(_built(self.build, rows)).to_series().alias(batch.name)
 
 
-def _columns(batch: pl.Series, *, packed: bool) -> list[pl.Series]:
-    return batch.struct.unnest().get_columns() if packed else [batch.alias("0")]
+def _rows(batch: pl.Series, *, packed: bool) -> pl.DataFrame:
+    return batch.struct.unnest() if packed else batch.to_frame()
 
 
-def _built(build: Build, columns: list[pl.Series]) -> pl.Expr:
+def _built(build: Build, rows: pl.DataFrame) -> pl.Expr:
     """Write the expression on columns of these types, of which the first is the one in question."""
-    first, *others = [pl.col(column.name) for column in columns]
-    return build(first, columns[0].dtype, *others)
+    first, *others = map(pl.nth, range(rows.width))
+    return build(first, rows.dtypes[0], *others)

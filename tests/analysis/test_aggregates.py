@@ -1,14 +1,17 @@
 """Aggregates of expressions: the same numbers as anonymity, in every context and on both engines."""
 
+import io
+
 import numpy as np
 import polars as pl
-import polars.selectors as cs
 import pytest
 
 import polars_microagg as mg
 from polars_microagg.analysis.counted_classes import confidential_models
+from polars_microagg.frames.selection import by_name
 from tests.analysis.test_counted_classes import HIDDEN, KEYS, PEOPLE, TYPES, VISITS, drawn
 from tests.loop import rounds
+from tests.versions import POLARS_2
 
 ENGINES = ("in-memory", "streaming")
 
@@ -36,7 +39,7 @@ def test_aggregates_count_as_anonymity_does(engine):
             part=pl.Series(rng.integers(0, 3, len(table["a"])))
         )
         scale = str(rng.choice(["values", "ranks"]))
-        made = written(pl.struct(cs.by_name(columns)), entity, confidential, scale)
+        made = written(pl.struct(map(by_name, columns)), entity, confidential, scale)
         whole = frame.lazy().select(made).collect(engine=engine)
         asked = {"entity": entity, "confidential": confidential, "t_scale": scale}
         assert whole.row(0) == counted(frame, columns, asked)
@@ -64,7 +67,7 @@ def test_by_hand():
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_rows_have_no_number(engine):
-    made = written(pl.struct(cs.by_name(*KEYS)), list(PEOPLE), list(HIDDEN), "values")
+    made = written(pl.struct(map(by_name, KEYS)), list(PEOPLE), list(HIDDEN), "values")
     none = pl.LazyFrame(schema=TYPES)
     assert none.select(made).collect(engine=engine).row(0) == (None,) * 4
     assert none.group_by("a").agg(made).collect(engine=engine).height == 0
@@ -83,7 +86,8 @@ def test_no_rows_have_no_number(engine):
 def test_an_entity_that_is_null_is_refused(ask, engine):
     frame = VISITS.with_columns(which=pl.Series([1, None, 3, 4, None, 6])).lazy()
     made = pl.struct("age").microagg.k_entities(["who", "which"])
-    with pytest.raises(mg.InvalidDataError, match="Column 'which' has 2 null"):
+    nulls = "2" if POLARS_2 else "[12]"  # Polars 1 asks group by group
+    with pytest.raises(mg.InvalidDataError, match=f"Column 'which' has {nulls} null"):
         ask(frame, made).collect(engine=engine)
 
 
@@ -106,5 +110,5 @@ def test_wrong_calls_are_refused_when_they_are_typed(ask, said):
 def test_plans_with_aggregates_can_be_serialised():
     made = written(pl.struct("age"), "who", "sick", "ranks")
     plan = VISITS.lazy().select(made)
-    again = pl.LazyFrame.deserialize(plan.serialize())
+    again = pl.LazyFrame.deserialize(io.BytesIO(plan.serialize()))
     assert again.collect().equals(plan.collect())

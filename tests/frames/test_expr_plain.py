@@ -93,7 +93,7 @@ def test_a_type_without_centroid_is_refused_with_the_schema(method: str) -> None
     raw = pl.col("region").cast(pl.Binary)
     lazy = NARROW.lazy().select(call(pl.struct("a", raw), method, 3))
     with pytest.raises(mg.NotNumericError, match="Column 'region' is of type Binary"):
-        lazy.collect_schema()
+        planned(lazy)
 
 
 # Wrong calls raise when they are typed.

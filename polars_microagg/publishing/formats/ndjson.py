@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 import polars as pl
-import polars.selectors as cs
 
+from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.register import Format, register
 
 __all__ = ["NDJSON"]
@@ -31,9 +31,9 @@ def _names(file: IO[bytes]) -> list[str]:
 
 
 def _ordered(frame: pl.DataFrame, first: list[str]) -> pl.DataFrame:
-    columns = set(frame.columns)
+    columns = dict.fromkeys(frame.columns)
     names = [name for name in first if name in columns]
-    return frame.select(cs.by_name(*names), ~cs.by_name(*names)) if names else frame
+    return frame.select(map(by_name, dict.fromkeys(names) | columns)) if names else frame
 
 
 def _pieces(file: IO[bytes]) -> Iterator[io.BytesIO]:

@@ -8,8 +8,8 @@ import io
 from collections.abc import Iterable
 
 import polars as pl
-import polars.selectors as cs
 
+from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_batches import CELLS, even
 
 __all__ = ["digest_of", "rows_digest"]
@@ -22,9 +22,7 @@ def _serialised(frame: pl.DataFrame) -> bytes:
     order in which texts are stored. Both are settled.
     """
     buffer = io.BytesIO()
-    frame = frame.select(
-        _settled(cs.by_name(name).as_expr(), dtype) for name, dtype in frame.schema.items()
-    )
+    frame = frame.select(_settled(by_name(name), dtype) for name, dtype in frame.schema.items())
     level = pl.CompatLevel.oldest()
     # Copied as one of two parts, so that a column without nulls has no bitmap that says so.
     frame = pl.concat([frame, frame.head(1)], rechunk=True).head(frame.height)
