@@ -88,7 +88,10 @@ class _Run:
 
 
 def _rows(batch: pl.Series, *, packed: bool) -> pl.DataFrame:
-    return batch.struct.unnest() if packed else batch.to_frame()
+    if packed:
+        return batch.struct.unnest()
+    pattern = batch.name == "*" or batch.name.startswith("^")  # to Polars 1, wherever it is from
+    return (batch.alias("0") if pattern else batch).to_frame()
 
 
 def _built(build: Build, rows: pl.DataFrame) -> pl.Expr:
