@@ -19,7 +19,16 @@ PACKAGE = ROOT / "polars_microagg"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PYTHON = [
     path
-    for room in ("polars_microagg", "tests", "docs", "examples", "benchmarks", "sql", "dbt", "tools")
+    for room in (
+        "polars_microagg",
+        "tests",
+        "docs",
+        "examples",
+        "benchmarks",
+        "sql",
+        "dbt",
+        "tools",
+    )
     for path in sorted((ROOT / room).rglob("*.py"))
 ]
 TEXT = PYTHON + [
