@@ -163,7 +163,7 @@ def test_generated_files_are_fresh():
 
 
 def test_a_stale_file_is_found(tmp_path):
-    for name in ("docs", "polars_microagg"):
+    for name in ("docs", "polars_microagg", "sql"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "README.md", tmp_path)
     stub = tmp_path / "polars_microagg" / "functions.pyi"

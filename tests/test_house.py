@@ -19,16 +19,7 @@ PACKAGE = ROOT / "polars_microagg"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PYTHON = [
     path
-    for room in (
-        "polars_microagg",
-        "tests",
-        "docs",
-        "examples",
-        "benchmarks",
-        "sql",
-        "dbt",
-        "tools",
-    )
+    for room in "polars_microagg tests docs examples benchmarks sql dbt tools".split()  # noqa: SIM905
     for path in sorted((ROOT / room).rglob("*.py"))
 ]
 TEXT = PYTHON + [
