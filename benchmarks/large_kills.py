@@ -81,7 +81,7 @@ def ended(child: int) -> int:
 
 
 def asked(work: Callable[[], object]) -> Any:
-    """Do work in a child, as polars is never to work in the process that forks; return its answer."""
+    """Run work in a child, as polars is never to run in the process that forks; return its answer."""
     read, write = os.pipe()
     child = started(lambda: os.write(write, json.dumps(work()).encode()))
     os.close(write)

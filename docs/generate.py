@@ -84,7 +84,7 @@ def methods_page() -> str:
 
 
 def readme() -> str:
-    """Put the table of methods between its markers."""
+    """Insert the table of methods between its markers."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     before, start, rest = text.partition(START)
     _, end, after = rest.partition(END)
@@ -94,7 +94,7 @@ def readme() -> str:
 
 
 def commented(name: str) -> str:
-    """Put a comment on each macro at the end of a file of SQL that is read without Python."""
+    """Append a comment on each macro to a file of SQL that is read without Python."""
     text = (ROOT / "sql" / name).read_text(encoding="utf-8").partition(COMMENTS)[0].rstrip()
     said = "".join(f"{comment(*each)}\n" for each in described(text))
     return f"{text}\n\n{COMMENTS}\n{said}"

@@ -165,7 +165,7 @@ def titled(data: str) -> str:
 
 
 def dsort(cells: list[Cell]) -> str:
-    """Say what was found about Multi-DSort, with the cells that show it."""
+    """Return what was found about Multi-DSort, with the cells that show it."""
     own = [cell for cell in cells if cell["row"] == "Multi-DSort"]
     given = {(c["row"], c["table"], c["k"]): c["computed"] for c in cells}
     rows, below = [], 0

@@ -33,6 +33,6 @@ def settle(folder: Path) -> None:
 
 
 def put_in_place(made: Path, target: Path) -> None:
-    """Put a file whose content is on the device in the place of another, at once and for good."""
+    """Replace a file by another whose content is on the device, at once and for good."""
     made.replace(target)
     settle(target.parent)

@@ -237,7 +237,7 @@ class Sentence(str):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep template and fields when the sentence is copied or sent to another process."""
+        """Return template and fields, for a sentence that is copied or sent to another process."""
         return _again, (type(self), self.template, self.fields)
 
     def told(self, door: Spelling) -> str:

@@ -17,7 +17,7 @@ SECONDS = {
 
 
 def seconds(entry: registry.Method) -> str:
-    """Say how long a method takes."""
+    """Return the class of time of a method."""
     if entry.heavy:
         return f"about {1000 * entry.heavy:g} seconds for 1,000 records"
     return SECONDS.get(entry.cost, "not measured")

@@ -58,7 +58,7 @@ def coordinates(
     names: Sequence[str],
     asked: Mapping[str, Any] | None = None,
 ) -> Coordinates:
-    """Turn both tables into matrices of the coordinates of their columns.
+    """Return matrices of the coordinates of the columns of both tables.
 
     >>> found = coordinates(pl.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1.5, 1.5]}), ["a"])
     >>> found.before.tolist(), found.after.tolist()
@@ -99,7 +99,7 @@ def at_least_two(wide: Matrix) -> Matrix:
 def matrices(
     original: pl.DataFrame, masked: pl.DataFrame, names: Sequence[str]
 ) -> tuple[Matrix, Matrix]:
-    """Turn columns of numbers of both tables into (n, p) matrices in the same units.
+    """Return columns of numbers of both tables as (n, p) matrices in the same units.
 
     >>> before, after = matrices(pl.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1.5, 1.5]}), ["a"])
     >>> before.tolist(), after.tolist()

@@ -16,7 +16,7 @@ def matched(
     key: tuple[str, ...],
     named: tuple[str, ...] | None = None,
 ) -> pl.DataFrame:
-    """Put the masked rows into the order of the original ones; errors name the key as `named`."""
+    """Return the masked rows in the order of the original ones; errors name the key as `named`."""
     named = key if named is None else named
     if not key:
         if original.height != masked.height:

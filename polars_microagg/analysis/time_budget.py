@@ -73,7 +73,7 @@ class TimeBudget:
         return self._expected[method]
 
     def took(self, method: str, seconds: float) -> None:
-        """Keep how long a method took on all records."""
+        """Record how long a method took on all records."""
         self._expected[method] = seconds
 
     def enough(self, methods: Sequence[str]) -> int:

@@ -151,7 +151,7 @@ def _bound(entry: Model) -> str:
 
 
 def _questions(guesses: dict[str, tuple[str, str]]) -> list[str]:
-    """Ask about the columns in doubt, in comments, so that none of them has a role."""
+    """List the columns in doubt in comments, so that none of them has a role."""
     lines = [
         f"# {name if NAME.fullmatch(name) else toml_string(name)}: {why}"
         for name, (role, why) in guesses.items()

@@ -102,7 +102,7 @@ def add(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Do it, or say what would be done."""
+    """Publish the table, or print what would be done."""
     result = protect(arguments)
     problems = result["problems"] if arguments.dry_run else []
     if arguments.json and arguments.dry_run:
@@ -124,7 +124,7 @@ def _manifest(manifest: Mapping[str, Any]) -> None:
 
 
 def protect(arguments: Namespace) -> Mapping[str, Any]:
-    """Do it; the manifest, or of a dry run what would be done."""
+    """Publish the table; return the manifest, or what a dry run found."""
     beside = {"config": arguments.config, "progress": way_shown(arguments.progress)}
     options = settings(arguments) | beside
     for name, place in (("input", "IN"), ("output", "-o OUT")):
@@ -308,7 +308,7 @@ def _finish(
     warnings: Iterable[str],
     options: dict[str, Any],
 ) -> None:
-    """Put the report in place and say what was published, which is so whatever fails here."""
+    """Write the report and print what was published, which is so whatever fails here."""
     try:
         for rename in finish:
             rename()

@@ -43,7 +43,7 @@ def _known() -> list[str]:
 
 
 def settings(arguments: Namespace) -> dict[str, Any]:
-    """Bring options and the configuration together; an option wins over its key.
+    """Merge options and the configuration; an option wins over its key.
 
     Requirements add up: none of the configuration is dropped because another was typed.
     """

@@ -113,7 +113,7 @@ def _large(arguments: Namespace, place: Location) -> int:
 
 
 def _holds(arguments: Namespace, place: Location, blank: int, found: dict[str, Any]) -> int:
-    """Say that a table is anonymous, with the number of its empty records and what models found."""
+    """Print that a table is anonymous, with the number of its empty records and what models found."""
     if arguments.json:
         show_json({"holds": True, "checks": [], "emptied": blank, **found})
     else:

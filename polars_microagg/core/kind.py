@@ -62,7 +62,7 @@ class Kind(Protocol):
         return 0
 
     def coordinates(self, column: Any, strata: Strata | None) -> Vector:
-        """Turn a column into float64: NaN for null, and nothing finite for what is refused.
+        """Return a column as float64: NaN for null, and nothing finite for what is refused.
 
         With an `embedding` these are the codes of the values. Numbers that float64 cannot hold count from
         the smallest of their stratum; from 0 without strata.
@@ -82,7 +82,7 @@ class Kind(Protocol):
         return None
 
     def pair(self, original: Any, masked: Any) -> tuple[Vector, Vector, Embedding | None]:
-        """Turn a column before and after into float64 in the same units, NaN where null."""
+        """Return a column before and after as float64 in the same units, NaN where null."""
 
     def values(self, column: Any, chosen: Any, dtype: Any) -> Any:
         """Return the value of each group in the type asked for: its own, or Float64.

@@ -122,7 +122,7 @@ class Strata:
         return np.split(self.order, np.cumsum(self.sizes)[:-1]) if len(self.sizes) else []
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> Self:
-        """Keep some of the strata.
+        """Return some of the strata.
 
         >>> Strata(np.array([0, 2, 1]), np.array([2, 1])).only(np.array([False, True])).order
         array([1])

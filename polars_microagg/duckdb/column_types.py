@@ -154,7 +154,7 @@ def lane_of(type_: str) -> str:
 
 
 def counted(type_: str, texts: pl.Series) -> pl.Series:
-    """Turn values that were read as text into a column whose values privacy models can count.
+    """Return values that were read as text as a column whose values privacy models can count.
 
     >>> counted("ENUM('low', 'it''s high')", pl.Series(["low", None])).dtype
     Enum(categories=['low', "it's high"])
@@ -164,7 +164,7 @@ def counted(type_: str, texts: pl.Series) -> pl.Series:
 
 
 def typed(type_: str, steps: pl.Series) -> pl.Series:
-    """Turn steps of dates and times into the type that Polars has; 24:00 is 00:00 on a clock.
+    """Convert steps of dates and times to the type that Polars has; 24:00 is 00:00 on a clock.
 
     >>> typed("TIME", pl.Series([86_399_000_000])).item()
     datetime.time(23, 59, 59)
@@ -178,7 +178,7 @@ def typed(type_: str, steps: pl.Series) -> pl.Series:
 
 
 def as_steps(type_: str, values: pl.Series) -> pl.Series:
-    """Turn dates and times of Polars into steps of their type, rounded half to even.
+    """Convert dates and times of Polars to steps of their type, rounded half to even.
 
     >>> as_steps("TIME", pl.Series([1_500, 2_500]).cast(pl.Time)).to_list()
     [2, 2]

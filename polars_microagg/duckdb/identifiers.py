@@ -155,7 +155,7 @@ def refuse_both(masked: Sequence[str], strata: Sequence[str], plan: Plan) -> Non
 
 
 def listed_names(what: str, names: object) -> tuple[str, ...]:
-    """Turn a parameter that names columns into a tuple; None names none."""
+    """Return a parameter that names columns as a tuple; None names none."""
     listed = [names] if isinstance(names, str) else names
     if listed is None:
         return ()
@@ -165,7 +165,7 @@ def listed_names(what: str, names: object) -> tuple[str, ...]:
 
 
 def listed_blocks(columns: object) -> list[tuple[str, ...]]:
-    """Turn the parameter `columns` into blocks of names, at least one a block.
+    """Return the parameter `columns` as blocks of names, at least one a block.
 
     >>> listed_blocks("age"), listed_blocks([["age"], ["income", "rent"]])
     ([('age',)], [('age',), ('income', 'rent')])

@@ -28,7 +28,7 @@ def materialized(
 def beside(
     one: DuckDBPyRelation, other: DuckDBPyRelation, numbers: str
 ) -> tuple[DuckDBPyRelation, bool]:
-    """Put row i beside row i, and tell whether the order is kept; before DuckDB 2 by their numbers."""
+    """Join row i to row i, and return whether the order is kept; before DuckDB 2 by their numbers."""
     try:
         return one.join(other, how="positional"), True
     except TypeError:

@@ -245,7 +245,7 @@ class SourceTable:
         return frame.sql(f"SELECT * REPLACE ({', '.join(casts)}) FROM self")  # noqa: S608
 
     def released(self, result: Any, hidden: Any, plan: Plan) -> DuckDBPyRelation:
-        """Put masked columns where the original ones were, and empty or drop the hidden rows.
+        """Replace the original columns by masked ones, and empty or drop the hidden rows.
 
         `result` has the masked columns of all rows, `hidden` which rows are suppressed; None if no
         row is.
@@ -285,7 +285,7 @@ class SourceTable:
         return arrow
 
     def _beside(self, arrow: Any, hidden: Any) -> DuckDBPyRelation:
-        """Put the columns that Arrow cannot hold beside the others, matched by row number."""
+        """Join the columns that Arrow cannot hold to the others, matched by row number."""
         if hidden is not None:
             arrow = arrow.append_column(HIDDEN, hidden.to_arrow())
         if self.ordered and self.held is None:

@@ -127,7 +127,7 @@ def _groups(spec: Any, rows: Any, strata: Any, columns: Any, trees: Any) -> Any:
 
 
 def _numbered(**results: Any) -> Any:
-    """Put the numbers of the records beside lists of results, the first of one item a record."""
+    """Join the numbers of the records to lists of results, the first of one item a record."""
     rows = len(next(iter(results.values())).values)
     results = {"rows": list_of(pa.array(np.arange(rows)))} | results
     return pa.StructArray.from_arrays(list(results.values()), list(results))

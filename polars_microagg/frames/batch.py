@@ -122,7 +122,7 @@ class BatchMasker:
         return numbered if grouped.all() else numbered.set(pl.Series(~grouped), None)
 
     def _ordered(self, batch: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series | None]:
-        """Put the records in the order of the `order` columns; the second result undoes it."""
+        """Sort the records by the `order` columns; the second result undoes it."""
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.
         named = [column.alias(str(i)) for i, column in enumerate(batch.get_columns())]
         batch = pl.DataFrame(named)
@@ -183,7 +183,7 @@ class BatchMasker:
         )
 
     def _matrix(self, columns: list[pl.Series], strata: Strata) -> Matrix:
-        """Turn the columns into one (n, p) matrix, NaN for null."""
+        """Return the columns as one (n, p) matrix, NaN for null."""
         x = np.empty((len(columns[0]), len(columns)), order="F")
         for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
             kind = self._kind(j, column)

@@ -94,7 +94,7 @@ def refuse_unique(column: pl.Series, name: str, kind: Kind) -> None:
 
 
 def numbers(column: pl.Series, strata: Strata | None, kind: Kind | None = None) -> Vector:
-    """Turn a column into (n,) float64, NaN for null.
+    """Return a column as (n,) float64, NaN for null.
 
     Integers, decimals and temporals become whole steps. Integers that float64 cannot hold count
     from the smallest of their stratum, so that nanoseconds since 1970 keep their last digits; from 0 if
@@ -107,7 +107,7 @@ def numbers(column: pl.Series, strata: Strata | None, kind: Kind | None = None) 
 
 
 def floats(column: pl.Series) -> pl.Series:
-    """Turn a column into Float64 by its kind, null for null.
+    """Return a column as Float64 by its kind, null for null.
 
     >>> floats(pl.Series([2**31, None])).to_list()
     [2147483648.0, None]
@@ -119,7 +119,7 @@ def floats(column: pl.Series) -> pl.Series:
 def values(
     original: pl.Series, masked: pl.Series, kind: Kind | None = None
 ) -> tuple[Vector, Vector, Embedding | None]:
-    """Turn a column before and after into float64 in the same units, NaN for null.
+    """Return a column before and after as float64 in the same units, NaN for null.
 
     Both count from the same number. `masked` may be Float64. With an embedding they are codes of categories.
 

@@ -106,7 +106,7 @@ FLAG_FIELD = "suppressed"
 def _settle(
     frame: F, request: MaskRequest, masked: list[pl.Expr], keys: list[pl.Expr], flag: pl.Expr
 ) -> F:
-    """Put masked columns into their frame, and empty or drop the rows with a true flag.
+    """Return a frame with its masked columns; empty or drop the rows with a true flag.
 
     `masked` is empty where the frame, a DataFrame, has its masked columns already.
     """

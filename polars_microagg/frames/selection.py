@@ -38,7 +38,7 @@ Schema: TypeAlias = "Mapping[str, pl.DataType]"
 
 
 def blocks_of(columns: object) -> list[list[str | pl.Expr]]:
-    """Bring a column specification into blocks of names and selectors."""
+    """Return a column specification as blocks of names and selectors."""
     need = "a column name, a selector, a list of them, or a list of lists"
     items = [columns] if isinstance(columns, str | pl.Expr) else columns
     if not isinstance(items, Sequence) or isinstance(items, bytes):

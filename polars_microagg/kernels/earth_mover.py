@@ -32,7 +32,7 @@ class Ladder:
 
     @classmethod
     def of(cls, counts: Labels, *, by_rank: bool = False) -> Self:
-        """Lay out values that occur so often: at equal steps, or at the middle ranks of the records.
+        """Place values that occur so often: at equal steps, or at the middle ranks of the records.
 
         >>> Ladder.of(np.array([1, 2, 1]), by_rank=True).places
         array([0. , 0.5, 1. ])

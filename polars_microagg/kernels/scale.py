@@ -42,7 +42,7 @@ class Segments:
 
     @classmethod
     def of(cls, sizes: Labels) -> Segments:
-        """Lay out segments of these sizes, none empty."""
+        """Return segments of these sizes, none empty."""
         return cls(sizes, np.cumsum(sizes) - sizes)
 
     @cached_property

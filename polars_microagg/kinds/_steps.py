@@ -50,7 +50,7 @@ class Steps(Kind):
         return len(column) - column.null_count() - int(column.is_finite().sum())
 
     def coordinates(self, column: pl.Series, strata: Strata | None) -> Vector:
-        """Turn a column into float64, NaN where null."""
+        """Return a column as float64, NaN where null."""
         if not column.dtype.is_float():
             column = column.to_physical()
             low, high = _bounds(column)
@@ -60,7 +60,7 @@ class Steps(Kind):
         return values
 
     def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, None]:
-        """Turn a column before and after into float64, counted from the same number."""
+        """Return a column before and after as float64, counted from the same number."""
         low = 0
         if not original.dtype.is_float():
             low, high = _bounds(original.to_physical())
@@ -75,7 +75,7 @@ class Steps(Kind):
         return before, after, None
 
     def _counted(self, column: pl.Series, low: int, step: float) -> Vector:
-        """Turn a column into units counted from `low`, by exact differences in 128 bits."""
+        """Return a column in units counted from `low`, by exact differences in 128 bits."""
         if column.dtype.is_float():
             return column.cast(pl.Float64).to_numpy() - low * step
         physical = column.to_physical()
@@ -113,7 +113,7 @@ class Steps(Kind):
         return pl.Series(table).cast(dtype)
 
     def typed(self, steps: pl.Series, dtype: pl.DataType) -> pl.Series:
-        """Put whole steps into their type."""
+        """Convert whole steps to their type."""
         return steps.cast(dtype)
 
 

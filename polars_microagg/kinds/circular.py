@@ -37,7 +37,7 @@ class Circular(Kind):
         return column.rank("dense").cast(pl.Float64).to_numpy() - 1.0
 
     def embedding(self, column: pl.Series) -> Embedding:
-        """Put each time on a circle of radius 1."""
+        """Place each time on a circle of radius 1."""
         return _clock(column.drop_nulls().unique().sort())
 
     def pair(self, original: pl.Series, masked: pl.Series) -> tuple[Vector, Vector, Embedding]:

@@ -25,7 +25,7 @@ class Decimal(Steps):
         return dtype.scale if isinstance(dtype, pl.Decimal) else 0
 
     def typed(self, steps: pl.Series, dtype: pl.DataType) -> pl.Series:
-        """Put last digits into their type."""
+        """Convert last digits to their type."""
         scale = self.scale(dtype)
         last = pl.Series([Exact(1).scaleb(-scale)], dtype=pl.Decimal(38, scale))
         made = (steps.cast(pl.Decimal(38, 0)) * last).cast(dtype)

@@ -19,5 +19,5 @@ class Moment(Steps):
         return dtype.is_temporal()
 
     def typed(self, steps: pl.Series, dtype: pl.DataType) -> pl.Series:
-        """Put steps into their type."""
+        """Convert steps to their type."""
         return steps.cast(pl.Int32 if dtype == pl.Date else pl.Int64).cast(dtype)

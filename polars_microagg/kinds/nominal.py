@@ -33,7 +33,7 @@ class Nominal(Categories):
         return as_floats(codes_of(column)[0])
 
     def embedding(self, column: pl.Series) -> Embedding:
-        """Put every category at distance 1 from every other."""
+        """Place every category at distance 1 from every other."""
         return Embedding.apart(column.n_unique())
 
     def classes(self, values: pl.Series) -> tuple[list[str], Labels, Vector]:

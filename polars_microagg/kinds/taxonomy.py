@@ -45,7 +45,7 @@ class Tree(Kind):
         return as_floats(codes_of(column)[0])
 
     def embedding(self, column: pl.Series) -> Embedding:
-        """Put the values where the lengths of the paths between them say."""
+        """Place the values as the lengths of the paths between them say."""
         return self._placed(codes_of(column)[1].to_list())
 
     def _placed(self, values: list[str]) -> Embedding:

@@ -146,7 +146,7 @@ class _LeafMasker(BatchMasker):
     rule: Rule | None = None
 
     def _matrix(self, columns: list[pl.Series], strata: Strata) -> Matrix:
-        """Turn the columns into one (n, p) matrix, as leaves know them."""
+        """Return the columns as one (n, p) matrix, as leaves know them."""
         large = self.plan.keys.known if isinstance(self.plan, LeafPlan) else (None,) * len(columns)
         x = np.empty((len(columns[0]), len(columns)), order="F")
         for j, (column, known) in enumerate(zip(columns, large, strict=True)):

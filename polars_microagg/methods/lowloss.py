@@ -45,7 +45,7 @@ def search_under_rule(
     effort: float = 1.0,
     seed: int = 0,
 ) -> Labels:
-    """Go on from groups that satisfy a rule, and keep it."""
+    """Search on from groups that satisfy a rule, under that rule."""
     length = _steps(len(x), effort)
     tick = ticker("lowloss", length)
     # Very large groups stay as they are.

@@ -105,7 +105,7 @@ def sse(
 
 
 def _with_means(original: Matrix, masked: Matrix, chosen: npt.NDArray[np.bool_]) -> Matrix:
-    """Put the means of the original where some columns have lost a value."""
+    """Insert the means of the original where some columns have lost a value."""
     filled = masked.copy(order="F")
     for j in np.flatnonzero(chosen):
         lost = np.isnan(masked[:, j]) & ~np.isnan(original[:, j])

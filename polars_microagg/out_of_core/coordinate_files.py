@@ -149,7 +149,7 @@ class _Numbers(_Coding):
     refused = (0, 0)
 
     def survey(self, before: pl.Series, after: pl.Series) -> None:
-        """Keep the least and the greatest whole number, and count what is no number."""
+        """Find the least and the greatest whole number, and count what is no number."""
         kinds = [self.kind, self.kind if after.dtype == before.dtype else kind_for("", after.dtype)]
         new = [kind.refused(column) for kind, column in zip(kinds, (before, after), strict=True)]
         self.refused = (self.refused[0] + new[0], self.refused[1] + new[1])

@@ -144,7 +144,7 @@ class Crew:
     def _map(
         self, count: int, function: Callable[[Job], Result], jobs: Iterable[Job], /
     ) -> Iterator[Result]:
-        """Do jobs in so many processes and yield their results in order."""
+        """Run jobs in so many processes and yield their results in order."""
         jobs = iter(jobs)
         few = list(islice(jobs, 2))
         jobs = chain(few, jobs)

@@ -150,7 +150,7 @@ def _frame(stream: Any) -> bytes | None:
 
 
 def main() -> None:
-    """Do the jobs that come on standard input, until it ends; start no processes."""
+    """Run the jobs that come on standard input, until it ends; start no processes."""
     WORKING.set()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what anything prints is no answer

@@ -129,7 +129,7 @@ class _Folder:
 
 @contextmanager
 def _locked(*folders: Path) -> Iterator[None]:
-    """Hold a lock under which one writer at a time changes names in these folders."""
+    """Acquire a lock under which one writer at a time changes names in these folders."""
     opened: list[_Folder] = []
     try:
         for folder in sorted({folder.resolve() for folder in folders}) if _fcntl else ():
@@ -230,7 +230,7 @@ class Swap:
             self.path.unlink()
 
     def recover(self, digest: Callable[[], str]) -> None:
-        """Put back the record that was set aside and fits the target, and remove the others."""
+        """Restore the record that was set aside and fits the target, and remove the others."""
         aside = [path for path in (self._next, self._last) if path.is_file()]
         if not aside:
             return
@@ -253,7 +253,7 @@ class Swap:
             _swept(self.target.parent, WAITING)
 
     def commit(self, record: bytes) -> None:
-        """Put the temporary file and its record in place, or keep the old ones."""
+        """Move the temporary file and its record to their place, or keep the old ones."""
         try:
             # The content is on the device before the target's name points to it: a rename may
             # survive a power cut that the content did not.

@@ -184,7 +184,7 @@ class Staged:
         }
 
     def commit(self, record: bytes) -> None:
-        """Put the release and its record in place."""
+        """Move the release and its record to their place."""
         self.target.commit(record)
 
 

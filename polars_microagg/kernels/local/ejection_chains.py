@@ -202,7 +202,7 @@ class _BestChains:
         self._keep_best(start, chains, path, into[index, best])
 
     def _keep_best(self, start: Labels, chains: Labels, total: Vector, ends: Labels) -> None:
-        """Keep the best chain of each start, if it is better than those before."""
+        """Store the best chain of each start, if it is better than those before."""
         better = np.flatnonzero(total < self.best[start])
         better = better[_lowest(start[better], total[better], 1)]
         start, chains = start[better], chains[better]

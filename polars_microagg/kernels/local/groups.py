@@ -109,7 +109,7 @@ class Groups:
         self.sizes[groups] = last
 
     def add(self, rows: Labels, groups: Labels) -> None:
-        """Put one record each into different groups."""
+        """Add one record each to different groups."""
         slot = self.sizes[groups]
         self.members[groups, slot] = rows
         self._slot[rows] = slot

@@ -123,7 +123,7 @@ class RecombinedSearch:
         self._seen(found)
 
     def _seen(self, groupings: list[Labels]) -> None:
-        """Take over what is better in some groupings, and remember their groups."""
+        """Accept what is better in some groupings, and remember their groups."""
         # No part gets worse by crossing, and improvements in different places all stay.
         for labels in groupings:
             self.best = crossed(self.x, self.best, labels)

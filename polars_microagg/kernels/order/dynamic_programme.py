@@ -154,7 +154,7 @@ class DynamicProgramme:
         return entry
 
     def _deal(self, column: Vector) -> Array:
-        """Lay a column out with a lane a row, each after as many items before it as are needed."""
+        """Return a column with a lane a row, each after as many items before it as are needed."""
         before = self.ahead + self.width - 1
         padded = np.empty(before + self.count * self.length)
         padded[:before] = column[0]
@@ -208,7 +208,7 @@ class DynamicProgramme:
         self.last[lanes, start : start + self.tile] = last.reshape(self.tile, -1).T
 
     def _offsets(self, items: Array, lanes: Labels, start: int) -> Array:
-        """Lay out the items round every block, as differences from the item before it."""
+        """Return the items round every block, as differences from the item before it."""
         first = self.ahead + start
         near = items[lanes[0] : lanes[-1] + 1, first : first + self.tile + self.width - 1]
         own = np.ascontiguousarray(near.take(lanes - lanes[0], axis=0).T)

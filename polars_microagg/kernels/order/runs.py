@@ -48,7 +48,7 @@ def optimal_runs(y: Vector | Matrix, k: int, cost: str = "sse") -> Labels:
 
 
 def _moderate(y: Vector | Matrix) -> Vector | Matrix:
-    """Bring numbers whose squares would leave the range of doubles to the order of 1."""
+    """Scale numbers whose squares would leave the range of doubles to the order of 1."""
     exponent = int(np.frexp(max(-y.min(), y.max()))[1])
     return np.ldexp(y, -exponent) if abs(exponent) > 256 else y
 

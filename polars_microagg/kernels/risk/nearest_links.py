@@ -253,7 +253,7 @@ class _Descent:
         whole.tied[rows] = whole.weights[whole.own[rows]]
 
     def _descend(self, level: int, node: int, at: Labels, boxes: Matrix) -> None:
-        """Go on with the cells that a node can reach; `at` are their places in `cells`."""
+        """Descend with the cells that a node can reach; `at` are their places in `cells`."""
         near = _within(boxes, self.reach[level][:, node])
         if level == len(self.children):
             self._compare(slice(self.starts[node], self.starts[node + 1]), at.take(near))

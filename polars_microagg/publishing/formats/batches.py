@@ -180,7 +180,7 @@ class _Rows:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Keep standard input, which is there once, in a file until the table is read."""
+        """Copy standard input, which is there once, to a file until the table is read."""
         if not self.files[0].place.piped:
             yield
             return

@@ -208,7 +208,7 @@ def row_batches(con: Any, place: str, most: int) -> Iterator[pl.DataFrame]:
 
 
 def limit_memory(con: Any, columns: int) -> None:
-    """Keep DuckDB from holding in memory what it reads and writes: else it takes all there is."""
+    """Limit what DuckDB holds in memory of what it reads and writes: else it takes all there is."""
     con.execute(f"SET memory_limit = '{max(MEMORY, MEMORY // 64 * columns)}MB'")
     con.execute("SET threads = 1")
 

@@ -187,7 +187,7 @@ class TableSwap(Swap):
         return "rows", digest_of(self.batches(ROWS)), None
 
     def commit(self, record: bytes) -> None:
-        """Put the new rows and their record in place of the old ones.
+        """Replace the old rows and their record by the new ones.
 
         Refused if the new rows do not reach the file, or if a view that reads the table would fail;
         the old rows and their record are then still there.

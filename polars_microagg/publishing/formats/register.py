@@ -62,7 +62,7 @@ class Target(Protocol):
         ...
 
     def commit(self, record: bytes) -> None:
-        """Put the release and its record in place."""
+        """Move the release and its record to their place."""
         ...
 
 

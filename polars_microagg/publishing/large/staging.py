@@ -143,7 +143,7 @@ class LargeStaged:
         return self.staged.described(*empty)
 
     def commit(self, record: bytes) -> None:
-        """Put the release and its record in place."""
+        """Move the release and its record to their place."""
         self.staged.commit(record)
 
 

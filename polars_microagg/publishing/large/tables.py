@@ -249,7 +249,7 @@ class TablesOnDisk:
         return {n: v for n, v in found.items() if "dld" not in parts_of(known[n])}
 
     def assessed(self, metrics: list[str], *, interval: bool = False) -> dict[str, Any]:
-        """Take these measures; of links on a sample, the one of the release, also the interval."""
+        """Compute these measures; of links on a sample, the one of the release, also the interval."""
         sampled = self.manifest.get("how", {}).get("sampled", {})
         found = assessed(
             self.release if self.original is None else self.original,
