@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any
 
 import polars as pl
@@ -42,8 +43,8 @@ def read_csv(file: IO[bytes], separator: str = ",") -> pl.DataFrame:
     from pyarrow import csv as arrow
 
     names, options = _options(file, separator)
-    with _ragged(file, len(names), separator):
-        return _named(arrow.read_csv(file, **options), names)
+    with _ragged(file, len(names), separator), _lent(file) as content:
+        return _named(arrow.read_csv(content, **options), names)
 
 
 def _batches(
@@ -78,15 +79,41 @@ def _blocks(
     if small:
         options["read_options"].block_size = min(BLOCK, max(SMALL, len(names) * CELLS))
         options["read_options"].use_threads = False
-    with _ragged(file, len(names), separator):
-        reader = arrow.open_csv(file, **options)
-    yield _named(reader.schema.empty_table(), names)
-    while True:
-        with _ragged(file, len(names), separator):
-            batch = next(reader, None)
-        if batch is None:
-            return
-        yield _named(batch, names)
+    with _ragged(file, len(names), separator), _lent(file) as content:
+        reader = arrow.open_csv(content, **options)
+        yield _named(reader.schema.empty_table(), names)
+        for batch in reader:
+            yield _named(batch, names)
+
+
+class _Lent(io.RawIOBase):
+    """A file as long as it is lent."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.lock, self.over = file, Lock(), False
+
+    def readable(self) -> bool:
+        """Return True, which Arrow asks for."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Read from the file until it is given back, and nothing from then on."""
+        with self.lock:
+            return b"" if self.over else self.file.read(size)
+
+
+@contextmanager
+def _lent(file: IO[bytes]) -> Iterator[_Lent]:
+    """Lend a file to Arrow, whose threads may read ahead after it has failed.
+
+    Without an end they would move the place from which the file is read next, and rows be lost.
+    """
+    lent = _Lent(file)
+    try:
+        yield lent
+    finally:
+        with lent.lock:
+            lent.over = True
 
 
 def _options(

@@ -2,6 +2,9 @@
 
 import datetime as dt
 import gzip
+import io
+import sys
+from threading import Event
 
 import polars as pl
 import pytest
@@ -35,6 +38,38 @@ def test_text_is_typed_in_batches_as_in_the_whole_column(name, role, tmp_path):
     table.write_csv(tmp_path / "o.csv")
     names, quantities = [name] * (role in ("mask", "both")), [name] * (role[0] in "cb")
     alike(tmp_path / "o.csv", tmp_path, names, quantities)
+
+
+class Late(io.BytesIO):
+    """A file whose fifth small read comes when it has been wound back to be read once more."""
+
+    def __init__(self, text):
+        super().__init__(text)
+        self.small, self.wound_back, self.was_read = 0, Event(), Event()
+
+    def read(self, size=-1):
+        self.small += size == 32
+        if late := size == 32 and self.small == 5:
+            self.wound_back.wait(0.2)
+        text = super().read(size)
+        if late:
+            self.was_read.set()
+        return text
+
+    def seek(self, *place):
+        result = super().seek(*place)
+        if self.small >= 4 and sys._getframe(1).f_code.co_name == "_header":
+            self.wound_back.set()
+            self.was_read.wait(0.2)
+        return result
+
+
+def test_a_thread_that_reads_ahead_takes_no_row_from_the_second_try():
+    """Arrow goes on reading for a moment after a line that was too long for its blocks."""
+    text = "id,long\n" + "".join(f"{i},{'a' * 99}\n" for i in range(12))
+    for _ in range(10):
+        frames = list(csv.CSV.read_batches(Late(text.encode()), ",", 4, None))
+        assert pl.concat(frames)["id"].to_list() == [str(i) for i in range(12)]
 
 
 def test_the_types_are_those_that_were_meant(tmp_path):
