@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from polars_microagg.cli.models import (
     add_models,
     counted,
     model_options,
+    options_of_manifest,
     summaries,
 )
 from polars_microagg.cli.options import names_in, split
@@ -25,8 +26,7 @@ from polars_microagg.cli.output import show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.risk_in_batches import figures_in_batches
 from polars_microagg.cli.settings import table_of
-from polars_microagg.core.model import models
-from polars_microagg.core.options import MODEL_OPTIONS, keys_asked
+from polars_microagg.core.options import keys_asked
 from polars_microagg.core.registry import assessed, metrics
 from polars_microagg.errors import originals, usage
 from polars_microagg.publishing.column_kinds import kinds_of, read_as_text
@@ -53,9 +53,6 @@ EXAMPLES = example(
     "microagg risk masked.parquet --original patients.parquet --memory 2GB",
     "microagg risk visits.parquet --columns age,income --entity patient --confidential diagnosis",
 )
-
-
-ROLES: tuple[Literal["entity", "confidential"], ...] = ("entity", "confidential")
 
 
 def add(parser: Parser) -> None:
@@ -169,14 +166,7 @@ def _models(
     """Count entities and confidential values in the classes, as far as they are known."""
     options = model_options(arguments)
     if manifest:
-        config, roles = manifest["config"], manifest["roles"]
-        bounds = models()
-        asked = {n: v for n, v in config.items() if n in MODEL_OPTIONS and n not in bounds}
-        asked = asked if roles.get("confidential") else {}
-        asked |= {n: list(names) for n in ROLES if (names := roles.get(n))}
-        if "entity" in asked:
-            asked["entity_mode"] = config.get("entity_mode")
-        options = asked | options
+        options = options_of_manifest(manifest) | options
     whose = None
     if (names := options.get("entity")) and not {*names} <= {*frame.columns}:
         there = original is not None and {*names} <= {*original.columns}

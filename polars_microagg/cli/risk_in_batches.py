@@ -7,27 +7,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from polars_microagg.analysis.anonymity import emptied
-from polars_microagg.analysis.counted_classes import options_of_models
 from polars_microagg.cli.input_table import source_of
 from polars_microagg.cli.kinds import named_kinds, read_kinds
-from polars_microagg.cli.models import model_options
+from polars_microagg.cli.models import CountedTable, model_options, options_of_manifest
 from polars_microagg.cli.options import names_in, split
-from polars_microagg.core.model import models as known_models
-from polars_microagg.core.options import MODEL_OPTIONS, keys_asked
+from polars_microagg.core.options import keys_asked
 from polars_microagg.core.registry import assessed as by_default
 from polars_microagg.errors import InvalidParameterError, originals
 from polars_microagg.leaves.memory_budget import bytes_of
 from polars_microagg.out_of_core.class_sizes import ClassSizes
-from polars_microagg.out_of_core.counts import class_sizes, own_folder
+from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.out_of_core.given_tables import budget_of, empty_of
 from polars_microagg.out_of_core.measures import assessed
 from polars_microagg.publishing.column_kinds import read_as_text
-from polars_microagg.publishing.formats.batches import BATCH, Typed, frames_of, set_down
+from polars_microagg.publishing.formats.batches import BATCH, Typed, set_down
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.large.tables import TablesOnDisk, on_disk
 from polars_microagg.publishing.manifest.compare_original import other_measures
 from polars_microagg.publishing.manifest.model import Manifest
+from polars_microagg.publishing.privacy_models import figures_of
 from polars_microagg.wording import Setting
 
 __all__ = ["figures_in_batches"]
@@ -69,62 +67,36 @@ def _of_release(arguments: Namespace, manifest: Manifest, tables: TablesOnDisk) 
             raise originals.uncentred(moved)
         result = tables.assessed(_listed(arguments), interval=True)
     counted = tables.counted([manifest["roles"]["mask"]])[0]
-    models = tables.models
-    result |= _counts(counted) | (
-        _from_text(manifest, tables) if models is None else models.counts()
-    )
+    result |= _counts(counted) | _models(manifest, tables)
     result["emptied"] = tables.survey.emptied
     return result | {name: manifest["rows"][name] for name in ("dropped", "suppressed")}
 
 
-def _from_text(manifest: Manifest, tables: TablesOnDisk) -> dict[str, Any]:
-    """Count confidential numbers of a format without types as they are read without their original."""
-    config, roles = manifest["config"], manifest["roles"]
-    hidden = list(roles["confidential"])
-    table = set_down(
-        tables.place,
-        tables.folder,
-        batch=BATCH,
-        typed=Typed(quantities=hidden),
-        name="counted.parquet",
-    )
-    entity = [n for n in roles.get("entity", []) if n in table.schema.names]
-    asked = {n: v for n, v in config.items() if n in MODEL_OPTIONS and n not in known_models()}
-    chosen = options_of_models("anonymity", asked, hidden)
-    people: dict[str, Any] = {"entity": entity, "confidential": hidden}
-    budget = budget_of(tables.memory, [roles["mask"], roles["stratum"], entity, hidden], table)
-    sets = [roles["mask"]], roles["stratum"]
-    return _models(class_sizes(table, *sets, budget, options=chosen, **people)[0])
+def _models(manifest: Manifest, tables: TablesOnDisk) -> dict[str, Any]:
+    """Return what models count; of text that has lost its order, as it is read by itself."""
+    if tables.models is not None:
+        return tables.models.counts()
+    roles, options = manifest["roles"], options_of_manifest(manifest)
+    if not {*roles.get("entity", [])} <= {*tables.frame.columns}:
+        options = {n: v for n, v in options.items() if n not in ("entity", "entity_mode")}
+    asked = (roles["mask"], roles["stratum"]), 2, options, tables.memory
+    return figures_of(CountedTable.of(tables.place, tables.folder, *asked, bounds=False).classes)
 
 
 def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:
     """Count a table, and measure it beside its original if that is given."""
-    kinds = read_kinds({}, vars(arguments))
+    asked = arguments.columns, arguments.strata
+    options = model_options(arguments)
     with own_folder(None) as folder:
-        table = set_down(place, folder, batch=BATCH, name="counted.parquet")
-        columns = list(table.schema.names)
-        names = names_in("columns", arguments.columns, columns)
-        strata = names_in("strata", arguments.strata, columns)
-        options = model_options(arguments)
-        people: dict[str, Any] = {
-            role: names_in(role, options.pop(role, None), columns)
-            for role in ("entity", "confidential")
-        }
-        options.pop("entity_mode", None)
-        chosen = options_of_models("anonymity", options, people["confidential"])
-        if people["confidential"]:
-            # Numbers are compared by their order, which their text does not have.
-            asked = Typed(quantities=people["confidential"])
-            table = set_down(place, folder, batch=BATCH, typed=asked, name="counted.parquet")
-        budget = budget_of(bytes_of(arguments.memory), [names, strata, *people.values()], table)
-        found = class_sizes(table, [names], strata, budget, options=chosen, **people)[0]
+        counting = 2, options, arguments.memory
+        found = CountedTable.of(place, folder, asked, *counting, bounds=False)
         result: dict[str, Any] = {}
         if arguments.original is not None:
-            result = _measured(
-                arguments, (place, names), keys_asked(named_kinds(kinds, columns)), folder
-            )
-        result |= _counts(found) | _models(found)
-        result["emptied"] = sum(emptied(f, names, strata) for f in frames_of(table, BATCH))
+            kinds = named_kinds(read_kinds({}, vars(arguments)), found.table.schema.names)
+            release = place, found.columns
+            result = _measured(arguments, release, keys_asked(kinds), folder)
+        result |= _counts(found.classes) | figures_of(found.classes)
+        result["emptied"] = found.emptied()
         return result
 
 
@@ -158,9 +130,3 @@ def _counts(found: ClassSizes) -> dict[str, Any]:
     """Return how many classes there are, and the smallest."""
     row = found.row().row(0, named=True)
     return {name: row[name] for name in COUNTS}
-
-
-def _models(found: ClassSizes) -> dict[str, Any]:
-    """Return what models count of a table."""
-    hidden = found.of_models().row(0, named=True) if found.confidential else {}
-    return hidden | (found.of_entities().row(0, named=True) if found.entity else {})

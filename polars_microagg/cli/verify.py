@@ -8,17 +8,23 @@ from typing import Any
 
 from polars_microagg.analysis.anonymity import emptied, verify
 from polars_microagg.cli.input_table import add_separator, source_of
-from polars_microagg.cli.models import add_columns, add_models, counted, model_options, summaries
+from polars_microagg.cli.models import (
+    CountedTable,
+    add_columns,
+    add_models,
+    counted,
+    model_options,
+    summaries,
+)
 from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.output import plain, show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import hash_key
 from polars_microagg.errors import usage
 from polars_microagg.out_of_core.counts import own_folder
-from polars_microagg.out_of_core.doors import verify as verify_large
-from polars_microagg.publishing.formats.batches import BATCH, frames_of, set_down
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
+from polars_microagg.publishing.privacy_models import figures_of
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -97,19 +103,14 @@ def _without(arguments: Namespace, place: Location) -> int:
 
 def _large(arguments: Namespace, place: Location) -> int:
     """Check a table that may be larger than memory, in batches."""
+    asked = arguments.columns, arguments.strata
+    options = model_options(arguments)
     with own_folder(None) as folder:
-        table = set_down(place, folder, batch=BATCH)
-        columns = list(table.schema.names)
-        names = names_in("columns", arguments.columns, columns)
-        strata = names_in("strata", arguments.strata, columns)
-        options = model_options(arguments)
-        for role in ("entity", "confidential"):
-            if options.get(role):
-                options[role] = names_in(role, options[role], columns)
-        asked = {"strata": strata or None, "memory": arguments.memory, **options}
-        verify_large(list(map(str, table.paths)), names, number(arguments.k), **asked)
-        blank = sum(emptied(frame, names, strata) for frame in frames_of(table, BATCH))
-        return _holds(arguments, place, blank, {})
+        told = number(arguments.k), options, arguments.memory
+        found = CountedTable.of(place, folder, asked, *told)
+        found.classes.hold(found.plan, found.columns, found.strata)
+        figures = figures_of(found.classes) if options else {}
+        return _holds(arguments, place, found.emptied(), figures)
 
 
 def _holds(arguments: Namespace, place: Location, blank: int, found: dict[str, Any]) -> int:

@@ -19,11 +19,12 @@ from polars_microagg.core.plan import Plan
 from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.classes import classes_of
 from polars_microagg.frames.selection import by_name
+from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.publishing.formats.text_types import CODE, typed
 from polars_microagg.publishing.manifest.model import Entities, Found, Models
 from polars_microagg.publishing.manifest.rounding import rounded
 
-__all__ = ["PROMISES", "Recount", "masking_options", "quantities"]
+__all__ = ["PROMISES", "Recount", "figures_of", "masking_options", "quantities"]
 
 PROMISES = ("entity", "entity_mode", "cap_rows", "confidential", *MODEL_OPTIONS)
 """Options of a call that say what its groups must satisfy besides their size."""
@@ -50,6 +51,12 @@ def quantities(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     texts = [name for name in names if frame.schema[name] == pl.String]
     coded = frame.select(by_name(name).str.contains(CODE).any() for name in texts)
     return typed(frame, [name for name in texts if not coded[name].item()])
+
+
+def figures_of(counted: CountedClasses | ClassSizes) -> dict[str, Any]:
+    """Return the worst class by each model, by the names of requirements."""
+    found = counted.of_models().row(0, named=True) if counted.confidential else {}
+    return found | (counted.of_entities().row(0, named=True) if counted.entity else {})
 
 
 @dataclass(frozen=True)
@@ -98,9 +105,7 @@ class Recount:
 
     def figures(self) -> dict[str, Any]:
         """Return the worst class of whole masked records by each model, by the names of requirements."""
-        whole = self.whole
-        found = whole.of_models().row(0, named=True) if whole.confidential else {}
-        return found | (whole.of_entities().row(0, named=True) if whole.entity else {})
+        return figures_of(self.whole)
 
     def entities(self) -> dict[str, int | None]:
         """Count the entities, the fewest of a class, and the fewest with the same rows."""

@@ -272,3 +272,12 @@ def test_a_report_in_batches_has_the_figures_of_the_release(large, tmp_path, mic
     assert "among 3,000 records" in html
     assert "tried for 2,000 of them" in html
     assert SECRET not in html
+
+
+def test_verify_in_batches_counts_what_it_counts_in_the_whole_table(large, microagg):
+    _, out = large
+    for bound in ([], ["--l", "9"], ["--t", "0.05"], ["--t", "0.9"], ["--max-share", "0.9"]):
+        call = ["verify", out, "--columns", "age,income", "--strata", "region", "-k", "5", "--json"]
+        call += ["--confidential", "sick", *bound] if bound else []
+        whole, found = (microagg(*call, *more) for more in ([], ["--memory", "2GB"]))
+        assert (found.code, found.out, found.err) == (whole.code, whole.out, whole.err)

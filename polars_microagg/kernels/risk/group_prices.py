@@ -8,6 +8,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.risk.all_squares import all_squares
+from polars_microagg.kernels.risk.lower_bound import ROUNDING
 
 __all__ = ["group_price_bound"]
 
@@ -37,9 +38,6 @@ WORK = 100_000_000
 
 NEW = 4
 """At most this many groups for each record are listed in a round."""
-
-ROUNDING = 1e-9
-"""Share of the prices that rounding may have added, with room to spare."""
 
 
 def group_price_bound(x: Matrix, k: int, labels: Labels, rounds: int) -> float:

@@ -9,7 +9,7 @@ from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.kernels.equal_records import distinct
 from polars_microagg.kernels.risk.neighbour_floors import NeighbourFloors, listed_neighbours
 
-__all__ = ["lagrangian_bound", "neighbour_bound"]
+__all__ = ["ROUNDING", "lagrangian_bound", "neighbour_bound"]
 
 LISTED = 32
 """Least number of neighbours of a record whose choices are made to agree."""

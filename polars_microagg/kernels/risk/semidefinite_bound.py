@@ -6,6 +6,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.risk.all_squares import all_squares
+from polars_microagg.kernels.risk.lower_bound import ROUNDING
 
 __all__ = ["semidefinite_bound"]
 
@@ -26,9 +27,6 @@ LONGER = 1.6
 
 BALANCE = 0.1
 """How much less the cover by groups has to agree than the prices do."""
-
-ROUNDING = 1e-9
-"""Share of a floor that rounding may have added, with room to spare."""
 
 
 def semidefinite_bound(x: Matrix, k: int, labels: Labels, steps: int) -> float:
