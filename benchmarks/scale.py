@@ -50,8 +50,9 @@ LOWLOSS = """
 import sys, polars_microagg as mg
 source, target, workers = sys.argv[1:4]
 columns = ["age", "income", "wealth"]
-# Above 5000 records it starts from MDAV alone; little effort, as a table of this size is given by itself.
-how = {"method": "lowloss", "effort": 0.05, "size": 6000}
+# Leaves have half of this or more, and above 5000 records a search starts from MDAV alone. Little effort,
+# as a table of this size is given by itself.
+how = {"method": "lowloss", "effort": 0.01, "size": 16000}
 mg.protect_parquet(source, target, columns, 5, memory="4GB", workers=int(workers), **how)
 """
 PROTECT = """

@@ -221,9 +221,10 @@ class OuterShell:
         values = self._boxes.measure_parts(point, parts)
         self.scanned += values.size
         # What is gone has an infinite value.
-        there = values < np.inf
-        best = float(values.max(initial=top, where=there))
+        values[values == np.inf] = -np.inf
+        best = max(top, float(values.max(initial=-np.inf)))
         # The slack keeps every record that rounding may have put behind the best one.
-        there &= values >= best - self._boxes.slack
-        rivals: Labels = self._boxes.rows_of(parts)[there]
+        hit = (values >= best - self._boxes.slack).ravel().nonzero()[0]
+        pair, slot = np.divmod(hit, values.shape[1])
+        rivals: Labels = self._boxes.rows_of(parts.take(pair))[np.arange(len(slot)), slot]
         return rivals
