@@ -128,7 +128,7 @@ def test_a_signal_ends_with_130_and_leaves_nothing(sent, people, tmp_path):
             time.sleep(0.05)
         running.send_signal(getattr(signal, sent))
         out, err = running.communicate(timeout=60)
-    assert running.returncode == 130
+    assert running.returncode == 130, err
     assert err.strip() == "Interrupted. Nothing was published."
     assert not out
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

@@ -97,6 +97,25 @@ def test_what_single_precision_cannot_hold_is_decided_in_double(scale):
     assert np.array_equal(found(*arguments), plainly(*arguments))
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize(
+    "far", [1e10, 1e15, 1e18, 1e19, 2e19, 1e20, 1e38, 1e100, 1e153, 1e160, 1e307]
+)
+def test_centroids_far_outside_change_nothing_of_what_is_near(far):
+    """Part of the release lies so far away that squares overflow, in single precision or in double."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = rng.standard_normal((200, 1 + seed % 4))
+        y = x.copy()
+        moved = rng.random(200) < (0.02, 0.5, 0.98)[seed % 3]
+        y[moved] = far * (1 + 0.1 * rng.standard_normal(y[moved].shape))
+        if seed % 2:
+            x[::5] = y[::5]
+        first, own = distinct(y)
+        arguments = x, y[first], np.bincount(own).astype(float), own, SLACK * far
+        assert np.array_equal(found(*arguments), plainly(*arguments))
+
+
 @pytest.mark.parametrize("g", [1, 2, 3, 7, 8, 9, 100, 1025])
 def test_every_centroid_has_one_place_in_a_cell_whose_box_holds_it(g):
     columns = np.random.default_rng(g).integers(0, 9, (3, g)).astype(float)

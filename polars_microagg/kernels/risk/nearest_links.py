@@ -45,6 +45,10 @@ EPSILON, EPSILON_SINGLE = (float(np.finfo(real).eps) for real in (np.float64, np
 TINY = 1e-36
 """Products of this size and below may vanish in single precision."""
 
+HUGE = 1e36
+"""Records with larger squares are left in doubt: of all others single precision can tell the centroids
+that are nearer, and those that are too far for it are farther."""
+
 
 def tied_weights(
     tree: CentroidTree, weights: Vector, columns: Matrix, own: Labels, slack: float
@@ -56,7 +60,7 @@ def tied_weights(
     less are equal.
     """
     search = _Search(tree, weights, columns, own, slack)
-    # What leaves the range of single precision is left in doubt, and decided in double precision.
+    # Where squares leave the range of single precision, records are decided in double precision.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         # Most records lie near their own centroid. From there the others would have to look far
         # around, while a nearer centroid is often found where they lie themselves.
@@ -117,7 +121,7 @@ class _Records:
     radius: Vector
     level: Vector
     slack: Vector
-    rounding: Vector
+    squares: Vector
 
     def only(self, kept: Labels) -> _Records:
         """Return some of them."""
@@ -133,7 +137,11 @@ class _Records:
 
     def limits(self, epsilon: float) -> tuple[Vector, Vector]:
         """Return the products below which a centroid is clearly farther, and above which nearer."""
-        margin = self.slack + self.rounding * epsilon + TINY
+        # What rounding may change, relatively, at centroids y as near as the own one: there |y| is
+        # at most |x| and the radius. Farther ones lose more by being farther than by rounding.
+        margin = self.slack + 2 * (len(self.points) + 4) * self.squares * epsilon + TINY
+        if epsilon == EPSILON_SINGLE:
+            margin[~(self.squares <= HUGE)] = np.inf
         return self.level - margin, self.level + margin
 
 
@@ -172,12 +180,9 @@ class _Region:
         radius = np.sqrt(squares) + 2 * whole.slack
         # x.y - |y|^2 / 2 is the larger, the nearer y is: this is its value at the own centroid.
         level = (norms - squares) / 2
-        # What rounding may change, relatively, at centroids y as near as the own one: there |y| is
-        # at most |x| and the radius. Farther ones lose more by being farther than by rounding.
-        rounding = 2 * (len(points) + 4) * (norms + squares)
         # A slack of distances as one of half their squares.
         slack = 2 * whole.slack * (radius + whole.slack)
-        return _Records(rows, cell, points, radius, level, slack, rounding)
+        return _Records(rows, cell, points, radius, level, slack, norms + squares)
 
     def centroids(self, cells: Labels | slice, real: type[np.floating]) -> npt.NDArray[Any]:
         """Return (cells, width, d + 1) coordinates of centroids and half their squared norms."""
@@ -223,6 +228,7 @@ class _Descent:
         self.starts = [*(starts[of] + inner * counts[of] // pieces[of]).tolist(), len(leaf)]
         points, centre = records.points, region.centre[:, None]
         ends = np.concatenate([points + centre + records.radius, records.radius - centre - points])
+        ends[np.isnan(ends)] = np.inf
         reach = np.maximum.reduceat(ends, self.starts[:-1], axis=1)
         self.reach, self.children = [reach], list[list[int]]()
         first = np.concatenate([[0], np.cumsum(pieces)])
@@ -287,10 +293,13 @@ class _Descent:
         centroids = region.centroids(cells, np.float64).reshape(-1, len(records.points) + 1)
         nearness = records.points.T @ centroids[:, :-1].T - centroids[:, -1]
         least, _ = records.limits(EPSILON)
-        # In one dimension, where looking for what is not zero is many times as fast as in two.
-        places = np.flatnonzero(nearness >= least[:, None])
+        # In one dimension, where looking for what is not zero is many times as fast as in two. What is
+        # no number, as squares are too large for double precision, too, is left to plain distances.
+        places = np.flatnonzero(~(nearness < least[:, None]))
         which, place = np.divmod(places, nearness.shape[1])
-        region.whole.count(records.rows, which, region.tree.members[cells].ravel()[place])
+        real = region.tree.real[cells].ravel()[place]
+        centroid = region.tree.members[cells].ravel()[place]
+        region.whole.count(records.rows, which[real], centroid[real])
         self.best[doubtful] = np.inf
 
 

@@ -33,7 +33,7 @@ def semidefinite_bound(x: Matrix, k: int, labels: Labels, steps: int) -> float:
     """Return a floor of the sum of squares of any grouping of (n, d) records.
 
     `labels` are groups of at least k records each, to begin with. Memory is n x n, and every step
-    takes the eigenvalues of such a matrix.
+    takes the eigenvalues of such a matrix; there are `steps` or a few more.
 
     >>> x = np.array([[0.0], [1.0], [1.5], [9.0], [9.5], [9.7]])
     >>> 1.0 < semidefinite_bound(x, 3, np.array([0, 0, 0, 1, 1, 1]), 50) < 1.43
@@ -66,7 +66,8 @@ def semidefinite_bound(x: Matrix, k: int, labels: Labels, steps: int) -> float:
     together, own = _together(labels, k) / steep, np.arange(n)
     positive, penalty, best = np.zeros((n, n)), PENALTY, 0.0
     slack: Matrix = np.zeros((n, n))
-    for step in range(1, steps + 1):
+    # Up to the next floor, so that more steps never find a lower one.
+    for step in range(1, -(-steps // EVERY) * EVERY + 1):
         # Prices of records: rows of X are to sum to k, with 1 on the diagonal.
         gap = positive + slack - wanted + together / penalty
         rows = (gap * steep).sum(axis=1) - squeeze * gap[own, own]
@@ -89,7 +90,7 @@ def semidefinite_bound(x: Matrix, k: int, labels: Labels, steps: int) -> float:
         positive = factor @ factor.T
         found = penalty * (positive - left)
         together += LONGER * (found - together)
-        if step % EVERY == 0 or step == steps:
+        if step % EVERY == 0:
             best = max(best, _floor(costs, unit, factor * scale[:, None], unit * prices, k))
             uneven = np.abs((found * steep).sum(axis=1) - k).mean() / k
             uneven += np.linalg.norm(np.minimum(found, 0.0)) / np.linalg.norm(found)

@@ -143,7 +143,7 @@ def test_more_effort_is_never_lower_and_some_is_much_higher(k):
     rng = np.random.default_rng(k)
     x = rng.normal(size=(60, 4))
     labels = grouped(rng, 60, k)
-    efforts = (0.0, 0.02, 0.2, 0.5, 1.0, 2.0)
+    efforts = (0.0, 0.02, 0.03, 0.05, 0.09, 0.1, 0.18, 0.19, 0.2, 0.5, 1.0, 2.0)
     floors = [tightest_bound.tightest_bound(x, k, labels, effort) for effort in efforts]
     assert all(low <= high for low, high in pairwise(floors))
     assert floors[-1] > 1.15 * floors[0]
