@@ -1,4 +1,4 @@
-"""Write what follows from the code and the papers' cells: stubs, tables, pages, a JSON Schema.
+"""Write what follows from the code and the papers' cells: stubs, tables, pages, a picture, a JSON Schema.
 
 Usage: python docs/generate.py [--check]
 
@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import papers
+import picture
 import stubs
 
 from polars_microagg.core import registry
@@ -24,7 +25,6 @@ from polars_microagg.publishing.manifest.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 STUBS = "polars_microagg"
-START, END = "<!-- methods -->\n", "<!-- /methods -->\n"
 COMMENTS = "-- Comments that DuckDB keeps, written by docs/generate.py; do not edit.\n"
 
 
@@ -83,16 +83,6 @@ def methods_page() -> str:
     return "\n".join(parts)
 
 
-def readme() -> str:
-    """Insert the table of methods between its markers."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    before, start, rest = text.partition(START)
-    _, end, after = rest.partition(END)
-    if not start or not end:
-        sys.exit(f"README.md needs the lines {START}and {END}around the table of methods.")
-    return f"{before}{START}\n{method_table()}\n{END}{after}"
-
-
 def commented(name: str) -> str:
     """Append a comment on each macro to a file of SQL that is read without Python."""
     text = (ROOT / "sql" / name).read_text(encoding="utf-8").partition(COMMENTS)[0].rstrip()
@@ -107,7 +97,7 @@ def files() -> dict[str, str]:
         f"{STUBS}/namespace.pyi": stubs.namespace_stub(),
         "docs/manifest.schema.json": json.dumps(json_schema(), indent=2) + "\n",
         "docs/methods.md": methods_page(),
-        "README.md": readme(),
+        "docs/microaggregation.svg": picture.drawing(),
     }
     written |= {f"sql/{name}": commented(name) for name in ("losses.sql", "measures.sql")}
     # The cells are not in every copy of the sources.

@@ -9,6 +9,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -17,24 +18,38 @@ import pytest
 import polars_microagg as mg
 from polars_microagg import functions
 from polars_microagg.analysis.counted_classes import confidential_models
+from polars_microagg.cli.main import COMMANDS
 from polars_microagg.core import registry
 from tests.reference import reference_path
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+OPTIONS = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "sql/README.md"]
 PAGES += [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
 
 FENCED = re.compile(
     r"^```python\n(?P<code>.*?)^```\n(?:```text\n(?P<shown>.*?)^```\n)?", re.M | re.S
 )
-BLOCKS = [match.groupdict() for match in FENCED.finditer(README)]
-FILES = [block["code"] for block in BLOCKS if block["code"].startswith("# polars_microagg/")]
-SESSION = [block for block in BLOCKS if block["code"] not in FILES]
-PERSONS = (ROOT / "docs" / "persons.md").read_text(encoding="utf-8")
-PERSONS_SESSION = [match.groupdict() for match in FENCED.finditer(PERSONS)]
-KEYS = (ROOT / "docs" / "keys.md").read_text(encoding="utf-8")
-KEYS_SESSION = [match.groupdict() for match in FENCED.finditer(KEYS)]
+RUN_PAGES = ["README.md", "sql/README.md", "docs/polars.md", "docs/options.md", "docs/checks.md"]
+RUN_PAGES += ["docs/choosing.md", "docs/etl.md", "docs/new_method.md", "docs/persons.md"]
+RUN_PAGES += ["docs/keys.md"]
+"""Pages whose blocks of Python are run, each page as one session."""
+
+BLOCKS = {
+    page: [found.groupdict() for found in FENCED.finditer((ROOT / page).read_text("utf-8"))]
+    for page in RUN_PAGES
+}
+FILES = [
+    block["code"]
+    for block in BLOCKS["docs/new_method.md"]
+    if block["code"].startswith("# polars_microagg/")
+]
+SESSIONS = {
+    page: [block for block in blocks if block["code"] not in FILES]
+    for page, blocks in BLOCKS.items()
+}
+EACH_BLOCK = [(page, number) for page, blocks in SESSIONS.items() for number in range(len(blocks))]
 
 RUN = """
 import contextlib, io, json, sys, traceback
@@ -70,28 +85,27 @@ def printed_by(blocks, here):
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
-    """What the blocks of the README print, run in order beside the package and its new file."""
-    here = tmp_path_factory.mktemp("readme")
+    """What the blocks of a page print, run in order when its first block is asked for."""
+
+    @cache
+    def of(page):
+        here = tmp_path_factory.mktemp("page")
+        if page == "docs/keys.md":
+            (here / "adult").symlink_to(reference_path("adult/adult.csv").parent)
+        if page == "docs/new_method.md":
+            with_new_method(here)
+        return printed_by(SESSIONS[page], here)
+
+    return of
+
+
+def with_new_method(here):
+    """Put the package into a folder, with the file that the page tells to add."""
     for folder in ("polars_microagg", "sql"):
         shutil.copytree(ROOT / folder, here / folder)
     for code in FILES:
         name = code.partition("\n")[0].removeprefix("# ")
         (here / name).write_text(code, encoding="utf-8")
-    return printed_by(SESSION, here)
-
-
-@pytest.fixture(scope="module")
-def printed_of_persons(tmp_path_factory):
-    """What the blocks of the page on persons print."""
-    return printed_by(PERSONS_SESSION, tmp_path_factory.mktemp("persons"))
-
-
-@pytest.fixture(scope="module")
-def printed_of_keys(tmp_path_factory):
-    """What the blocks of the page on keys print, beside the table that they read."""
-    here = tmp_path_factory.mktemp("keys")
-    (here / "adult").symlink_to(reference_path("adult/adult.csv").parent)
-    return printed_by(KEYS_SESSION, here)
 
 
 def folded(text):
@@ -100,23 +114,13 @@ def folded(text):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("number", range(len(SESSION)))
-def test_readme_block_prints_what_is_shown(number, printed):
-    assert folded(printed[number]) == folded(SESSION[number]["shown"] or "")
+@pytest.mark.parametrize(("page", "number"), EACH_BLOCK)
+def test_block_prints_what_is_shown(page, number, printed):
+    assert folded(printed(page)[number]) == folded(SESSIONS[page][number]["shown"] or "")
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("number", range(len(PERSONS_SESSION)))
-def test_block_on_persons_prints_what_is_shown(number, printed_of_persons):
-    shown = PERSONS_SESSION[number]["shown"] or ""
-    assert folded(printed_of_persons[number]) == folded(shown)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("number", range(len(KEYS_SESSION)))
-def test_block_on_keys_prints_what_is_shown(number, printed_of_keys):
-    shown = KEYS_SESSION[number]["shown"] or ""
-    assert folded(printed_of_keys[number]) == folded(shown)
+def test_every_page_that_is_run_has_blocks():
+    assert all(SESSIONS.values())
 
 
 def test_readme_shows_what_matters_first():
@@ -125,14 +129,30 @@ def test_readme_shows_what_matters_first():
     headings = [line for line in lines if line.startswith("## ")]
     assert shown < 40
     assert headings[0] == "## What this does not protect against"
+    assert len(lines) <= 250
+
+
+def test_what_the_readme_calls_is_there():
+    """The table of tasks, and all else in prose: functions, options, commands and pages."""
+    prose = re.sub(r"^```.*?^```", "", README, flags=re.M | re.S)
+    rows = [line.split(" | ") for line in prose.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) > 20
+    assert all("](" in page for *_, page in rows)
+    for name in re.findall(r"\bmg\.(\w+)", prose):
+        assert name in mg.__all__
+    assert set(re.findall(r"\bmicroagg ([a-z]+)", prose)) <= set(COMMANDS)
+    options = set(re.findall(r"\b(\w+)=", "".join(call for _, call, _ in rows)))
+    assert {"k", "strata", "memory"} < options
+    assert options <= {*inspect.signature(mg.mdav).parameters} | {"memory"}
+    assert "memory" in inspect.signature(mg.publish).parameters
 
 
 def test_adding_a_method_takes_one_file():
     assert len(FILES) == 1
 
 
-def test_readme_lists_the_options():
-    options = re.findall(r"^\| `(\w+)` \| (.*?) \|", README.partition("### Strata")[0], re.M)
+def test_the_page_of_options_lists_them():
+    options = re.findall(r"^\| `(\w+)` \| (.*?) \|", OPTIONS.partition("## Strata")[0], re.M)
     parameters = inspect.signature(mg.mdav).parameters
     written = {name for name, _ in options}
     assert written == set(parameters) - {"frame", "columns", "k"}
@@ -141,19 +161,19 @@ def test_readme_lists_the_options():
             assert values.startswith(f'`"{parameters[name].default}"`')
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/methods.md"])
 @pytest.mark.parametrize("name", registry.methods())
-def test_every_method_is_in_the_table(name, page):
+def test_every_method_is_in_the_table(name):
     row = f"| `{name}` | {registry.methods()[name].summary.rstrip('.')} |"
-    assert row in (ROOT / page).read_text(encoding="utf-8")
+    assert row in (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.deep
-def test_the_demo_prints_what_the_readme_shows(tmp_path):
+def test_the_demo_prints_what_is_shown(tmp_path):
     code = "from polars_microagg.cli.main import run; run()"
     done = run("-c", code, "demo", cwd=tmp_path)
     assert not done.returncode, done.stderr
-    shown = README.partition("&& microagg demo\n```\n```text\n")[2].partition("```")[0]
+    page = (ROOT / "docs" / "etl.md").read_text(encoding="utf-8")
+    shown = page.partition("&& microagg demo\n```\n```text\n")[2].partition("```")[0]
     assert done.stdout.strip() == shown.strip()
 
 
@@ -165,7 +185,6 @@ def test_generated_files_are_fresh():
 def test_a_stale_file_is_found(tmp_path):
     for name in ("docs", "polars_microagg", "sql"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    shutil.copy(ROOT / "README.md", tmp_path)
     stub = tmp_path / "polars_microagg" / "functions.pyi"
     stub.write_text(stub.read_text(encoding="utf-8").replace("mdav", "vadm"), encoding="utf-8")
     done = run(tmp_path / "docs" / "generate.py", "--check")

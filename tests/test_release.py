@@ -1,13 +1,17 @@
 """The script that says whether a version is ready, and that what it reads agrees."""
 
 import re
+import shutil
+import subprocess
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import polars_microagg as mg
-from tools import release
+from docs.site.sections import targets
+from tools import package_page, release
 from tools.release import NotReadyError
 
 ROOT = Path(__file__).parents[1]
@@ -22,7 +26,8 @@ OLDEST = dict(
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """A copy of what the checks read, to be broken."""
-    for name in ("pyproject.toml", "CHANGELOG.md", "CITATION.cff", "polars_microagg/_version.py"):
+    names = ("pyproject.toml", "CHANGELOG.md", "CITATION.cff", "README.md")
+    for name in (*names, "polars_microagg/_version.py"):
         place = tmp_path / name
         place.parent.mkdir(exist_ok=True)
         place.write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
@@ -65,10 +70,64 @@ def test_the_owner_is_asked_for_what_only_he_knows(files):
     place.write_text(
         lacking.replace("[project]", '[project]\nauthors = [{ name = "x" }]\nurls = { Home = "x" }')
     )
+    with pytest.raises(NotReadyError, match="Documentation"):
+        release.metadata()
+    place.write_text(place.read_text(encoding="utf-8").replace("Home", "Documentation"))
+    with pytest.raises(NotReadyError, match="not on a package index"):
+        release.metadata()
+    (files / "README.md").write_text("pip install it\n")
     assert release.metadata() == "1 urls"
     place.write_text(re.sub(r"^authors.*\n", "", place.read_text(encoding="utf-8"), flags=re.M))
     with pytest.raises(NotReadyError, match=r"no authors under"):
         release.metadata()
+
+
+SITE = "https://docs.example/microagg/"
+
+
+def test_links_of_the_package_page_lead_to_the_site():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = package_page.absolute(text, SITE, ROOT)
+    before, after = targets(text), targets(shown)
+    assert len(before) == len(after) > 40
+    assert package_page.relative_links(text)
+    assert not package_page.relative_links(shown)
+    led = dict(zip(before, after, strict=True))
+    assert led["docs/microaggregation.svg"] == f"{SITE}files/docs/microaggregation.svg"
+    assert led["docs/options.md#strata"] == f"{SITE}guides/options.html#strata"
+    assert led["docs/methods.md#metrics"] == f"{SITE}methods/index.html#metrics"
+    assert led["LICENSE"] == f"{SITE}files/LICENSE"
+    assert re.findall(r"^```.*?^```", text, re.M | re.S) == re.findall(
+        r"^```.*?^```", shown, re.M | re.S
+    )
+
+
+def test_the_readme_is_rewritten_in_a_copy_and_only_where_the_site_has_an_address(tmp_path):
+    here, copy = tmp_path / "here", tmp_path / "copy"
+    shutil.copytree(ROOT / "docs", here / "docs", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, here)
+    (here / "README.md").write_text("[a](docs/keys.md) [b](docs/generate.py)\n")
+    subprocess.run(["git", "init", "-q"], cwd=here, check=True)
+    assert package_page.sources(here, copy) == here
+    settings = (here / "pyproject.toml").read_text(encoding="utf-8")
+    (here / "pyproject.toml").write_text(
+        settings.replace("[project]", f'[project]\nurls = {{ Documentation = "{SITE}" }}')
+    )
+    assert package_page.sources(here, copy) == copy
+    assert (copy / "README.md").read_text() == (
+        f"[a]({SITE}guides/keys.html) [b]({SITE}files/docs/generate.py)\n"
+    )
+    assert (here / "README.md").read_text().startswith("[a](docs/keys.md)")
+    assert (copy / "docs" / "keys.md").read_bytes() == (here / "docs" / "keys.md").read_bytes()
+
+
+def test_what_a_wheel_says_of_itself_is_read(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as file:
+        file.writestr("a.dist-info/METADATA", "Name: a\nVersion: 1\n\n# a\n\n[b](c.md)\n")
+    said = package_page.described(tmp_path / "a.whl")
+    assert said == "# a\n\n[b](c.md)\n"
+    assert package_page.relative_links(said) == ["c.md"]
 
 
 def test_what_was_built_is_one_wheel_and_one_sdist(tmp_path, monkeypatch):

@@ -17,9 +17,10 @@ from docs.site import pages, pictures
 from docs.site.gallery import BLOCK, gallery_page
 from docs.site.links import dead_links
 from docs.site.machines import for_machines
-from docs.site.sections import Places, anchors, sections
+from docs.site.sections import Places, anchors, sections, targets
 from polars_microagg.cli.main import COMMANDS
 from polars_microagg.core import registry
+from tools import package_page
 
 ROOT = Path(__file__).parents[1]
 GENERATOR = ("sphinx", "furo", "myst_parser", "numpydoc")
@@ -66,12 +67,10 @@ def test_links_between_pages_lead_somewhere(made):
     assert seen > 100
 
 
-def test_every_section_of_the_readme_is_on_one_page(made):
-    names = [name for name in pages.FROM_README if not (ROOT / "docs" / f"{name}.md").exists()]
-    homes = ["index.md", *(f"guides/{name}.md" for name in names)]
+def test_the_site_begins_with_the_readme(made):
     for name in filter(None, sections((ROOT / "README.md").read_text(encoding="utf-8"))):
-        shown = [page for page in homes if f"\n## {name}\n" in made[0].get(page, "")]
-        assert len(shown) == 1, name
+        assert made[0]["index.md"].count(f"\n## {name}\n") == 1, name
+    assert "(files/docs/microaggregation.svg)" in made[0]["index.md"]
 
 
 @pytest.mark.parametrize("name", registry.methods())
@@ -207,5 +206,10 @@ def test_the_site_is_built_without_a_warning_and_the_same_twice(tmp_path):
     for text in pages_of_html:
         assert "<pre>" not in text
         assert not re.search(r'<(?:script|link|img)\b[^>]*(?:src|href)="(?:https?:)?//', text)
+    site, readme = "https://docs.example", (ROOT / "README.md").read_text(encoding="utf-8")
+    for link in targets(package_page.absolute(readme, site, ROOT)):
+        path, _, anchor = link.removeprefix(f"{site}/").partition("#")
+        text = built[0][Path(path)].decode()
+        assert not anchor or f'id="{anchor}"' in text, link
     assert Path("llms.txt") in built[0]
     assert Path("searchindex.js") in built[0]

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 
+from tools import package_page
+
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 MOST = 600_000
@@ -85,6 +87,8 @@ def metadata() -> str:
     lacking = [name for name in ("authors", "urls") if not project.get(name)]
     if lacking:
         raise NotReadyError(f"pyproject.toml has no {' and no '.join(lacking)} under [project].")
+    if said := package_page.lacking(ROOT):
+        raise NotReadyError(said)
     return f"{len(project['urls'])} urls"
 
 
@@ -107,10 +111,15 @@ def built() -> tuple[Path, Path]:
 
 
 def build() -> str:
-    """Build both distributions from what is in the repository."""
+    """Build both distributions from what is in the repository, with links for the package's page."""
     shutil.rmtree(DIST, ignore_errors=True)
-    run(sys.executable, "-m", "build", "--outdir", DIST)
+    with tempfile.TemporaryDirectory() as made:
+        sources = package_page.sources(ROOT, Path(made))
+        run(sys.executable, "-m", "build", "--outdir", DIST, sources)
     wheel, sdist = built()
+    links = package_page.relative_links(package_page.described(wheel))
+    if links and package_page.address(ROOT):
+        raise NotReadyError(f"{wheel.name} describes itself with links that lead nowhere: {links}")
     run(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist)
     if wheel.stat().st_size > MOST:
         raise NotReadyError(

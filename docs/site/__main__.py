@@ -52,8 +52,10 @@ def main(arguments: list[str]) -> int:
         # One seed of hashes and no clock: the same bytes each time.
         fixed = {"PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "0", "PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, env=os.environ | fixed, check=False, cwd=ROOT)
-    if done.returncode:
-        return done.returncode
+        if done.returncode:
+            return done.returncode
+        # Under their own names as well, for links from outside.
+        shutil.copytree(source / "files", out / "files")
     for path in sorted(out.rglob("*.html")):
         page = accessible(path.read_text(encoding="utf-8"))
         path.write_text(page, encoding="utf-8", newline="\n")

@@ -5,10 +5,10 @@ from pathlib import Path
 from docs.site import references
 from docs.site.gallery import gallery_page
 from docs.site.methods import INDEX, method_pages
-from docs.site.sections import Places, anchors, sections
+from docs.site.sections import Places
 from polars_microagg.core import registry
 
-__all__ = ["START", "pages", "tree"]
+__all__ = ["START", "pages", "places_on_site", "tree"]
 
 START = "index.md"
 WRITTEN = {
@@ -24,31 +24,18 @@ WRITTEN = {
     "docs/scale_mdav.md": "benchmarks/scale_mdav.md",
     "docs/decisions.md": "about/decisions.md",
     "docs/mutation.md": "about/mutation.md",
+    "docs/new_method.md": "about/new_method.md",
     "README.md": START,
 }
 """Page of each file; any other file of docs/ is a guide."""
 
-FROM_README = {
-    "polars": (
-        "Polars",
-        [
-            "Three ways to call",
-            "Options",
-            "In a lazy plan",
-            "Check a release",
-            "Choosing a method and k",
-            "Errors",
-        ],
-    ),
-    "etl": ("ETL", ["From a file to a release", "Tables larger than memory"]),
-}
-"""Guides made of sections of the README, while docs/ has no page of that name."""
-
-GUIDES = ["polars", "duckdb", "etl", "keys", "persons", "scale", "report"]
+GUIDES = ["polars", "duckdb", "etl", "options", "keys", "persons", "choosing", "checks"]
+GUIDES += ["scale", "report"]
 """Which guides come first, in this order."""
 
 NAMES = {
     "guides/duckdb": "DuckDB",
+    "guides/etl": "ETL",
     "guides/keys": "Keys",
     "guides/persons": "Persons and secrets",
     "benchmarks/scale_mdav": "Exact MDAV",
@@ -63,18 +50,14 @@ MACHINES = """
 """
 
 
-def _cut(root: Path, places: Places) -> dict[str, str]:
-    """Divide the README between the start and guides, and note which anchor is where."""
-    parts = sections((root / "README.md").read_text(encoding="utf-8"))
-    texts = {}
-    for name, (title, wanted) in FROM_README.items():
-        there = [parts.pop(section) for section in wanted if section in parts]
-        if (root / "docs" / f"{name}.md").exists() or not there:
-            continue
-        page = f"guides/{name}.md"
-        texts[page] = f"# {title}\n\n" + "".join(there)
-        places.pages |= {f"README.md#{anchor}": page for anchor in anchors(texts[page])}
-    return {START: "".join(parts.values()), **texts}
+def places_on_site(root: Path) -> Places:
+    """Return which page of the site each file of the repository is."""
+    places = Places(root)
+    for path in sorted((root / "docs").glob("*.md")):
+        places.pages[f"docs/{path.name}"] = f"guides/{path.name}"
+    places.pages |= WRITTEN
+    places.pages |= {f"docs/methods.md#{name}": f"methods/{name}.md" for name in registry.methods()}
+    return places
 
 
 def pages(root: Path) -> tuple[dict[str, str], set[str]]:
@@ -82,14 +65,9 @@ def pages(root: Path) -> tuple[dict[str, str], set[str]]:
 
     Nothing here needs the generator of the site.
     """
-    places = Places(root)
-    for path in sorted((root / "docs").glob("*.md")):
-        places.pages[f"docs/{path.name}"] = f"guides/{path.name}"
-    places.pages |= WRITTEN
-    places.pages |= {f"docs/methods.md#{name}": f"methods/{name}.md" for name in registry.methods()}
-    made = {
-        page: places.rewritten(text, "README.md", page) for page, text in _cut(root, places).items()
-    }
+    places = places_on_site(root)
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    made = {START: places.rewritten(readme, "README.md", START)}
     for source, page in places.pages.items():
         if "#" not in source and page not in (START, INDEX):
             text = (root / source).read_text(encoding="utf-8")
@@ -109,12 +87,13 @@ def tree(made: dict[str, str]) -> str:
     guides += sorted(page for page in made if page.startswith("guides/") and page not in guides)
     reference = ["command_line", "commands", "macros", "functions", "measures", "classes", "errors"]
     figures = ["papers", "benchmarks/loss", "benchmarks/scale_mdav", "benchmarks/index"]
+    about = ["decisions", "changelog", "contributing", "new_method", "mutation"]
     groups = {
         "Guides": guides,
         "Methods": [INDEX, "gallery.md"],
         "Reference": [f"reference/{name}.md" for name in [*reference, *references.ROOMS]],
         "Figures": [f"{name}.md" for name in figures],
-        "About": [f"about/{n}.md" for n in ("decisions", "changelog", "contributing", "mutation")],
+        "About": [f"about/{name}.md" for name in about],
     }
     trees = []
     for caption, listed in groups.items():

@@ -2,11 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-__all__ = ["Places", "anchors", "sections", "slug"]
+__all__ = ["Places", "anchors", "relinked", "sections", "slug", "targets"]
 
 FENCE = re.compile(r"^(`{3,}|~{3,})")
 LINK = re.compile(r"\]\(([^()\s]*)\)")
@@ -49,6 +49,23 @@ def sections(text: str) -> dict[str, str]:
     return parts
 
 
+def relinked(text: str, there: Callable[[str], str]) -> str:
+    """Return a page with other targets of its links; what looks like a link in code is none.
+
+    >>> relinked("[a](b.md)", str.upper)
+    '[a](B.MD)'
+    """
+    return "".join(
+        LINK.sub(lambda link: f"]({there(link[1])})", line) if prose else line
+        for line, prose in _lines(text)
+    )
+
+
+def targets(text: str) -> list[str]:
+    """Return the targets of all links of a page, in order."""
+    return [link for line, prose in _lines(text) if prose for link in LINK.findall(line)]
+
+
 @dataclass
 class Places:
     """Where a file of the repository, or a section of it, is on the site."""
@@ -61,12 +78,7 @@ class Places:
 
     def rewritten(self, text: str, source: str, page: str) -> str:
         """Return the text of a file with links that hold on its page of the site."""
-        return "".join(
-            LINK.sub(lambda link: f"]({self._target(link[1], source, page)})", line)
-            if prose
-            else line
-            for line, prose in _lines(text)
-        )
+        return relinked(text, lambda link: self._target(link, source, page))
 
     def _target(self, link: str, source: str, page: str) -> str:
         path, _, anchor = link.partition("#")
