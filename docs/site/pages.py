@@ -15,6 +15,8 @@ WRITTEN = {
     "sql/README.md": "guides/duckdb.md",
     "CHANGELOG.md": "about/changelog.md",
     "CONTRIBUTING.md": "about/contributing.md",
+    "SECURITY.md": "about/security.md",
+    "dbt/README.md": "guides/dbt.md",
     "docs/README.md": START,
     "docs/command_line.md": "reference/command_line.md",
     "docs/gallery.md": "gallery.md",
@@ -29,7 +31,7 @@ WRITTEN = {
 }
 """Page of each file; any other file of docs/ is a guide."""
 
-GUIDES = ["polars", "duckdb", "etl", "options", "keys", "persons", "choosing", "checks"]
+GUIDES = ["polars", "duckdb", "etl", "dbt", "options", "keys", "persons", "choosing", "checks"]
 GUIDES += ["scale", "report"]
 """Which guides come first, in this order."""
 
@@ -87,7 +89,7 @@ def tree(made: dict[str, str]) -> str:
     guides += sorted(page for page in made if page.startswith("guides/") and page not in guides)
     reference = ["command_line", "commands", "macros", "functions", "measures", "classes", "errors"]
     figures = ["papers", "benchmarks/loss", "benchmarks/scale_mdav", "benchmarks/index"]
-    about = ["decisions", "changelog", "contributing", "new_method", "mutation"]
+    about = ["decisions", "changelog", "security", "contributing", "new_method", "mutation"]
     groups = {
         "Guides": guides,
         "Methods": [INDEX, "gallery.md"],
