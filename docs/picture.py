@@ -92,7 +92,7 @@ def drawing() -> str:
     parts = [
         f'<rect width="{wide}" height="{high}" rx="6" fill="#fff"/>',
         *_panel(LEFT, f"Before: {before.height} patients, {before.n_unique()} different"),
-        *_panel(right, f"After, k={K}: {after.n_unique()} different, and how many share each"),
+        *_panel(right, f"After, k={K}: {after.n_unique()} different"),
         f'<text x="{LEFT - 12}" y="{middle:g}" fill="{QUIET}" text-anchor="middle" '
         f'transform="rotate(-90 {LEFT - 12} {middle:g})">income</text>',
         *_circles(dots, 3.5, 1),
@@ -104,6 +104,6 @@ def drawing() -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(words)}" '
         f'viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
-        f'font-family="system-ui, sans-serif" font-size="14" fill="{INK}">\n'
+        f'font-family="Helvetica, Arial, sans-serif" font-size="14" fill="{INK}">\n'
         f"<title>{escape(words)}</title>\n{body}\n</svg>\n"
     )
