@@ -209,7 +209,7 @@ def test_the_site_is_built_without_a_warning_and_the_same_twice(tmp_path):
     site, readme = "https://docs.example", (ROOT / "README.md").read_text(encoding="utf-8")
     for link in targets(package_page.absolute(readme, site, ROOT)):
         path, _, anchor = link.removeprefix(f"{site}/").partition("#")
-        text = built[0][Path(path)].decode()
+        text = built[0][Path(path or "index.html")].decode()
         assert not anchor or f'id="{anchor}"' in text, link
     assert Path("llms.txt") in built[0]
     assert Path("searchindex.js") in built[0]
