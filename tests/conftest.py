@@ -1,7 +1,8 @@
 """The quick loop and `--deep`, short evolutions, methods for one test.
 
 `python -m pytest` tries every test in few examples, and of a product of parameters every value of
-each; `--deep` tries all of it. HYPOTHESIS_PROFILE=thorough tries a thousand examples.
+each; `--deep` tries all of it. HYPOTHESIS_PROFILE=thorough draws all that tests can, and a thousand
+examples of a law.
 """
 
 import gc
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from polars_microagg.core import registry
-from tests.loop import DEEP, left_out
+from tests.loop import DEEP, QUICK, left_out
 
 GENERATIONS = 30
 """The laws hold after any number of generations, and are tried thousands of times."""
@@ -25,7 +26,7 @@ for entry in registry.methods().values():
         entry.options["generations"] = replace(entry.options["generations"], default=GENERATIONS)
 
 always = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("quick", max_examples=5, derandomize=True, database=None, **always)
+settings.register_profile("quick", max_examples=QUICK, derandomize=True, database=None, **always)
 settings.register_profile("deep", max_examples=DEEP, derandomize=True, **always)
 settings.register_profile("thorough", max_examples=1000, **always)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import polars_microagg as mg
 from polars_microagg.core import registry
-from tests.loop import DEEP, tries
+from tests.loop import THOROUGH, tries
 
 METHODS = list(registry.methods().values())
 CELLWISE = [m for m in METHODS if m.unit == "value" and not m.columnwise]
@@ -27,7 +27,7 @@ every_unseeded = pytest.mark.parametrize(
 
 def tenth(share=0.1):
     """Settings for laws that are parametrised once more, or whose examples cost more."""
-    return tries(max(5, round(DEEP * share)))
+    return tries(max(5, round(THOROUGH * share)))
 
 
 # --- What a method did ------------------------------------------------------------------------

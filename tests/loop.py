@@ -1,22 +1,23 @@
-"""Which cases the quick loop runs, and how many examples it tries; `--deep` runs all."""
+"""Which cases the quick loop runs, and how many are drawn; `--deep` runs all that are not drawn."""
 
 import pytest
 from hypothesis import settings
 
 __all__ = ["axes", "covering", "left_out", "rounds", "share", "tries"]
 
-DEEP = 30
-"""Examples of a law that asks for no other number, under `--deep`."""
+QUICK, DEEP, THOROUGH = 5, 20, 30
+"""Examples of a law that asks for no other number: in the quick loop, under `--deep`, and by hand."""
 
 
 def tries(examples):
-    """Settings for a test with its own number of examples under `--deep`: as much more or less."""
-    return settings(max_examples=max(3, round(examples * settings().max_examples / DEEP)))
+    """Settings for a test with its own number of examples by hand: as much more or less."""
+    return settings(max_examples=max(3, round(examples * settings().max_examples / THOROUGH)))
 
 
 def rounds(number):
-    """How often a test that draws its own cases does so: a quarter as often in the quick loop."""
-    return number if settings().max_examples >= DEEP else -(-number // 4)
+    """How often a test that draws its own cases does so: a half under `--deep`, a quarter in the quick loop."""
+    examples = settings().max_examples
+    return -(-number // (1 if examples >= THOROUGH else 2 if examples >= DEEP else 4))
 
 
 def share(cases, of, first=0):

@@ -74,7 +74,7 @@ def file(pytester):
 
 @pytest.mark.parametrize(
     ("asked", "passed", "examples", "rounds"),
-    [([], 4 + 4 + 4 + 1, 5, 3), (["--deep"], 12 + 4 + 4 + 2, 30, 10)],
+    [([], 4 + 4 + 4 + 1, 5, 3), (["--deep"], 12 + 4 + 4 + 2, 20, 5)],
     ids=["quick", "deep"],
 )
 def test_what_is_run(pytester, file, asked, passed, examples, rounds):

@@ -154,7 +154,7 @@ def test_names_of_persons_and_of_confidential_values_change_nothing(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_same_call_gives_the_same_bits(name):
-    for method in METHODS[:: 1 if rounds(4) == 4 else 5]:
+    for method in METHODS[:: 1 if rounds(4) > 1 else 5]:
         call = {"k": 3, "method": method, "small_strata": "drop", **CHEAP.get(method, {})}
         call |= {"refine": True, **MODELS[name]}
         one, other = (mg.mask(untied(1), ["a", "b"], **call) for _ in range(2))
