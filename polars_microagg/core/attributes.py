@@ -59,6 +59,23 @@ class Attribute:
             cache={},
         )
 
+    def own_codes(self) -> Labels:
+        """Return the codes that these records have among themselves, where there are no others.
+
+        >>> Attribute.of("sick", np.array([0, 1, 2, 1])).take(np.array([2, 1])).own_codes()
+        array([0, 1])
+        """
+        _, first, codes = np.unique(self.codes, return_index=True, return_inverse=True)
+        if self.ordered:
+            return codes
+        # Without an order they are numbered as they come, null first.
+        if self.nulls and not self.codes.min(initial=0):
+            first[:1] = -1
+        number = np.empty(len(first), dtype=np.intp)
+        number[np.argsort(first)] = np.arange(len(first))
+        own: Labels = number[codes]
+        return own
+
     @property
     def shares(self) -> Vector:
         """Share of each value in the table."""

@@ -61,10 +61,8 @@ class EntityRule:
         """Return codes of the entities in order of the mean of those of their rows."""
         number = np.repeat(np.arange(len(self.rows.sizes)), self.rows.sizes)
         return [
-            np.unique(
-                np.bincount(number, codes[self.rows.order]) / self.rows.sizes, return_inverse=True
-            )[1]
-            for codes in self.rule.spreads()
+            np.unique(np.bincount(number, codes) / self.rows.sizes, return_inverse=True)[1]
+            for codes in self.rule.take(self.rows.order).spreads()
         ]
 
     def beyond_size(self) -> Self | None:

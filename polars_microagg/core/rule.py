@@ -98,9 +98,12 @@ class Rule:
         return self._with(lambda attribute: attribute.take(rows))
 
     def spreads(self) -> list[Labels]:
-        """Return the codes of each confidential column: bounds on them ask for spread groups."""
+        """Return the codes of each confidential column: bounds on them ask for spread groups.
+
+        They are those that these records have among themselves, whatever others there are.
+        """
         columns = {
-            id(bound.attribute.cache): bound.attribute.codes
+            id(bound.attribute.cache): bound.attribute.own_codes()
             for bound in self.bounds
             if bound.attribute is not None and bound.model.of == "confidential"
         }

@@ -100,11 +100,22 @@ def test_a_rule_counts_released_records_alone_where_some_are_left_out():
 
 def test_confidential_columns_are_spread_once_each():
     sick = Attribute.of("sick", np.array([0, 1]))
-    wage = Attribute.of("wage", np.array([1, 0]))
+    wage = Attribute.of("wage", np.array([1, 0]), ordered=True)
     own = [Bound(models()[name], 1, one) for one in (sick, wage) for name in ("l", "max_share")]
     rule = Rule((Bound(models()["k"], 2, Attribute.of("p", np.array([0, 1]))), *own))
     assert [codes.tolist() for codes in rule.spreads()] == [[0, 1], [1, 0]]
     assert Rule((Bound(models()["k"], 2),)).spreads() == []
+
+
+def test_codes_are_those_that_the_records_have_among_themselves():
+    rows = np.array([4, 3, 1, 5])
+    for ordered, nulls, wanted in (
+        (False, False, [0, 1, 2, 0]),
+        (False, True, [1, 2, 0, 1]),
+        (True, False, [2, 1, 0, 2]),
+    ):
+        one = Attribute.of("sick", np.array([1, 0, 2, 4, 6, 6, 3, 5]), ordered=ordered, nulls=nulls)
+        assert one.take(rows).own_codes().tolist() == wanted
 
 
 def test_a_rule_leaves_out_what_every_record_satisfies():

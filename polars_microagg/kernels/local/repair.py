@@ -157,18 +157,19 @@ def _spread_starts(
     """Return other labels of all but small strata, groups spread over the values of a column each."""
     starts: list[Labels] = []
     ends = np.cumsum(sizes)
-    large = np.flatnonzero(_spreadable(sizes, k))
-    for codes in rule.spreads() if len(large) else ():
+    large = [np.arange(ends[i] - sizes[i], ends[i]) for i in np.flatnonzero(_spreadable(sizes, k))]
+    # Codes of each stratum by itself, so that none depends on others.
+    spreads = [rule.take(rows).spreads() for rows in large]
+    for columns in zip(*spreads, strict=True):
         start, tight = labels.copy(), []
-        for number in large:
-            rows = np.arange(ends[number] - sizes[number], ends[number])
+        for rows, codes in zip(large, columns, strict=True):
             part = x[rows] - x[rows].mean(axis=0)
-            layers = _layers(part, codes[rows], k, rule.take(rows))
+            layers = _layers(part, codes, k, rule.take(rows))
             # Where few layers do, as many as records do as well, and then the search gains more: it
             # has most to give up. Else single records must be able to move, for which annealing looks.
             loose = 2 * layers <= k
             size = k if loose else layers * max(2, -(-k // layers))
-            made = _spread(part, codes[rows], size, k if loose else layers)
+            made = _spread(part, codes, size, k if loose else layers)
             start[rows] = made + len(x) + rows[0]
             tight += [] if loose else [rows]
         start = merged(x, Partition.from_labels(start).labels, sizes, rule)
