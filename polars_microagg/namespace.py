@@ -15,6 +15,7 @@ from polars_microagg.charts.plot import MicroaggPlot
 from polars_microagg.core import registry
 from polars_microagg.core.model import Model
 from polars_microagg.frames.expressions import group_expression, mask_expression
+from polars_microagg.frames.overview import Overview
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.selection import F
 from polars_microagg.frames.signatures import expression_spec, frame_spec, model_spec
@@ -23,7 +24,7 @@ from polars_microagg.frames.with_dtype import with_dtype
 __all__ = ["MicroaggExpr", "MicroaggFrame"]
 
 
-class MicroaggFrame(Generic[F]):
+class MicroaggFrame(Overview, Generic[F]):
     """The functions of the package with the frame given, as ``frame.microagg``.
 
     Examples
@@ -33,6 +34,8 @@ class MicroaggFrame(Generic[F]):
     [24, 24, 49, 49]
     """
 
+    _call = ".mdav(columns, k)"
+
     def __init__(self, frame: F) -> None:
         self._frame = frame
 
@@ -41,6 +44,9 @@ class MicroaggFrame(Generic[F]):
         # The kept namespace and the frame would hold each other until the cyclic collector runs.
         self._frame.__dict__.pop("microagg", None)
         return self._frame
+
+    def _of(self) -> str:
+        return f"microagg of a {type(self._take()).__name__}"
 
     def mask(self, columns: Any, k: Any = None, *, method: Any = "mdav", **options: Any) -> Any:
         """Mask columns by a method given by name; see `polars_microagg.mask`."""
@@ -76,7 +82,7 @@ class MicroaggFrame(Generic[F]):
         return MicroaggPlot(self._take())
 
 
-class MicroaggExpr:
+class MicroaggExpr(Overview):
     """The methods on expressions, as ``expression.microagg``.
 
     Examples
@@ -87,8 +93,13 @@ class MicroaggExpr:
     [24, 24, 49, 49]
     """
 
+    _call = ".mdav(k)"
+
     def __init__(self, expression: pl.Expr) -> None:
         self._expression = expression
+
+    def _of(self) -> str:
+        return "microagg of an expression"
 
     def mask(self, k: Any = None, *, method: Any = "mdav", **options: Any) -> pl.Expr:
         """Mask by a method given by name; see `polars_microagg.mask`."""

@@ -5,12 +5,18 @@ from typing import Any
 
 from polars_microagg.report.svg import svg
 
-__all__ = ["BLOCK", "gallery_page"]
+__all__ = ["BLOCK", "gallery_page", "picture_of"]
 
 TOLD = re.compile(r' (?:role="graphics-[^"]*"|aria-[a-z]+="[^"]*")')
 """What a chart of several says of each of its marks; its words are those of the whole."""
 
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n", re.M | re.S)
+
+
+def picture_of(chart: Any) -> str:
+    """Return an Altair chart as an SVG element, with its description for those who do not see it."""
+    head, end, body = svg(chart.to_dict()["description"], lambda: chart).partition(">")
+    return f"{head}{end}{TOLD.sub('', body)}"
 
 
 def gallery_page(text: str) -> str:
@@ -24,7 +30,5 @@ def gallery_page(text: str) -> str:
         at = block.end()
         chart = names.get("chart")
         if chart is not None:
-            words = chart.to_dict()["description"]
-            head, end, body = svg(words, lambda chart=chart: chart).partition(">")
-            parts.append(f"\n```{{raw}} html\n{head}{end}{TOLD.sub('', body)}\n```\n")
+            parts.append(f"\n```{{raw}} html\n{picture_of(chart)}\n```\n")
     return "".join(parts) + text[at:]

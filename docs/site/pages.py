@@ -1,10 +1,12 @@
 """Every page of the site: where its text is, what is written for it, and how pages hang together."""
 
+import json
 from pathlib import Path
 
 from docs.site import references
 from docs.site.gallery import gallery_page
 from docs.site.methods import INDEX, method_pages
+from docs.site.notebooks import FOLDER, notebook_page
 from docs.site.sections import Places
 from polars_microagg.core import registry
 
@@ -35,6 +37,9 @@ GUIDES = ["polars", "duckdb", "etl", "dbt", "options", "keys", "persons", "choos
 GUIDES += ["scale", "report"]
 """Which guides come first, in this order."""
 
+NOTEBOOKS = ["visits", "adult", "etl_job", "choose_method"]
+"""Which notebooks come first, in this order."""
+
 NAMES = {
     "guides/duckdb": "DuckDB",
     "guides/etl": "ETL",
@@ -44,6 +49,8 @@ NAMES = {
     "papers": "Papers",
 }
 """How pages are called at the side, where that is not their heading."""
+
+DOWNLOAD = "[Download this notebook]({}) to run it in Jupyter; what it shows here is tested."
 
 MACHINES = """
 ```{raw} html
@@ -57,6 +64,8 @@ def places_on_site(root: Path) -> Places:
     places = Places(root)
     for path in sorted((root / "docs").glob("*.md")):
         places.pages[f"docs/{path.name}"] = f"guides/{path.name}"
+    for path in sorted((root / FOLDER).glob("*.ipynb")):
+        places.pages[f"{FOLDER}/{path.name}"] = f"notebooks/{path.stem}.md"
     places.pages |= WRITTEN
     places.pages |= {f"docs/methods.md#{name}": f"methods/{name}.md" for name in registry.methods()}
     return places
@@ -71,8 +80,16 @@ def pages(root: Path) -> tuple[dict[str, str], set[str]]:
     readme = (root / "README.md").read_text(encoding="utf-8")
     made = {START: places.rewritten(readme, "README.md", START)}
     for source, page in places.pages.items():
-        if "#" not in source and page not in (START, INDEX):
-            text = (root / source).read_text(encoding="utf-8")
+        if "#" in source or page in (START, INDEX):
+            continue
+        text = (root / source).read_text(encoding="utf-8")
+        if source.endswith(".ipynb"):
+            title, _, rest = notebook_page(json.loads(text)).partition("\n")
+            places.files.add(source)
+            made[page] = places.rewritten(rest, source, page)
+            link = places.between(page, f"files/{source}")
+            made[page] = f"{title}\n\n{DOWNLOAD.format(link)}\n{made[page]}"
+        else:
             made[page] = places.rewritten(text, source, page)
     made["gallery.md"] = gallery_page(made["gallery.md"])
     made |= method_pages(places) | references.api_pages()
@@ -83,15 +100,23 @@ def pages(root: Path) -> tuple[dict[str, str], set[str]]:
     return made, places.files
 
 
+def _first(made: dict[str, str], folder: str, names: list[str]) -> list[str]:
+    """Return the pages of a folder, those that are named first."""
+    first = [page for name in names if (page := f"{folder}/{name}.md") in made]
+    return first + sorted(
+        page for page in made if page.startswith(f"{folder}/") and page not in first
+    )
+
+
 def tree(made: dict[str, str]) -> str:
     """Return the table of contents at the side, which holds every page once."""
-    guides = [page for name in GUIDES if (page := f"guides/{name}.md") in made]
-    guides += sorted(page for page in made if page.startswith("guides/") and page not in guides)
+    guides, notebooks = _first(made, "guides", GUIDES), _first(made, "notebooks", NOTEBOOKS)
     reference = ["command_line", "commands", "macros", "functions", "measures", "classes", "errors"]
     figures = ["papers", "benchmarks/loss", "benchmarks/scale_mdav", "benchmarks/index"]
     about = ["decisions", "changelog", "security", "contributing", "new_method", "mutation"]
     groups = {
         "Guides": guides,
+        "Notebooks": notebooks,
         "Methods": [INDEX, "gallery.md"],
         "Reference": [f"reference/{name}.md" for name in [*reference, *references.ROOMS]],
         "Figures": [f"{name}.md" for name in figures],

@@ -20,13 +20,14 @@ from polars_microagg.charts.style import altair, printable
 from polars_microagg.core.options import group_size
 from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
 from polars_microagg.frames.columns import is_number, refuse, type_name
+from polars_microagg.frames.overview import Overview
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import Columns, Names, as_frame
 
 __all__ = ["MicroaggPlot"]
 
 
-class MicroaggPlot:
+class MicroaggPlot(Overview):
     """Altair charts of a table before and after masking; only aggregates are drawn.
 
     Every method returns an Altair chart, which a notebook shows and ``chart.save("a.svg")``
@@ -42,6 +43,9 @@ class MicroaggPlot:
 
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
         self._frame = collected(frame)
+
+    def _of(self) -> str:
+        return "microagg.plot of a DataFrame"
 
     def _pair(
         self, masked: Any, columns: Any, *, numbers: bool = False
