@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO
+from html import escape
+from importlib import import_module
+from typing import IO, Any
 
-__all__ = ["Bar", "Meter", "Reading", "left", "text_of"]
+__all__ = ["Bar", "Meter", "Reading", "left", "notebook", "text_of"]
 
 WIDTH = 30
 EVERY = 0.1
@@ -96,11 +99,19 @@ def text_of(reading: Reading, unit: str = "") -> str:
     return said
 
 
+def notebook() -> Any:
+    """Find the shell of the notebook that this runs in, that of Jupyter or one made from it."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    names = {each.__name__ for each in type(shell).__mro__}
+    return shell if "ZMQInteractiveShell" in names else None
+
+
 class Bar:
     """A bar of plain text for a notebook or a terminal: each piece of work has its own.
 
     It shows after so many seconds of a piece, and goes when that is done. Where it is written is looked
-    up each time, so that a plan that has it can be stored.
+    up each time, so that a plan that has it can be stored. In a notebook it is one output of the cell, which
+    changes in place: lines on standard error would all be kept.
     """
 
     def __init__(self, after: float = 0.0, stream: IO[str] | None = None) -> None:
@@ -108,6 +119,7 @@ class Bar:
         self._meter: Meter | None = None
         self._begun = self._told = 0.0
         self._last, self._written = (0, 0), 0
+        self._output: tuple[int, str] | None = None
 
     def __call__(self, done: int, total: int, what: str) -> None:
         """Add what a method reports."""
@@ -124,10 +136,27 @@ class Bar:
             self._write(text_of(reading))
 
     def _write(self, text: str) -> None:
-        """Write over the last line: by spaces, as a notebook may know no codes of terminals."""
-        stream = self._stream or sys.stderr
-        if text or self._written:
-            stream.write(f"\r{text[:WIDEST]}{' ' * (self._written - len(text))}")
-            stream.write("" if text else "\r")
-            stream.flush()
+        """Write over what was written last."""
+        if not text and not self._written:
+            return
+        shell = None if self._stream else notebook()
+        if shell is None:
+            self._print(text[:WIDEST])
+        else:
+            self._display(text[:WIDEST], shell.execution_count)
         self._written = len(text[:WIDEST])
+
+    def _display(self, text: str, cell: int) -> None:
+        """Show the text in the output of this cell, which is made when there is none yet."""
+        there = self._output is not None and self._output[0] == cell
+        if self._output is None or not there:
+            self._output = cell, uuid.uuid4().hex
+        forms = {"text/plain": text, "text/html": text and f"<pre>{escape(text)}</pre>"}
+        show = import_module("IPython.display").display
+        show(forms, raw=True, display_id=self._output[1], update=there)
+
+    def _print(self, text: str) -> None:
+        """Write over the last line by spaces, as what shows it may know no codes of terminals."""
+        stream = self._stream or sys.stderr
+        stream.write(f"\r{text}{' ' * (self._written - len(text))}{'' if text else chr(13)}")
+        stream.flush()

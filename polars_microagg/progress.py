@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Literal, TypeAlias
 
-from polars_microagg.bars import LONG, Bar
+from polars_microagg.bars import LONG, Bar, notebook
 from polars_microagg.errors import InvalidParameterError
 
 __all__ = ["Callback", "current", "progress", "steps_of", "ticker"]
@@ -29,9 +28,10 @@ def progress(callback: Callback | Literal["bar"] | None) -> AbstractContextManag
 
     Parameters
     ----------
-    callback : callable, "bar" for a bar of text on standard error, or None for nobody
+    callback : callable, "bar" for a bar of text, or None for nobody
         Called as ``callback(done, total, what)``: `what` is the name of a method, and `done` of
-        `total` the share of its work that is over. Methods that take no time do not call it.
+        `total` the share of its work that is over. Methods that take no time do not call it. The bar is
+        on standard error, and in a notebook an output of the cell.
 
     Returns
     -------
@@ -93,14 +93,8 @@ def current() -> Callback | None:
     """Find the callback of the block that this is in; outside None, or the bar of a notebook."""
     callback = _callback.get()
     if callback == "unasked":
-        return Bar(LONG) if _in_notebook() else None
+        return Bar(LONG) if notebook() else None
     return callback
-
-
-def _in_notebook() -> bool:
-    """Return whether this is the kernel of a notebook."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def ticker(what: str, total: int) -> Callable[[int], None]:

@@ -75,8 +75,39 @@ def test_a_bar_that_is_asked_for_shows(now, capsys):
 
 @pytest.fixture
 def notebook(monkeypatch):
-    shell = type("ZMQInteractiveShell", (), {})()
+    of_jupyter = type("ZMQInteractiveShell", (), {"execution_count": 1})
+    shell = type("ShellOfAnotherHouse", (of_jupyter,), {})()
+    shown = []
+    display = lambda forms, *, raw, display_id, update: shown.append((display_id, update, forms))  # noqa: E731
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    return types.SimpleNamespace(shell=shell, shown=shown)
+
+
+def test_a_bar_in_a_notebook_is_one_output_of_each_cell(now, notebook, capsys):
+    bar = Bar()
+    for now[0], done in (
+        (0.0, 1),
+        (1.0, 50),
+        (2.0, 100),
+        (2.0, 1),
+        (2.0, 100),
+        (3.0, 1),
+        (4.0, 60),
+    ):
+        bar(done, 100, "<mdav>")
+    notebook.shell.execution_count += 1
+    for now[0], done in ((5.0, 100), (5.0, 1), (6.0, 70), (7.0, 100)):
+        bar(done, 100, "<mdav>")
+    first, *others = notebook.shown
+    assert first[2]["text/plain"].startswith("<mdav> [####")
+    assert first[2]["text/html"].startswith("<pre>&lt;mdav&gt; [####")
+    said = [(update, forms["text/plain"][-18:-10]) for _, update, forms in notebook.shown]
+    assert [update for update, _ in said] == [False, True, True, False, True, True]
+    assert [ids for ids, *_ in others] == [first[0]] * 2 + [others[2][0]] * 3
+    assert first[0] != others[2][0]
+    assert notebook.shown[-1][2] == {"text/plain": "", "text/html": ""}
+    assert capsys.readouterr().err == ""
 
 
 def test_a_notebook_shows_one_by_itself_unless_told_otherwise(notebook):

@@ -37,7 +37,7 @@ def made():
         return pages.pages(ROOT)
 
 
-@pytest.mark.parametrize("name", ["gallery", "links", "pictures", "sections"])
+@pytest.mark.parametrize("name", ["gallery", "links", "notebook_page", "pictures", "sections"])
 def test_examples_in_its_code_run(name):
     assert not doctest.testmod(importlib.import_module(f"docs.site.{name}")).failed
 
@@ -65,6 +65,15 @@ def test_links_between_pages_lead_somewhere(made):
             assert there.removeprefix("files/") in files or there in known, f"{page}: {link}"
             assert not anchor or anchor in known[there], f"{page}: {link}"
     assert seen > 100
+
+
+@pytest.mark.parametrize("name", ["adult", "choose_method", "etl_job", "visits"])
+def test_a_notebook_is_a_page_that_offers_it(made, name):
+    texts, files = made
+    text = texts[f"notebooks/{name}.md"]
+    assert f"docs/notebooks/{name}.ipynb" in files
+    assert f"\n\n[Download this notebook](../files/docs/notebooks/{name}.ipynb) to run" in text
+    assert f"# {text[2:].partition(chr(10))[0]}\n" in for_machines(texts)["llms-full.txt"]
 
 
 def test_the_site_begins_with_the_readme(made):

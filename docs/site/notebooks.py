@@ -1,4 +1,4 @@
-"""Notebooks: run and written with what their cells give, and as pages of the site.
+"""Run the notebooks, and write what their cells give.
 
 Usage: python -m docs.site.notebooks [--check]
 
@@ -12,7 +12,6 @@ import contextlib
 import io
 import json
 import os
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -21,24 +20,13 @@ from typing import Any
 import polars as pl
 
 from docs.site.gallery import picture_of
+from docs.site.notebook_page import FOLDER, Notebook, said, text_of
 
-__all__ = ["FOLDER", "RAISES", "executed", "notebook_page", "said", "text_of"]
+__all__ = ["RAISES", "executed"]
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = "docs/notebooks"
 RAISES = "raises-exception"
 """Tag of a cell that shows an error; Jupyter knows it, too."""
-
-Notebook = dict[str, Any]
-
-
-def text_of(lines: str | list[str]) -> str:
-    """Return the text of a field, which may be written as a list of lines.
-
-    >>> text_of(["a ", "b"])
-    'a b'
-    """
-    return lines if isinstance(lines, str) else "".join(lines)
 
 
 def _shown(value: object) -> dict[str, list[str]]:
@@ -99,60 +87,6 @@ def executed(notebook: Notebook) -> Notebook:
         finally:
             os.chdir(here)
     return notebook | {"cells": cells}
-
-
-def said(notebook: Notebook) -> list[list[str]]:
-    """Return the words of every output, cell by cell; drawings and HTML tables are left out."""
-    return [[_words(output) for output in cell.get("outputs", ())] for cell in notebook["cells"]]
-
-
-def _words(output: Notebook) -> str:
-    if output["output_type"] == "stream":
-        return text_of(output["text"])
-    if output["output_type"] == "error":
-        return f"{output['ename']}: {output['evalue']}"
-    return text_of(output["data"]["text/plain"])
-
-
-def _block(output: Notebook) -> str:
-    """Return an output as Markdown: a drawing as it is, a frame as a table, anything else as text."""
-    forms = {form: text_of(text) for form, text in output.get("data", {}).items()}
-    if drawn := forms.get("image/svg+xml"):
-        return f"```{{raw}} html\n{drawn.rstrip()}\n```"
-    if table := _table(forms.get("text/html", "")):
-        return table
-    return f"```text\n{_words(output).rstrip()}\n```"
-
-
-def _table(html: str) -> str:
-    r"""Return the HTML table of a frame in Markdown, without the types and the quotes of texts.
-
-    >>> row = "<tr><th>a</th></tr></thead><tbody><tr><td>&quot;x*|&quot;</td></tr>"
-    >>> print(_table(row))
-    | a |
-    | --- |
-    | x\*\| |
-    """
-    head, _, body = html.partition("<tbody>")
-    rows = [re.findall(r"<th>(.*?)</th>", head)]
-    rows += [re.findall(r"<td>(.*?)</td>", row) for row in body.split("</tr>") if "<td>" in row]
-    rows.insert(1, ["---"] * len(rows[0]))
-    marked = re.compile(r"([*`|\[])")
-    lines = [[marked.sub(r"\\\1", cell.replace("&quot;", "")) for cell in row] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) if rows[0] else ""
-
-
-def notebook_page(notebook: Notebook) -> str:
-    """Return a notebook as Markdown."""
-    parts = []
-    for cell in notebook["cells"]:
-        source = text_of(cell["source"])
-        if cell["cell_type"] == "markdown":
-            parts.append(source)
-            continue
-        parts.append(f"```python\n{source}\n```")
-        parts += [_block(output) for output in cell["outputs"]]
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
 def main(arguments: list[str]) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from docs.site import references
 from docs.site.gallery import gallery_page
 from docs.site.methods import INDEX, method_pages
-from docs.site.notebooks import FOLDER, notebook_page
+from docs.site.notebook_page import FOLDER, notebook_page
 from docs.site.sections import Places
 from polars_microagg.core import registry
 

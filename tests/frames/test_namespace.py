@@ -21,6 +21,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "anonymity": lambda frame: frame.microagg.anonymity("a"),
     "assess": lambda frame: frame.microagg.assess(frame, "a", metrics="k_min"),
     "twice": lambda frame: (frame.microagg.mdav("a", 3), frame.microagg.mdav("b", 3)),
+    "shown": lambda frame: (repr(frame.microagg), frame.microagg._repr_html_()),
     "a name for the namespace": lambda frame: _by_name(frame.microagg),
     "a wrong call": lambda frame: _wrongly(frame),
 }
