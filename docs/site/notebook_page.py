@@ -1,11 +1,13 @@
 """Notebooks as pages of the site: their prose, code and outputs in Markdown."""
 
 import re
+import textwrap
 from typing import Any
 
 __all__ = ["FOLDER", "Notebook", "notebook_page", "said", "text_of"]
 
 FOLDER = "docs/notebooks"
+WIDE = 100
 
 Notebook = dict[str, Any]
 
@@ -39,7 +41,10 @@ def _block(output: Notebook) -> str:
         return f"```{{raw}} html\n{drawn.rstrip()}\n```"
     if table := _table(forms.get("text/html", "")):
         return table
-    return f"```text\n{_words(output).rstrip()}\n```"
+    # A sentence is broken as in the other pages; a table of text is as wide as it is.
+    lines = _words(output).rstrip().splitlines()
+    text = "\n".join(line if "│" in line else textwrap.fill(line, WIDE) for line in lines)
+    return f"```text\n{text}\n```"
 
 
 def _table(html: str) -> str:
