@@ -110,7 +110,10 @@ def test_a_stale_notebook_is_named_and_written_anew(tmp_path, monkeypatch, capsy
 @JUPYTER
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_jupyter_shows_the_same(path, tmp_path):
+    import nbformat
+
     written, there = read(path), in_jupyter(read(path), tmp_path)
+    nbformat.validate(written)
     for cell, other in zip(written["cells"], there["cells"], strict=True):
         if "image/svg+xml" not in json.dumps(cell.get("outputs")):
             assert said({"cells": [other]}) == said({"cells": [cell]})
