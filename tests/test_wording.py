@@ -125,6 +125,7 @@ SUBJECTS = {
     files: [
         files.bad_header(),
         files.bad_names(),
+        files.changed_while_read("a.csv"),
         files.compressed_target("a.csv.gz", "a.csv"),
         files.no_manifest(),
         files.no_table_named("a.duckdb", "a.duckdb"),

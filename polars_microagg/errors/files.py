@@ -11,6 +11,7 @@ from polars_microagg.wording import Parameter, Sentence
 __all__ = [
     "bad_header",
     "bad_names",
+    "changed_while_read",
     "compressed_target",
     "like_numbers",
     "no_manifest",
@@ -56,6 +57,13 @@ def bad_names() -> InvalidDataError:
     """Refuse a header in which a name is that of two columns."""
     return InvalidDataError.of_fields(
         "its header names a column twice or none. {way}", way="Name each column once."
+    )
+
+
+def changed_while_read(what: object) -> InvalidDataError:
+    """Refuse a file of which a later pass has other text than the pass that found its types."""
+    return InvalidDataError.unreadable(
+        what, "it changed while it was read. Read it again, or copy it first and read the copy."
     )
 
 

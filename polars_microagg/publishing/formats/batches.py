@@ -15,6 +15,7 @@ from typing import IO, Any, TypeAlias
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, MicroaggError
+from polars_microagg.errors.files import changed_while_read
 from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.safe_collect import schema_of, sunk
 from polars_microagg.frames.selection import by_name
@@ -108,6 +109,9 @@ def set_down(
         def read(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
             for frame in frames:
                 found = read_as(frame, seen.types)
+                # Types were found in another pass, and read every value that was there then.
+                if _nulls(found, seen.types) > _nulls(frame, seen.types):
+                    raise changed_while_read(rows.reading)
                 yield retyped(found, asked.types) if asked.types else found
 
         nearly = rows.entry.nearly(asked.names) if rows.entry.nearly and asked.names else None
@@ -169,7 +173,7 @@ class _Rows:
 
     def __init__(self, files: list[SourceFile], folder: Path, batch: int) -> None:
         self.files, self._folder, self._batch = files, folder, batch
-        first = files[0].place
+        self.reading = first = files[0].place
         self.entry: Format = formats()["parquet" if first.format == "folder" else first.format]
         self.what: object = STDIN if first.piped else first
         self.separator = first.separator or ","
@@ -197,7 +201,7 @@ class _Rows:
 
     def _of(self, number: int) -> Iterator[pl.DataFrame]:
         """Yield the rows of one file."""
-        place = self.files[number].place
+        self.reading = place = self.files[number].place
         if self.entry.merged and len(self.files) > 1 and not self._known:
             self._known = dict.fromkeys(range(len(self.files)), self._merged(self.entry.merged))
         known = self._known.get(number)
@@ -274,6 +278,10 @@ def _frames(
             )
         if place.format == "parquet":
             yield from frames_of(ParquetSource.of(place.path), batch)
+
+
+def _nulls(frame: pl.DataFrame, names: Iterable[str]) -> int:
+    return sum(frame.get_column(name).null_count() for name in names)
 
 
 def _unlike(place: Location, first: Location) -> InvalidDataError:

@@ -129,7 +129,7 @@ def _one(seen: Set[pl.DataType]) -> pl.DataType | None:
 
 
 def read_as(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Read columns of text as the types that `TypesSeen` found.
+    """Read columns of text as the types that `TypesSeen` found; text that is not of the type becomes null.
 
     >>> read_as(pl.DataFrame({"age": ["31"]}), {"age": pl.Float64()})["age"].to_list()
     [31.0]
@@ -137,7 +137,10 @@ def read_as(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFra
     read = {}
     for name, dtype in types.items():
         texts = pl.DataFrame({"0": frame.get_column(name).str.strip_chars()})
-        read[name] = READ[OF[dtype.base_type()]](texts).to_series().cast(dtype).alias(name)
+        values = READ[OF[dtype.base_type()]](texts).to_series()
+        if getattr(values.dtype, "time_zone", None) != getattr(dtype, "time_zone", None):
+            values = values.clear(len(values))  # a cast would take the text for another instant
+        read[name] = values.cast(dtype).alias(name)
     return frame.with_columns(read.values())
 
 

@@ -9,7 +9,8 @@ from threading import Event
 import polars as pl
 import pytest
 
-from polars_microagg.publishing.formats import csv
+import polars_microagg as mg
+from polars_microagg.publishing.formats import batches, csv, ndjson
 from polars_microagg.publishing.formats.batches import Typed
 from polars_microagg.publishing.formats.files import Location
 from tests.publishing.formats.batched import alike, in_batches, same, small  # noqa: F401
@@ -139,6 +140,57 @@ def test_a_line_that_is_longer_than_a_block_is_read_and_no_row_twice(tmp_path, m
     same(in_batches(place, tmp_path), table)
     monkeypatch.setattr(csv, "BLOCK", 64)
     alike(tmp_path / "o.csv", tmp_path)
+
+
+ARRIVES = {
+    "number": (["1.5"] * 9, "SECRET-1"),
+    "whole number": (["1"] * 9, "1.5"),
+    "day": (["2024-01-01"] * 9, "soon"),
+    "zone lost": (["2024-01-01T10:00Z"] * 9, "2024-01-01T10:00"),
+    "zone added": (["2024-01-01T10:00"] * 9, "2024-01-01T10:00Z"),
+}
+
+
+@pytest.mark.parametrize("name", ARRIVES)
+@pytest.mark.parametrize("role", ["mask", "confidential"])
+def test_text_that_arrives_after_types_were_found_is_refused(name, role, tmp_path, monkeypatch):
+    """It became null, which may be imputed."""
+    texts, late = ARRIVES[name]
+    for number in range(3):
+        pl.DataFrame({"id": range(9), "a": texts}).write_csv(tmp_path / f"o{number}.csv")
+    look = batches._Rows.look
+
+    def look_and_append(rows, *arguments, **options):
+        found = look(rows, *arguments, **options)
+        with (tmp_path / "o1.csv").open("a") as file:
+            file.write(f"900,{late}\n" * 9)
+        return found
+
+    monkeypatch.setattr(batches._Rows, "look", look_and_append)
+    asked = Typed(["a"]) if role == "mask" else Typed([], ["a"])
+    place = Location.of(tmp_path / "o*.csv")
+    with pytest.raises(
+        mg.InvalidDataError, match=r"o1\.csv' cannot be read: it changed"
+    ) as refused:
+        in_batches(place, tmp_path, typed=asked, raw=True)
+    assert late not in str(refused.value)
+
+
+def test_json_that_arrives_after_types_were_found_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "o.ndjson"
+    path.write_bytes(b'{"a":1}\n' * 9)
+    merged = ndjson._merged
+
+    def merge_and_append(schemas):
+        found = merged(schemas)
+        with path.open("ab") as file:
+            file.write(b'{"a":"SECRET-1"}\n')
+        return found
+
+    monkeypatch.setattr(ndjson, "_merged", merge_and_append)
+    with pytest.raises(mg.InvalidDataError, match="cannot be read") as refused:
+        in_batches(Location.of(path), tmp_path, typed=Typed(["a"]), raw=True)
+    assert "SECRET" not in str(refused.value)
 
 
 def test_a_separator_is_kept(tmp_path):
