@@ -115,8 +115,7 @@ class Leaves:
     def _plans(self) -> list[Plan]:
         """Plans of the leaves of each large stratum, and then that of small strata."""
         # What is suppressed is counted over all leaves, and then refused, emptied or dropped.
-        marks = self.parted and not restricted(self.plan)
-        small = "drop" if marks or self.plan.small_strata != "raise" else "raise"
+        small = "drop" if self.parted or self.plan.small_strata != "raise" else "raise"
         plan = replace(self.plan, small_strata=small, progress_callback=None)
         several = np.bincount(np.delete(self.stratum_of_leaf, [*self.merged])) > 1
         return [*map(partial(LeafPlan.of, plan, self.columns), self.large, several.tolist()), plan]

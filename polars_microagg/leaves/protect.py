@@ -62,6 +62,7 @@ def mask_leaf(leaves: Leaves, table: Any) -> Any:
 def mask_counted(leaves: Leaves, frame: pl.DataFrame, ties: pl.Series, order: Any) -> Released:
     """Mask the records of one leaf, of which all counts that span leaves were settled elsewhere.
 
+    Small strata are refused nevertheless if they may not be suppressed: a table may have changed.
     `ties` and `order` are what tells records apart that are equal in the masked columns.
     """
     leaf = leaves.after_merging(leaves.before_merging(frame.head(1)))
@@ -69,7 +70,10 @@ def mask_counted(leaves: Leaves, frame: pl.DataFrame, ties: pl.Series, order: An
     records = _records(leaves, frame, np.repeat(leaf, frame.height), rule)
     ready = replace(records, ties=ties, order=order)
     with crew(1):
-        return mask_leaves(leaves.plans_of, leaves.size, ready)
+        masked = mask_leaves(leaves.plans_of, leaves.size, ready)
+    if masked.suppressed is not None:
+        SmallStrata.of(leaves, ready, masked.suppressed).refuse(leaves)
+    return masked
 
 
 def mask_table(leaves: Leaves, frame: pl.DataFrame, workers: int | None) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import polars as pl
 from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
-from polars_microagg.core.rule import Rule
+from polars_microagg.core.rule import Bound, Rule
 from polars_microagg.core.suppression import refuse_strata
 from polars_microagg.errors import InvalidDataError
 from polars_microagg.frames.attributes import entity_of
@@ -24,6 +24,7 @@ from polars_microagg.wording import Sentence, Setting
 __all__ = [
     "FEW",
     "Census",
+    "bounds_of",
     "coded",
     "coded_columns",
     "failing_leaves",
@@ -183,6 +184,12 @@ def rule_of_counts(
     own = counts or [one.counts for one in references]
     pairs = zip(references, own, strict=True)
     return plan.rule(who, [_OneGroup.of_reference(one, count) for one, count in pairs])
+
+
+def bounds_of(plan: Plan, references: Sequence[Reference]) -> tuple[Bound, ...]:
+    """Return the bounds of a call, with the names of their columns, without records."""
+    nobody = Reference(", ".join(plan.entity), pl.Series([], dtype=pl.Int64), np.zeros(0, np.intp))
+    return rule_of_counts(plan, nobody if plan.entity else None, references).bounds
 
 
 @dataclass(frozen=True, eq=False)

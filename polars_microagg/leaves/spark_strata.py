@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.rule import Rule
-from polars_microagg.core.suppression import BrokenStrata
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.references import Reference
@@ -20,7 +19,7 @@ from polars_microagg.leaves.rules import coded, coded_columns, restricted, rule_
 from polars_microagg.leaves.spark_batches import LEAF, LeafCounter, as_long
 from polars_microagg.leaves.spark_merging import key_names, with_leaf
 from polars_microagg.leaves.spark_table import SparkTable
-from polars_microagg.leaves.suppressed import SmallStrata, emptied_hold
+from polars_microagg.leaves.suppressed import SmallStrata, broken_in, emptied_hold
 
 __all__ = ["settle_strata"]
 
@@ -28,10 +27,10 @@ ANY = -1
 """In place of the number of a bound: strata that break some bound."""
 
 COUNTS = (
-    f"{LEAF} long, shared boolean, records long, strata long, bound long, small long, fewest long, "
-    "worst double, few long, emptied long"
+    "shared boolean, strata long, bound long, small long, fewest long, worst double, few long, "
+    "emptied long"
 )
-"""What is counted in each leaf, for each bound: the fields of `BrokenStrata`."""
+"""What is counted in each leaf, for each bound that is broken: `SmallStrata.broken` and more."""
 
 
 def settle_strata(table: SparkTable, blocks: Sequence[Leaves]) -> None:
@@ -87,28 +86,11 @@ def _settle_by_rule(table: SparkTable, leaves: Leaves) -> None:
 
 
 def _refuse(leaves: Leaves, counts: pl.DataFrame) -> None:
-    """Raise the error on strata that break the rule: on the first large one, or on all small ones."""
-    own = counts.filter(~pl.col("shared") & (pl.col("small") > 0)).sort(LEAF)
-    found = own.filter(pl.col(LEAF) == own[LEAF][0]) if own.height else counts.filter("shared")
-    bounds = _rule_of_nothing(leaves).bounds
-    for number, bound in enumerate(bounds):
-        each = found.filter(bound=number).sort(LEAF)
-        if not each["small"].sum():
-            continue
-        numbers = each["worst"].to_numpy()
-        farthest = int(numbers.argmin() if bound.model.at_least else numbers.argmax())
-        worst, few = float(numbers[farthest]), int(each["few"][farthest])
-        small, strata, records = each.select(pl.col("small", "strata", "records").sum()).row(0)
-        # Leaves in which no stratum breaks it have as many as there are records.
-        fewest = int(each.filter(pl.col("small") > 0)["fewest"].to_numpy().min())
-        BrokenStrata(bound, small, strata, fewest, worst, few, records).refuse(leaves.plan)
-
-
-def _rule_of_nothing(leaves: Leaves) -> Rule:
-    """Return the rule with its bounds and the names of their columns, without records."""
-    plan = leaves.plan
-    who = _reference(plan.entity, 0) if plan.entity else None
-    return rule_of_counts(plan, who, leaves.references)
+    """Raise the error on the strata that break the first bound that any of them breaks."""
+    broken = counts.filter(pl.col("bound") != ANY)
+    rows = broken.select("bound", "small", "fewest", "worst", "few").rows()
+    shared = counts.filter(pl.col("shared"), bound=ANY)
+    SmallStrata(len(rows), int(shared["strata"].sum()), broken=rows).refuse(leaves)
 
 
 def _reference(entity: Sequence[str], count: int) -> Reference:
@@ -151,14 +133,11 @@ def _stratum_counter(leaves: Leaves, names: Sequence[str]) -> Callable[[pa.Table
     def count(table: pa.Table) -> pa.Table:
         records, stratum = _of_leaf(leaves, names, table)
         rule = rule_of(leaves.plan, leaves.references, records)
-        n, leaf = records.height, table[LEAF][0].as_py()
-        strata = Members.of(np.arange(n), stratum, int(stratum.max()) + 1)
-        broken = strata.sizes[rule.failing(strata)]
-        common = (leaf, leaf >= first, n, len(strata.sizes))
-        rows = [(*common, ANY, len(broken), 0, 0.0, 0, int(broken.sum()))]
-        for number, bound in enumerate(rule.bounds):
-            told = BrokenStrata.of(bound, strata, strata.sizes, n)
-            rows.append((*common, number, told.small, told.fewest, told.worst, told.few, 0))
+        strata = Members.of(np.arange(records.height), stratum, int(stratum.max()) + 1)
+        emptied = strata.sizes[rule.failing(strata)]
+        common = (table[LEAF][0].as_py() >= first, len(strata.sizes))
+        rows = [(*common, ANY, len(emptied), 0, 0.0, 0, int(emptied.sum()))]
+        rows += [(*common, *row, 0) for row in broken_in(rule, stratum)]
         named = [each.split()[0] for each in COUNTS.split(", ")]
         kinds = [_ARROW[each.split()[1]] for each in COUNTS.split(", ")]
         columns = zip(*rows, strict=True)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from polars_microagg.core.partition import Members
+from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
-from polars_microagg.core.suppression import refuse_emptied
+from polars_microagg.core.suppression import BrokenStrata, refuse_emptied
 from polars_microagg.errors import TooFewRecordsError
 from polars_microagg.frames.batch import Released
 from polars_microagg.frames.released_strata import released_keys
@@ -19,24 +20,28 @@ from polars_microagg.frames.selection import as_frame, by_name
 from polars_microagg.leaves.leaf_records import LeafRecords
 from polars_microagg.leaves.masking import arrow_of, masked_field
 from polars_microagg.leaves.metadata_scrub import without_notes
+from polars_microagg.leaves.rules import bounds_of
 
 if TYPE_CHECKING:
     from polars_microagg.leaves.leaves import Leaves
 
-__all__ = ["SmallStrata", "emptied_hold", "settled"]
+__all__ = ["SmallStrata", "broken_in", "emptied_hold", "settled"]
 
 
 @dataclass(frozen=True)
 class SmallStrata:
     """Counts of the strata that are suppressed, of all strata in leaves of small ones, and of records.
 
-    `fewest` are the records of the smallest of them.
+    `fewest` are the records of the smallest of them. Under a rule, `broken` has for parts of the table the
+    number of a bound and, of the strata that break it, the fields `small`, `fewest`, `worst` and `few` of
+    `BrokenStrata`.
     """
 
     small: int = 0
     strata: int = 0
     fewest: int = 2**62
     records: int = 0
+    broken: Sequence[tuple[int, int, int, float, int]] = ()
 
     @classmethod
     def of(cls, leaves: Leaves, records: LeafRecords, suppressed: pl.Series | None) -> SmallStrata:
@@ -53,13 +58,20 @@ class SmallStrata:
         )
         small = strata.filter("gone")["records"]
         fewest = int(small.min() or cls.fewest)  # type: ignore[arg-type]
-        return cls(len(small), int(strata["shared"].sum()), fewest, int(gone.sum()))
+        counts = len(small), int(strata["shared"].sum()), fewest, int(gone.sum())
+        if records.rule is None or not gone.any() or leaves.plan.small_strata != "raise":
+            return cls(*counts)
+        each = told.select(pl.struct("leaf", *(column.name for column in named)).rank("dense"))
+        return cls(
+            *counts, broken_in(records.rule, each.to_series().to_numpy().astype(np.intp) - 1)
+        )
 
     def __add__(self, other: SmallStrata) -> SmallStrata:
         """Count the strata of other leaves as well."""
         fewest = min(self.fewest, other.fewest)
         counts = self.small + other.small, self.strata + other.strata
-        return SmallStrata(*counts, fewest, self.records + other.records)
+        broken = (*self.broken, *other.broken)
+        return SmallStrata(*counts, fewest, self.records + other.records, broken)
 
     def refuse(self, leaves: Leaves) -> None:
         """Refuse small strata that may not be suppressed."""
@@ -67,7 +79,26 @@ class SmallStrata:
             strata = len(leaves.large) + self.strata
             if not leaves.parted:
                 raise TooFewRecordsError.of(self.fewest, leaves.k)
+            if self.broken:
+                self._broken(leaves, strata).refuse(leaves.plan)
             raise TooFewRecordsError.strata(self.small, strata, self.fewest, leaves.k, "records")
+
+    def _broken(self, leaves: Leaves, strata: int) -> BrokenStrata:
+        """Return what is told of the first bound that some of so many strata break."""
+        number = min(row[0] for row in self.broken)
+        _, small, fewest, worst, few = zip(*(r for r in self.broken if r[0] == number), strict=True)
+        bound = bounds_of(leaves.plan, leaves.references)[number]
+        side = 1 if bound.model.at_least else -1
+        farthest = min(zip(worst, few, strict=True), key=lambda one: (side * one[0], one[1]))
+        # One stratum that is the whole table was refused before it was split.
+        return BrokenStrata(bound, sum(small), strata, min(fewest), *farthest, records=-1)
+
+
+def broken_in(rule: Rule, stratum: Labels) -> list[tuple[int, int, int, float, int]]:
+    """Return `broken` of the records of a part, of which each stratum has a number from 0."""
+    strata = Members.of(np.arange(len(stratum)), stratum, int(stratum.max()) + 1)
+    each = (BrokenStrata.of(bound, strata, strata.sizes, len(stratum)) for bound in rule.bounds)
+    return [(i, b.small, b.fewest, b.worst, b.few) for i, b in enumerate(each) if b.small]
 
 
 def emptied_hold(plan: Plan, rule: Rule | None, records: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.leaves.memory_budget import MemoryBudget
+from polars_microagg.leaves.protect import mask_counted
 from tests.loop import rounds
 
 REGIONS = ["north", "south", "east", "west", "far", None]
@@ -152,6 +153,69 @@ def test_small_strata_are_refused_with_the_counts_of_the_whole_table():
     for call in calls.values():
         with pytest.raises(mg.TooFewRecordsError, match="1 of 21 strat.* fewest .* 3|1 of 21"):
             call()
+
+
+PERSONS = {"entity": "who", "entity_mode": "rows"}
+SECRETS = {"confidential": "sick", "l": 3}
+BROKEN = {
+    "persons of small strata": ("pq", PERSONS),
+    "persons of a large stratum": ("c", PERSONS),
+    "persons of both": ("bpq", PERSONS),
+    "secrets of a small stratum": ("p", SECRETS),
+    "secrets of a large stratum": ("b", SECRETS),
+    "secrets of both": ("bp", {**SECRETS, **PERSONS}),
+    "shares of both": ("bp", {"confidential": "sick", "max_share": 0.9}),
+}
+"""Strata that break a bound, and the bound."""
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_strata_are_refused_with_the_counts_of_the_whole_table(name, tmp_path, small_parts):
+    few, call = BROKEN[name]
+    strata = "a" * 60 + "b" * 90 + "c" * 80 + "p" * 7 + "q" * 8
+    rows = range(len(strata))
+    persons, secrets = "entity" in call, "confidential" in call
+    alone = "sick" not in call.values() or persons
+    frame = pl.DataFrame(
+        {
+            "s": list(strata),
+            "x": [i * 7 % 31 for i in rows],
+            "who": [f"{s}{i % 3 if s in few and alone else i}" for i, s in enumerate(strata)],
+            # Of the large one that breaks it some are well, so that the small one is farther from it.
+            "sick": [
+                "flu" if s in few and secrets and (s != "b" or i % 30) else f"{i % 3}"
+                for i, s in enumerate(strata)
+            ],
+        }
+    )
+    frame.write_parquet(tmp_path / "in.parquet")
+    call = {"strata": "s", **call}
+
+    def told(door):
+        with pytest.raises(mg.InvalidDataError) as refused:
+            door()
+        return str(refused.value)
+
+    leaves = mg.fit_leaves(frame, "x", 5, size=20, **call)
+    files = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    expected = told(lambda: mg.mdav(frame, "x", 5, **call))
+    assert not persons or expected.startswith(
+        f"{len(few)} of 5 strata have fewer than k=5 entities"
+    )
+    assert told(lambda: leaves.mask(frame)) == expected
+    assert told(lambda: mg.protect_parquet(*files, "x", 5, size=20, **call)) == expected
+    assert not files[1].exists()
+
+
+@pytest.mark.parametrize("call", [PERSONS, {}], ids=["persons", "records"])
+def test_a_leaf_that_was_counted_elsewhere_is_refused_if_its_strata_are_broken(call):
+    """The table may have changed since, as a plan of Spark is run again."""
+    frame = pl.DataFrame({"s": [1] * 9 + [2] * 3, "x": range(12), "who": range(12)})
+    leaves = mg.fit_leaves(frame, "x", 5, strata="s", **call).merge(frame if call else [12])
+    ties = pl.zeros(12, pl.UInt64, eager=True)
+    with pytest.raises(mg.TooFewRecordsError, match="1 of 2 strata have fewer than k=5"):
+        mask_counted(leaves, frame, ties, [])
 
 
 def test_emptied_rows_are_counted_over_all_leaves(tmp_path, small_parts):
