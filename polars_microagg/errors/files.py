@@ -18,6 +18,7 @@ __all__ = [
     "no_table_named",
     "not_utf8",
     "other_format",
+    "other_schema",
     "packed",
     "ragged",
     "two_readings_of_dates",
@@ -77,6 +78,13 @@ def packed(packer: str, way: str) -> InvalidDataError:
 def other_format(what: str, way: str) -> InvalidDataError:
     """Refuse a file that is of another format than its ending says."""
     return InvalidDataError.of_fields("it is {value}. {way}", value=what, way=way)
+
+
+def other_schema(what: object, first: str) -> InvalidDataError:
+    """Refuse a file that is not like the first of several."""
+    return InvalidDataError.unreadable(
+        what, f"it has other columns or types than {first}. Name files of one schema."
+    )
 
 
 def two_readings_of_dates(name: str) -> InvalidDataError:

@@ -13,6 +13,7 @@ import polars as pl
 
 from polars_microagg.core.options import repeated
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.errors.files import other_schema
 from polars_microagg.leaves.metadata_scrub import has_dictionary
 
 __all__ = ["ParquetSource"]
@@ -44,8 +45,7 @@ class ParquetSource:
             with _reading(path), pq.ParquetFile(path) as file:
                 schema = file.schema_arrow if schema is None else schema
                 if not file.schema_arrow.equals(schema):
-                    need = f"files of one schema, and {path.name} has another than {paths[0].name}"
-                    raise InvalidParameterError.kind("source", f"{len(paths)} files", need)
+                    raise other_schema(path, paths[0].name)
                 rows += file.metadata.num_rows
                 groups = range(file.metadata.num_row_groups)
                 size += sum(file.metadata.row_group(group).total_byte_size for group in groups)

@@ -7,6 +7,8 @@ import sys
 import polars as pl
 import pytest
 
+from polars_microagg.publishing.formats.files import write
+
 from .conftest import ROLES, SECRET, sound, state
 
 OLD = b"what was there before"
@@ -71,6 +73,18 @@ CASES = {
     "too few rows": ("in.parquet", lambda p, t: frame(p, t.head(2)), 4, "fewer than k=5"),
     "no rows": ("in.parquet", lambda p, t: frame(p, t.clear()), 4, "needs at least 5 records"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "arrow"])
+def test_files_that_do_not_fit_together_publish_nothing(form, people, tmp_path, microagg):
+    for name, table in (("a", people), ("b", people.drop("income"))):
+        with (tmp_path / f"{name}.{form}").open("wb") as file:
+            write(table, file, form, name)
+    before = state(tmp_path)
+    out = tmp_path / "out.parquet"
+    for how in ([], ["--dry-run"], ["--memory", "250MB"]):
+        done = microagg("protect", tmp_path / f"*.{form}", "-o", out, *ROLES, *how)
+        sound(done, 3, f"b.{form}' cannot be read: it has other columns", tmp_path, before)
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["new", "overwrite"])

@@ -15,7 +15,7 @@ from typing import IO, Any, TypeAlias
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, MicroaggError
-from polars_microagg.errors.files import changed_while_read
+from polars_microagg.errors.files import changed_while_read, other_schema
 from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.safe_collect import schema_of, sunk
 from polars_microagg.frames.selection import by_name
@@ -213,7 +213,7 @@ class _Rows:
                     keyed = keyed.with_columns(key.new_from_index(0, frame.height))
             self._schema = self._schema or keyed.schema
             if list(keyed.schema.items()) != list(self._schema.items()):
-                raise _unlike(place, self.files[0].place)
+                raise other_schema(place, self.files[0].place.path.name)
             yield keyed
 
     def _merged(self, merged: Callable[[Sequence[pl.Schema]], pl.Schema]) -> pl.Schema:
@@ -222,7 +222,7 @@ class _Rows:
         try:
             return merged([next(frames).schema for frames in parts])
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            raise _unlike(self.files[-1].place, self.files[0].place) from None
+            raise other_schema(self.files[-1].place, self.files[0].place.path.name) from None
 
     def look(self, seen: TypesSeen, *, raw: bool) -> bool:
         """Infer types from the text of all rows, and check raw files for what is doubtful.
@@ -282,11 +282,6 @@ def _frames(
 
 def _nulls(frame: pl.DataFrame, names: Iterable[str]) -> int:
     return sum(frame.get_column(name).null_count() for name in names)
-
-
-def _unlike(place: Location, first: Location) -> InvalidDataError:
-    why = f"it has other columns or types than {first.path.name}. Name files of one schema."
-    return InvalidDataError.unreadable(place, why)
 
 
 def _write(frames: Iterable[pl.DataFrame], path: Path, what: object) -> None:
