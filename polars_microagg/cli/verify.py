@@ -92,9 +92,11 @@ def _without(arguments: Namespace, place: Location) -> int:
     frame = place.read()
     names = names_in("columns", arguments.columns, frame.columns)
     strata = names_in("strata", arguments.strata, frame.columns)
-    verify(frame, names, number(arguments.k), strata=strata or None)
     options, found = model_options(arguments), dict[str, Any]()
-    if options:
+    if not options:
+        verify(frame, names, number(arguments.k), strata=strata or None)
+    else:
+        # With an entity k counts entities, so that a class of too few records is told of by those.
         recount = counted(place, frame, (names, strata), number(arguments.k), options)
         recount.hold()
         found = recount.figures()

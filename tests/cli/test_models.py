@@ -1,6 +1,7 @@
 """Privacy models at the command line: roles, bounds, configuration, dry run, verify, risk, report."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -165,6 +166,24 @@ def test_verify_without_a_manifest(visits, microagg):
     assert "at worst, the distance to the table of 'pay' is" in done.err
     assert microagg("verify", "o.parquet", "--confidential", "dx").code == 2
     assert microagg("verify", "o.parquet", *COLUMNS, "--l", "2").code == 2
+
+
+@pytest.mark.parametrize("mode", ["rows", "alike"])
+def test_persons_are_counted_alike_with_and_without_memory(mode, visits, microagg):
+    # Two classes of fewer than three persons, one of them of fewer than three records.
+    ages = {31: ["u", "v"], 47: ["u", "u", "v", "v"], 52: ["u", "v", "w"]}
+    rows = [(age, who) for age, people in ages.items() for who in people]
+    pl.DataFrame(rows, schema=["age", "who"], orient="row").write_parquet("few.parquet")
+    call = ["verify", "few.parquet", "--columns", "age", "--k", "3", "--entity", "who"]
+    for memory in ([], ["--memory", "250MB"]):
+        done = microagg(*call, "--entity-mode", mode, *memory)
+        assert done.code == 4
+        said = (
+            "2 class(es) with 6 record(s) in all are of fewer than k=3 entities (the fewest is 2)"
+        )
+        assert said in done.err
+    with pytest.raises(mg.NotAnonymousError, match=re.escape(said)):
+        mg.verify(pl.read_parquet("few.parquet"), "age", 3, entity="who", entity_mode=mode)
 
 
 def test_a_table_without_records_has_no_worst_class(visits, microagg):
