@@ -43,11 +43,6 @@ CREATE OR REPLACE MACRO microagg_internals._digits(x) AS CASE
     WHEN typeof(x) = 'TIME_NS' THEN epoch_ns(x::TIME_NS)::VARCHAR
     ELSE x::VARCHAR END;
 
--- A stratum in which values that are equal read alike: -0.0 as 0.0, however deep. DuckDB compares
--- nested values by a key that has one zero and one NaN, and gives the smallest back from its key.
-CREATE OR REPLACE MACRO microagg_internals._unsigned(key) AS CASE
-    WHEN regexp_matches(typeof(key), 'FLOAT|DOUBLE|VARIANT') THEN list_min([[key]])[1] ELSE key END;
-
 -- Whether a call counts entities or confidential values, which may be of any type.
 CREATE OR REPLACE MACRO microagg_internals._counts(spec) AS
     (spec->>'entity') IS NOT NULL OR (spec->>'confidential') IS NOT NULL;

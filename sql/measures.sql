@@ -24,11 +24,16 @@ CREATE OR REPLACE MACRO microagg.k_min(x) AS
 CREATE OR REPLACE MACRO microagg.k_prime(x) AS
     list_avg(map_values(histogram({'x': x, 'told': microagg_internals._told(x)})));
 
+-- The value with one zero and one NaN, however deep. DuckDB compares nested values by a key that has
+-- one of each, and gives the smallest back from its key.
+CREATE OR REPLACE MACRO microagg_internals._unsigned(x) AS CASE
+    WHEN regexp_matches(typeof(x), 'FLOAT|DOUBLE|VARIANT') THEN list_min([[x]])[1] ELSE x END;
+
 -- What tells values apart that DuckDB takes for equal and a reader does not: '30 days' and '1 month',
--- or 'n' and 'N' where a collation makes them the same.
+-- or 'n' and 'N' where a collation makes them the same. 0.0 and -0.0 are one here, beside a text too.
 CREATE OR REPLACE MACRO microagg_internals._shown(record) AS CASE
     WHEN regexp_matches(typeof(record), 'VARCHAR|JSON|INTERVAL|TIME WITH TIME ZONE|VARIANT')
-    THEN encode(record::VARCHAR) END;
+    THEN encode(microagg_internals._unsigned(record)::VARCHAR) END;
 
 -- The class of a record, and what is counted in it.
 CREATE OR REPLACE MACRO microagg_internals._member(x, value) AS {
@@ -435,7 +440,8 @@ AND microagg_internals._holds(__mg_v.t, t, false, 't');
 COMMENT ON MACRO microagg_internals._told IS 'Not for use. What tells values apart that DuckDB takes for equal and a reader does not: 0.0 and -0.0, ''30 days'' and ''1 month'', or ''n'' and ''N'' where a collation makes them the same. Every NaN is the same one.';
 COMMENT ON MACRO microagg.k_min IS 'Size of the smallest class of equal masked records. Example: SELECT microagg.k_min((age, income)) FROM masked;';
 COMMENT ON MACRO microagg.k_prime IS 'Mean size of the classes of equal masked records. Example: SELECT microagg.k_prime((age, income)) FROM masked;';
-COMMENT ON MACRO microagg_internals._shown IS 'Not for use. What tells values apart that DuckDB takes for equal and a reader does not: ''30 days'' and ''1 month'', or ''n'' and ''N'' where a collation makes them the same.';
+COMMENT ON MACRO microagg_internals._unsigned IS 'Not for use. The value with one zero and one NaN, however deep. DuckDB compares nested values by a key that has one of each, and gives the smallest back from its key.';
+COMMENT ON MACRO microagg_internals._shown IS 'Not for use. What tells values apart that DuckDB takes for equal and a reader does not: ''30 days'' and ''1 month'', or ''n'' and ''N'' where a collation makes them the same. 0.0 and -0.0 are one here, beside a text too.';
 COMMENT ON MACRO microagg_internals._member IS 'Not for use. The class of a record, and what is counted in it.';
 COMMENT ON MACRO microagg_internals._known IS 'Not for use. The value, or an error if it is null, also as a part of several: who is not known is not counted.';
 COMMENT ON MACRO microagg.k_entities IS 'Fewest entities in a class. Example: SELECT microagg.k_entities((age, income), patient) FROM masked;';

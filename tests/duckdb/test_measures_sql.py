@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import product
 from pathlib import Path
 
 import duckdb
@@ -119,6 +120,61 @@ def test_verify_refuses_what_python_refuses(bare):
         assert found == wanted
         outcomes.add(found)
     assert outcomes == {None, "NotAnonymousError"}
+
+
+NESTED = {
+    "of its own": "f",
+    "list": "[f, NULL]",
+    "struct": "{'a': f, 'b': [f]}",
+    "map": "MAP {'k': f}",
+    "union": "union_value(num := f)",
+    "float": "f::FLOAT",
+}
+
+
+@pytest.mark.parametrize("door", ["bare", "con"])
+def test_the_sign_of_zero_and_nan_is_no_other_entity_or_value(request, door):
+    con = request.getfixturevalue(door)
+    texts = ["'-0.0'", "INTERVAL '1 month'", "'[-0.0]'::JSON"]
+    cases = product(NESTED.values(), texts, [["0.0", "-0.0"], ["nan", "-nan"]])
+    for nested, beside, signs in cases:
+        con.execute(
+            f"""CREATE OR REPLACE TABLE v AS SELECT 1 AS a, {beside} AS n, {nested} AS f,
+            {{'n': n, 'f': f}} AS d FROM (SELECT unnest({signs})::DOUBLE AS f)"""
+        )
+        call = "FROM microagg.anonymity('v', 'a', entity := ['n', 'f'], confidential := 'd')"
+        found = row(con.sql(call))
+        worst = (found["k_entities"], found["l"], found["max_share"], found["t"])
+        assert worst == (1, 1, 1.0, 0.0), (nested, beside, signs)
+        call = """SELECT microagg.k_entities(a, (n, f)), microagg.l(a, d),
+            microagg.max_share(a, d), microagg.t(a, d) FROM v"""
+        assert con.sql(call).fetchall() == [worst], (nested, beside, signs)
+
+
+def test_verify_refuses_who_is_two_by_the_sign_of_zero(bare):
+    bare.execute("CREATE TABLE v AS SELECT 1 AS a, 'u' AS n, unnest([0.0, -0.0]::DOUBLE[]) AS f")
+    for options in ({"entity": ["n", "f"]}, {"confidential": "d", "l": 2, "max_share": 0.5}):
+        frame = bare.sql("SELECT *, {'n': n, 'f': f} AS d FROM v").pl()
+        with pytest.raises(mg.NotAnonymousError):
+            mg.verify(frame, "a", 2, **options)
+        given = "".join(f", {name} := {value!r}" for name, value in options.items())
+        with pytest.raises(duckdb.InvalidInputException, match="NotAnonymousError"):
+            bare.sql(
+                "WITH w AS (SELECT *, {'n': n, 'f': f} AS d FROM v) "
+                f"FROM microagg.verify('w', 'a', 2{given})"
+            ).fetchall()
+
+
+@pytest.mark.parametrize("door", ["bare", "con"])
+def test_what_reads_differently_is_two_beside_a_number(request, door):
+    con = request.getfixturevalue(door)
+    differing = {"INTERVAL": ["30 days", "1 month"], "VARCHAR COLLATE NOCASE": ["n", "N"]}
+    for type_, values in differing.items():
+        con.execute(f"CREATE OR REPLACE TABLE v(a INTEGER, n {type_}, f DOUBLE)")
+        con.execute(f"INSERT INTO v SELECT 1, unnest({values}), unnest([0.0, -0.0])")
+        call = "FROM microagg.anonymity('v', 'a', entity := ['n', 'f'])"
+        assert row(con.sql(call))["k_entities"] == 2
+        assert con.sql("SELECT microagg.k_entities(a, (n, f)) FROM v").fetchall() == [(2,)]
 
 
 @pytest.mark.parametrize(
