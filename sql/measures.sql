@@ -401,6 +401,20 @@ CREATE OR REPLACE MACRO microagg_internals._holds(number, bound, at_least, what)
         || number || ', and ' || if(at_least, 'at least ', 'at most ') || bound || ' is needed. '
         || 'Mask these columns together with this bound before releasing the table.') END;
 
+-- The number that a parameter is, or null where it is of another type.
+CREATE OR REPLACE MACRO microagg_internals._number(given) AS CASE
+    WHEN regexp_matches(typeof(given), '^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL)')
+    THEN try_cast(given AS DOUBLE) END;
+
+-- Whether a parameter is a whole number of at least so many.
+CREATE OR REPLACE MACRO microagg_internals._whole(given, least) AS coalesce(
+    microagg_internals._number(given) >= least AND isfinite(microagg_internals._number(given))
+    AND floor(microagg_internals._number(given)) = microagg_internals._number(given), false);
+
+-- Whether a parameter is null or a number from 0 to 1, which NaN is not.
+CREATE OR REPLACE MACRO microagg_internals._share(given) AS
+    given IS NULL OR coalesce(microagg_internals._number(given) BETWEEN 0 AND 1, false);
+
 -- The same row, or an error if a class has fewer than k records, or fewer than k entities, or breaks a
 -- bound. It has to be run to say so: a WHERE or LIMIT 0 on its row checks nothing.
 CREATE OR REPLACE MACRO microagg.verify(
@@ -416,7 +430,7 @@ SELECT COLUMNS(lambda c: c IN ('records', 'classes', 'k_min', 'k_prime', 'unique
     OR (c IN ('l', 'max_share', 't') AND len(microagg_internals._listed(confidential)) > 0))
 FROM __mg_v
 WHERE CASE
-    WHEN k IS NULL OR k < 2 OR k::BIGINT != k
+    WHEN NOT microagg_internals._whole(k, 2)
     THEN error('InvalidParameterError: k must be a whole number of at least 2.')
     WHEN coalesce(entity_mode, 'rows') NOT IN ('rows', 'mean', 'alike')
     THEN error('InvalidParameterError: entity_mode must be one of ''rows'', ''mean'', ''alike''.')
@@ -425,6 +439,12 @@ WHERE CASE
     WHEN (l IS NULL AND max_share IS NULL AND t IS NULL)
         != (len(microagg_internals._listed(confidential)) = 0)
     THEN error('InvalidParameterError: confidential needs l, max_share or t, and each of these needs it.')
+    WHEN l IS NOT NULL AND NOT microagg_internals._whole(l, 1)
+    THEN error('InvalidParameterError: l must be a whole number of at least 1.')
+    WHEN NOT microagg_internals._share(max_share)
+    THEN error('InvalidParameterError: max_share must be a number from 0 to 1.')
+    WHEN NOT microagg_internals._share(t)
+    THEN error('InvalidParameterError: t must be a number from 0 to 1.')
     ELSE true END
 AND microagg_internals._holds(
     if(len(microagg_internals._listed(entity)) > 0, __mg_v.k_entities, __mg_v.k_min), k, true,
@@ -466,4 +486,7 @@ COMMENT ON MACRO TABLE microagg_internals._of_entities IS 'Not for use. What cla
 COMMENT ON MACRO TABLE microagg_internals._counted IS 'Not for use. All that is counted of a table, whether it is asked for or null.';
 COMMENT ON MACRO TABLE microagg.anonymity IS 'Count the classes of equal records, and what they tell about confidential columns. Example: FROM microagg.anonymity(''masked'', [''age'', ''income'']);';
 COMMENT ON MACRO microagg_internals._holds IS 'Not for use. True, or an error if a number breaks a bound; null bounds nothing.';
+COMMENT ON MACRO microagg_internals._number IS 'Not for use. The number that a parameter is, or null where it is of another type.';
+COMMENT ON MACRO microagg_internals._whole IS 'Not for use. Whether a parameter is a whole number of at least so many.';
+COMMENT ON MACRO microagg_internals._share IS 'Not for use. Whether a parameter is null or a number from 0 to 1, which NaN is not.';
 COMMENT ON MACRO TABLE microagg.verify IS 'Check that at least k records, or entities, share each record, and raise if not. Example: FROM microagg.verify(''masked'', [''age'', ''income''], 3);';

@@ -208,6 +208,39 @@ def test_a_wrong_call_is_an_error_without_a_value(bare, call, sentence):
     assert "ann'" not in str(caught.value)
 
 
+WRONG = {
+    "k": ["'inf'::DOUBLE", "'nan'::DOUBLE", "1.5", "1", "0", "-2", "'2'", "true"],
+    "l": ["'inf'::DOUBLE", "'nan'::DOUBLE", "1.5", "0", "-1", "'2'", "true"],
+    "max_share": ["'nan'::DOUBLE", "'inf'::DOUBLE", "7", "1.01", "-0.1", "'0.9'", "true"],
+    "t": ["'nan'::DOUBLE", "'nan'::FLOAT", "'-inf'::DOUBLE", "2", "-0.1", "'0.9'"],
+}
+"""Bounds that bound nothing, or that are no numbers."""
+
+
+@pytest.mark.parametrize("bound", WRONG)
+def test_a_bound_that_python_refuses_is_refused(bare, bound):
+    bare.execute("CREATE TABLE v AS FROM (VALUES (7, 'x'), (7, 'y')) t(a, d)")
+    needed = "whole number of at least" if bound in "kl" else "number from 0 to 1"
+    # DuckDB itself compares no share with a truth.
+    sentence = f"InvalidParameterError: {bound} must be a {needed}|DOUBLE and type BOOLEAN"
+    for given in WRONG[bound]:
+        more = f"2, confidential := 'd', {bound} := {given}" if bound != "k" else given
+        with pytest.raises(duckdb.Error, match=sentence):
+            bare.sql(f"FROM microagg.verify('v', 'a', {more})").fetchall()
+        with pytest.raises(mg.InvalidParameterError):
+            (value,) = bare.sql(f"SELECT {given}").fetchall()[0]
+            options = {"confidential": "d", bound: value} if bound != "k" else {}
+            mg.verify(bare.table("v").pl(), "a", value if bound == "k" else 2, **options)
+
+
+def test_a_bound_of_any_type_of_number_holds(bare):
+    bare.execute("CREATE TABLE v AS FROM (VALUES (7, 'x'), (7, 'y')) t(a, d)")
+    for type_ in ("UTINYINT", "INTEGER", "HUGEINT", "UBIGINT", "DECIMAL(9,2)", "FLOAT", "DOUBLE"):
+        call = f"""FROM microagg.verify('v', 'a', 2::{type_}, confidential := 'd', l := 2::{type_},
+            max_share := 1::{type_}, t := 0::{type_})"""
+        assert bare.sql(call).fetchall() == [(2, 1, 2, 2.0, 0, 2, 0.5, 0.0)]
+
+
 def test_the_distance_is_exact_where_a_sum_of_shares_is_not(bare):
     # A tenth is no sum of powers of two: whole numbers have no rounding before the last division.
     bare.execute("CREATE TABLE v AS SELECT i // 10 AS a, i % 10 AS d FROM range(100) r(i)")
