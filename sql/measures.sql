@@ -76,7 +76,8 @@ CREATE OR REPLACE MACRO microagg.max_share(x, confidential) AS (
         ) GROUP BY class
     ));
 
--- Whether the values of a type have an order that means something.
+-- Whether the values of a type have an order that means something. INTERVAL has none: a month has no
+-- number of days.
 CREATE OR REPLACE MACRO microagg_internals._ordered(type) AS type NOT LIKE '%]' AND regexp_matches(type,
     '^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL|DATE$|TIME$|TIME_NS|TIMESTAMP|ENUM)');
 
@@ -467,7 +468,7 @@ COMMENT ON MACRO microagg_internals._known IS 'Not for use. The value, or an err
 COMMENT ON MACRO microagg.k_entities IS 'Fewest entities in a class. Example: SELECT microagg.k_entities((age, income), patient) FROM masked;';
 COMMENT ON MACRO microagg.l IS 'Distinct confidential values of each group; null is not one, and a group of nulls has 1. Of all classes the worst. Example: SELECT microagg.l((age, income), sick) FROM masked;';
 COMMENT ON MACRO microagg.max_share IS 'Share of the commonest confidential value among the members of each group that have one. Of all classes the worst. Example: SELECT microagg.max_share((age, income), sick) FROM masked;';
-COMMENT ON MACRO microagg_internals._ordered IS 'Not for use. Whether the values of a type have an order that means something.';
+COMMENT ON MACRO microagg_internals._ordered IS 'Not for use. Whether the values of a type have an order that means something. INTERVAL has none: a month has no number of days.';
 COMMENT ON MACRO microagg_internals._unordered_distance IS 'Not for use. Greatest distance of a class from all records where all values are equally far apart.';
 COMMENT ON MACRO microagg_internals._ordered_distance IS 'Not for use. The same where values lie on a line, at equal steps or at the middle ranks of the records: the area between the distribution functions of the class and of all. Null is the first value. What one side of a join shows to the other has names that no column of a table has.';
 COMMENT ON MACRO microagg_internals._rounded IS 'Not for use. A distance to 12 decimals, half to even.';

@@ -241,6 +241,22 @@ def test_a_bound_of_any_type_of_number_holds(bare):
         assert bare.sql(call).fetchall() == [(2, 1, 2, 2.0, 0, 2, 0.5, 0.0)]
 
 
+@pytest.mark.parametrize("door", ["bare", "con"])
+def test_an_interval_has_no_order(request, door):
+    con = request.getfixturevalue(door)
+    con.execute("CREATE TABLE v AS SELECT i // 2 AS a, to_days((i // 2)::INTEGER) AS d FROM range(8) r(i)")
+    of = "FROM microagg.anonymity({}, 'a', confidential := 'd')"
+    found = row(con.sql(of.format("'v'")))["t"]
+    con.execute("CREATE VIEW w AS SELECT a, d::VARCHAR AS d FROM v")
+    # Each of four values is in a class of its own: a distance of 3/4, and with an order of 1/2.
+    assert found == row(con.sql(of.format("'w'")))["t"] == 0.75
+    durations = con.sql("SELECT a, epoch_us(d) AS d FROM v").pl().cast({"d": pl.Duration("us")})
+    assert mg.anonymity(durations, "a", confidential="d")["t"].item() == 0.5
+    con.register("p", durations)
+    assert con.sql("FROM p").types[1] == "INTERVAL"
+    assert row(con.sql(of.format("'p'")))["t"] == found
+
+
 def test_the_distance_is_exact_where_a_sum_of_shares_is_not(bare):
     # A tenth is no sum of powers of two: whole numbers have no rounding before the last division.
     bare.execute("CREATE TABLE v AS SELECT i // 10 AS a, i % 10 AS d FROM range(100) r(i)")
