@@ -11,11 +11,11 @@ from polars_microagg.core.options import group_size
 from polars_microagg.core.registry import metrics
 from polars_microagg.core.requirements import Requirement, read_requirements
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.errors.release import none_measured
+from polars_microagg.errors.release import none_compared, none_measured, not_compared
 
 __all__ = ["recommend"]
 
-NEEDED = {"method", "k", "loss"}
+NEEDED = ("method", "k", "loss")
 
 
 def recommend(
@@ -62,9 +62,11 @@ def recommend(
     >>> recommend(compared, require=["dld<=5", "loss<=15"])["met"].item()
     False
     """
-    if not isinstance(compared, pl.DataFrame) or NEEDED.difference(compared.columns):
+    if not isinstance(compared, pl.DataFrame):
         need = "the table that compare returned, with columns method, k and loss"
         raise InvalidParameterError.kind("compared", type(compared).__name__, need)
+    if lacking := [name for name in NEEDED if name not in compared.columns]:
+        raise not_compared(lacking)
     needs = _needs(require, compared)
     rows = _measured(compared, group_size(k))
     good = [row for row in rows if _meets(row, needs)]
@@ -79,6 +81,8 @@ def recommend(
 
 def _measured(compared: pl.DataFrame, k: int) -> list[dict[str, Any]]:
     """Return the lines that were measured, with at least this k."""
+    if compared.is_empty():
+        raise none_compared()
     rows = [row for row in compared.to_dicts() if row["loss"] is not None and row["k"] >= k]
     if not rows:
         raise none_measured(compared.height, k)

@@ -22,6 +22,7 @@ from polars_microagg.duckdb.list_batch import batch_of
 from polars_microagg.duckdb.macro_call import READERS, MaskCall
 from polars_microagg.duckdb.trees import stand_ins
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.release import none_compared
 
 __all__ = ["DEFAULT", "ROWS", "CompareCall", "compare_lists", "numbers", "recommended"]
 
@@ -116,7 +117,10 @@ def _arrow() -> pa.DataType:
 def recommended(text: str, rows: Sequence[str]) -> dict[str, Any]:
     """Return the number of the row that is recommended, whether it meets what is required, and why."""
     asked = json.loads(text)
-    read = [json.loads(row) | {ROW: number} for number, row in enumerate(rows)]
+    if not rows:
+        raise none_compared()
+    # As a text: a number could be required.
+    read = [json.loads(row) | {ROW: str(number)} for number, row in enumerate(rows)]
     table = recommend(pl.DataFrame(read, infer_schema_length=None), **asked)
     chosen = table.row(0, named=True)
-    return {"row": chosen[ROW], "met": chosen["met"], "reason": chosen["reason"]}
+    return {"row": int(chosen[ROW]), "met": chosen["met"], "reason": chosen["reason"]}

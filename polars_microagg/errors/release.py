@@ -12,7 +12,9 @@ __all__ = [
     "contradictory",
     "in_two_roles",
     "more_than_k",
+    "none_compared",
     "none_measured",
+    "not_compared",
     "only_whole",
     "without_role",
 ]
@@ -62,6 +64,25 @@ def more_than_k(k: int, least: int) -> InvalidParameterError:
         k=k,
         least=least,
         way=f"Ask for k={least}, or require k={k}.",
+    )
+
+
+def not_compared(lacking: Sequence[str]) -> InvalidParameterError:
+    """Refuse to recommend from a table that lacks columns of a comparison."""
+    return InvalidParameterError.of_fields(
+        "compared has no column {names}; it must be {need}. {way}",
+        names=listed(lacking),
+        need="the table that compare returned",
+        way="Give that table as it is, or a filter of it.",
+    )
+
+
+def none_compared() -> InvalidDataError:
+    """Refuse to recommend from a comparison without lines."""
+    return InvalidDataError.of_fields(
+        "compared has no row, so none can be recommended; it must be {need}. {way}",
+        need="the table that compare returned, with one row or more",
+        way="Filter it less, or compare some methods first.",
     )
 
 

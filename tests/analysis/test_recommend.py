@@ -87,6 +87,16 @@ def test_a_wrong_table_is_named(table):
         mg.recommend(table)
 
 
+def test_columns_that_a_table_lacks_are_named():
+    with pytest.raises(mg.InvalidParameterError, match="compared has no column 'k', 'loss'; "):
+        mg.recommend(TABLE.drop("k", "loss"))
+
+
+def test_a_table_without_a_line_is_told_from_one_without_a_measured_line():
+    with pytest.raises(mg.InvalidDataError, match="compared has no row"):
+        mg.recommend(TABLE.clear())
+
+
 def test_a_table_without_a_measured_line_is_named():
     with pytest.raises(mg.InvalidDataError, match="Read their notes"):
         mg.recommend(TABLE.filter(method="md"))

@@ -58,7 +58,12 @@ def sql_of_any(value):
         ("compare('people', 'age', metrics := 'sze')", "metrics := 'sze' .* Did you mean 'sse'"),
         ("compare('people', 'age', ks := 1)", "k := 1 is not a group size"),
         ("compare('people', 'age', known := 'ag')", "known names 'ag'.* Did you mean 'age'"),
-        ("recommend('people')", "the table that compare returned"),
+        (
+            "recommend('people')",
+            "has no column 'method', 'k', 'loss'; .*the table that compare returned",
+        ),
+        ("recommend('empty')", "compared has no row.*the table that compare returned"),
+        ("recommend('few')", "'dld' is not known; it must be one of 'k', 'loss'[.]"),
         ("recommend('compared', require := 'dlt<=3')", "Did you mean 'dld'"),
         ("recommend('compared', k := 9)", "k"),
     ],
@@ -68,6 +73,8 @@ def test_a_wrong_call_is_told_in_our_words(con, call, sentence):
     con.execute(
         "CREATE TABLE compared AS FROM microagg.compare('people', 'age', methods := 'mdav', ks := 3)"
     )
+    con.execute("CREATE VIEW empty AS FROM compared LIMIT 0")
+    con.execute("CREATE VIEW few AS SELECT method, k, loss FROM compared")
     with pytest.raises(duckdb.InvalidInputException, match=f"Error: .*{sentence}"):
         con.sql(f"FROM microagg.{call}").fetchall()
 
