@@ -152,7 +152,9 @@ def test_the_sign_of_zero_and_nan_is_no_other_entity_or_value(request, door):
 
 
 def test_verify_refuses_who_is_two_by_the_sign_of_zero(bare):
-    bare.execute("CREATE TABLE v AS SELECT 1 AS a, 'u' AS n, unnest([0.0, -0.0]::DOUBLE[]) AS f")
+    bare.execute(
+        "CREATE TABLE v AS SELECT 1 AS a, 'u' AS n, unnest(['0.0', '-0.0']::DOUBLE[]) AS f"
+    )
     for options in ({"entity": ["n", "f"]}, {"confidential": "d", "l": 2, "max_share": 0.5}):
         frame = bare.sql("SELECT *, {'n': n, 'f': f} AS d FROM v").pl()
         with pytest.raises(mg.NotAnonymousError):
@@ -171,7 +173,7 @@ def test_what_reads_differently_is_two_beside_a_number(request, door):
     differing = {"INTERVAL": ["30 days", "1 month"], "VARCHAR COLLATE NOCASE": ["n", "N"]}
     for type_, values in differing.items():
         con.execute(f"CREATE OR REPLACE TABLE v(a INTEGER, n {type_}, f DOUBLE)")
-        con.execute(f"INSERT INTO v SELECT 1, unnest({values}), unnest([0.0, -0.0])")
+        con.execute(f"INSERT INTO v SELECT 1, unnest({values}), unnest(['0.0', '-0.0']::DOUBLE[])")
         call = "FROM microagg.anonymity('v', 'a', entity := ['n', 'f'])"
         assert row(con.sql(call))["k_entities"] == 2
         assert con.sql("SELECT microagg.k_entities(a, (n, f)) FROM v").fetchall() == [(2,)]
