@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import textwrap
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from polars_microagg.core.kind import key_options
+from polars_microagg.core.kind import KeyOption, key_options
 from polars_microagg.core.model import models
 from polars_microagg.core.options import CHOICES, COMMON
 from polars_microagg.core.registry import Option, docstring
@@ -145,8 +146,14 @@ CONFIDENTIAL = Argument(
 
 def model_bounds() -> tuple[Argument, ...]:
     """Describe the bounds of the privacy models, and their options."""
-    arguments = []
-    for entry in models().values():
+    return _model_bounds(tuple((name, entry.measure) for name, entry in models().items()))
+
+
+@cache
+def _model_bounds(measures: tuple[tuple[str, object], ...]) -> tuple[Argument, ...]:
+    """Describe those of these models, once: every function that is written takes them."""
+    registered, arguments = models(), []
+    for entry in (registered[name] for name, _ in measures):
         doc = sections_of(docstring(entry.measure))
         if entry.name != "k":
             side = "least" if entry.at_least else "most"
@@ -164,14 +171,19 @@ def model_bounds() -> tuple[Argument, ...]:
 
 def key_kinds() -> tuple[Argument, ...]:
     """Describe the parameters that say of which kind columns are."""
+    return _key_kinds(tuple(key_options().values()))
+
+
+@cache
+def _key_kinds(options: tuple[KeyOption, ...]) -> tuple[Argument, ...]:
     arguments = []
-    for name, entry in key_options().items():
+    for entry in options:
         several = f"Mapping[str, {entry.each.__name__}] | None" if entry.each else "Names"
         text = "\n".join(textwrap.wrap(" ".join(entry.doc.split()), 96))
         numpydoc = (
             f"mapping of str to {entry.each.__name__}" if entry.each else "str or list of str"
         )
-        arguments.append(Argument(name, several, text, None, numpydoc=numpydoc))
+        arguments.append(Argument(entry.name, several, text, None, numpydoc=numpydoc))
     return tuple(arguments)
 
 
