@@ -28,6 +28,7 @@ from polars_microagg.leaves import Leaves, fit_leaves
 from polars_microagg.namespace import MicroaggExpr, MicroaggFrame
 from polars_microagg.out_of_core import anonymity, assess, protect_parquet, verify
 from polars_microagg.progress import progress
+from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.publish import publish
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidDataError",
     "InvalidParameterError",
     "Leaves",
+    "Manifest",
     "MicroaggError",
     "MicroaggExpr",
     "MicroaggFrame",

@@ -27,6 +27,9 @@ __all__ = ["MicroaggExpr", "MicroaggFrame"]
 class MicroaggFrame(Overview, Generic[F]):
     """The functions of the package with the frame given, as ``frame.microagg``.
 
+    Type checkers do not know that attribute, which Polars registers at run time. What they check, and
+    editors complete, is the function, ``mg.mdav(frame, ...)``, and ``mg.MicroaggFrame(frame).mdav(...)``.
+
     Examples
     --------
     >>> people = pl.DataFrame({"age": [23, 25, 47, 51]})
@@ -84,6 +87,9 @@ class MicroaggFrame(Overview, Generic[F]):
 
 class MicroaggExpr(Overview):
     """The methods on expressions, as ``expression.microagg``.
+
+    Type checkers do not know that attribute, which Polars registers at run time; they check
+    ``mg.MicroaggExpr(expression).mdav(...)``.
 
     Examples
     --------

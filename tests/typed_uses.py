@@ -67,7 +67,16 @@ def measures(df: pl.DataFrame) -> None:
 
 def publishing(df: pl.DataFrame) -> None:
     told = mg.publish(df.lazy(), "a.parquet", "a", 2, keep=cs.all(), drop=["r", cs.temporal()])
-    assert_type(told, dict[str, Any])
+    assert_type(told, mg.Manifest)
+    assert_type(told["rows"]["dropped"], int)
+    assert_type(told["k"]["found"], int | None)
+    assert_type(told["measures"].get("dld"), int | float | None)
+    assert_type(told["output"]["columns"], dict[str, str])
+    assert_type([one["met"] for one in told["verdict"]["requirements"]], list[bool])
+    if "models" in told:
+        assert_type(
+            [one["asked"] for one in told["models"]["confidential"]], list[int | float | None]
+        )
     mg.publish(df, "a.parquet", ["a"], 2, strata="r", keep="b", require=["k=2", "dld<=90"])
 
 
@@ -108,6 +117,7 @@ def wrong(df: pl.DataFrame) -> None:
     df.pipe(mg.mdav, ["a"], 2, by="r")  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
     df.pipe(mg.mdav, ["a"], k="2")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     df.pipe(mg.mdav, ["a"])  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
+    mg.publish(df, "a.parquet", "a", 2)["rows"]["lost"]  # type: ignore[typeddict-item]  # pyright: ignore[reportGeneralTypeIssues]
     mg.publish(df, "a.parquet", "a", 2, keep=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.publish(df, "a.parquet", "a", 2, require=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.verify(df, "a")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
