@@ -1,5 +1,6 @@
 """The script that says whether a version is ready, and that what it reads agrees."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -166,6 +167,14 @@ def test_the_oldest_versions_are_those_that_are_promised():
     assert {name: OLDEST[name].startswith(f"{floor}.") for name, floor in least.items()} == (
         dict.fromkeys(least, True)
     )
+
+
+def test_nothing_asks_pyarrow_for_what_needs_pandas():
+    """Older versions of pyarrow import pandas for the names of numpy's own types."""
+    for path in sorted((ROOT / "polars_microagg").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        called = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        assert not {"to_pandas", "to_pandas_dtype"} & called or "spark" in path.name, path
 
 
 def test_every_python_that_is_promised_is_tried():

@@ -173,7 +173,8 @@ def _taken(
 
 def _numbers(columns: Iterator[tuple[str, pl.Series]], type_: Any, size: int) -> Any:
     """Concatenate columns of doubles or integers."""
-    values, absent, start = np.empty(size, type_.to_pandas_dtype()), np.zeros(size, np.bool_), 0
+    held = np.float64 if type_ == LANES["d"] else np.int64
+    values, absent, start = np.empty(size, held), np.zeros(size, np.bool_), 0
     for _, column in columns:
         stop = start + len(column)
         if column.null_count():
