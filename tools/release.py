@@ -2,10 +2,10 @@
 
     python -m tools.release --check
 
-builds the distributions into dist/ and tries the wheel by itself, with the newest and with the oldest
-versions of what it needs. Each step says what it found; the command fails if one of them does.
-`--unreleased` leaves out what is only done at a release: the date, the tag, what the owner fills in.
-It needs `pip install '.[release]'`, Python 3.11 or 3.12 for the oldest versions, and a registry.
+builds the distributions into dist/ and the site beside it, and tries the wheel by itself, with the newest
+and with the oldest versions of what it needs. Each step says what it found; the command fails if one of them
+does. `--unreleased` leaves out what is only done at a release: the date, the tag, what the owner fills in.
+It needs `pip install '.[release,docs]'`, Python 3.11 or 3.12 for the oldest versions, and a registry.
 """
 
 from __future__ import annotations
@@ -24,9 +24,13 @@ from time import perf_counter
 from tools import package_page
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = "polars_microagg"
 DIST = ROOT / "dist"
 MOST = 600_000
 """Bytes that the wheel may have."""
+
+IMPORT = 0.4
+"""Seconds of CPU that an import may take with the newest versions, those of Polars and numpy among them."""
 
 EXAMPLES = ("etl_polars.py", "etl_duckdb.py")
 """Examples that need nothing but the wheel."""
@@ -121,14 +125,41 @@ def build() -> str:
     if links and package_page.address(ROOT):
         raise NotReadyError(f"{wheel.name} describes itself with links that lead nowhere: {links}")
     run(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist)
-    if wheel.stat().st_size > MOST:
-        raise NotReadyError(
-            f"{wheel.name} has {wheel.stat().st_size:,} bytes; {MOST:,} are allowed."
-        )
-    return f"{wheel.name} {wheel.stat().st_size:,} bytes, {sdist.name} {sdist.stat().st_size:,}"
+    return f"{wheel.name}, {sdist.name} {sdist.stat().st_size:,} bytes"
 
 
-def tried(python: str, *constraints: object) -> str:
+def size() -> str:
+    """Check that the wheel is small."""
+    found = built()[0].stat().st_size
+    if found > MOST:
+        raise NotReadyError(f"the wheel has {found:,} bytes; {MOST:,} are allowed.")
+    return f"{found:,} bytes"
+
+
+def site() -> str:
+    """Check that what programs write of the documentation is current, and build the site."""
+    run(sys.executable, "docs/generate.py", "--check")
+    with tempfile.TemporaryDirectory() as made:
+        said = run(sys.executable, "-m", "docs.site", made)
+    return said.splitlines()[-1].partition(" in ")[0]
+
+
+def imported(python: Path, most: float | None) -> str:
+    """Return the CPU seconds of an import, the best of nine, beside those of Polars and numpy."""
+    best = [min(_cpu(python, code) for _ in range(9)) for code in ("polars, numpy", PACKAGE)]
+    said = "import {1:.2f} s of CPU, {0:.2f} of them Polars and numpy".format(*best)
+    if most is not None and best[1] > most:
+        raise NotReadyError(f"{said}; {most} are allowed.")
+    return said
+
+
+def _cpu(python: Path, names: str) -> float:
+    """Return the CPU seconds of a process that imports modules, and does nothing else."""
+    code = f"import {names}, time; print(time.process_time())"
+    return float(run(python, "-I", "-c", code))
+
+
+def tried(python: str, *constraints: object, most: float | None = None) -> str:
     """Install the wheel by itself, and run the first examples of the README and whole scripts."""
     wheel, _ = built()
     with tempfile.TemporaryDirectory() as made:
@@ -147,7 +178,7 @@ def tried(python: str, *constraints: object) -> str:
             "names = ('polars', 'duckdb', 'numpy', 'pyarrow');"
             "print('Python', *sys.version_info[:3], *(f'{n} {version(n)}' for n in names))"
         )
-        return run(inside, "-I", "-c", code).strip()
+        return f"{run(inside, '-I', '-c', code).strip()}; {imported(inside, most)}"
 
 
 def first_examples() -> list[str]:
@@ -162,14 +193,16 @@ def steps(unreleased: bool, oldest: str) -> Iterator[tuple[str, Callable[[], str
     if not unreleased:
         yield "metadata", metadata
         yield "tag", tag
+    yield "site", site
     yield "build", build
-    yield "wheel, newest", lambda: tried(sys.executable)
+    yield "size", size
+    yield "wheel, newest", lambda: tried(sys.executable, most=IMPORT)
     yield "wheel, oldest", lambda: tried(oldest, "-c", ROOT / ".ci" / "oldest.txt")
 
 
 def check(unreleased: bool, oldest: str) -> int:
     """Run all steps, say what each found, and return how many failed."""
-    failed = 0
+    failed, begun = 0, perf_counter()
     for name, step in steps(unreleased, oldest):
         since = perf_counter()
         try:
@@ -178,7 +211,8 @@ def check(unreleased: bool, oldest: str) -> int:
             said, word = str(error), "NO"
             failed += 1
         print(f"{word}  {name} ({perf_counter() - since:.0f} s): {said}", flush=True)
-    print("ready" if not failed else f"not ready: {failed} of the steps failed")
+    word = "ready" if not failed else f"not ready: {failed} of the steps failed"
+    print(f"{word} ({perf_counter() - begun:.0f} s)")
     return failed
 
 
