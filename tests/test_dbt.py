@@ -215,6 +215,19 @@ def test_an_entity_that_is_null_fails():
         assert found == [(frame.height,)]
 
 
+def test_zeros_and_no_numbers_beside_a_text_are_one_value():
+    for pair in ("'0.0'::DOUBLE, '-0.0'::DOUBLE", "'nan'::DOUBLE, -('nan'::DOUBLE)"):
+        with duckdb.connect() as con:
+            con.execute(
+                "CREATE TABLE seen(a DOUBLE, b VARCHAR, s BOOLEAN, dx STRUCT(n VARCHAR, x DOUBLE))"
+            )
+            con.execute(
+                f"INSERT INTO seen SELECT 1, 'x', true, {{'n': 'u', 'x': unnest([{pair}])}}"
+            )
+            found = con.sql(f"SELECT fewest FROM ({sql_of('l', 'duckdb', 'seen')})").fetchall()
+            assert found == [(1,)]
+
+
 @pytest.mark.parametrize("dialect", ["snowflake", "bigquery", "postgres"])
 @pytest.mark.parametrize("test", TESTS)
 def test_other_dialects_have_nothing_of_duckdb(test, dialect):

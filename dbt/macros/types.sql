@@ -23,10 +23,12 @@
 
 {% macro default__counted(column) %}{{ return([column]) }}{% endmacro %}
 
+{# The smallest of a list comes from its key, in which nested numbers have one zero and one NaN. #}
 {% macro duckdb__counted(column) %}
   {{ return([column, "case when regexp_matches(typeof(" ~ column ~ "), "
-    ~ "'VARCHAR|JSON|INTERVAL|TIME WITH TIME ZONE|VARIANT') "
-    ~ "then encode(cast(" ~ column ~ " as varchar)) end"]) }}
+    ~ "'VARCHAR|JSON|INTERVAL|TIME WITH TIME ZONE|VARIANT') then encode(cast("
+    ~ "case when regexp_matches(typeof(" ~ column ~ "), 'FLOAT|DOUBLE|VARIANT') "
+    ~ "then list_min([[" ~ column ~ "]])[1] else " ~ column ~ " end as varchar)) end"]) }}
 {% endmacro %}
 
 {% macro postgres__counted(column) %}
