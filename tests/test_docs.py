@@ -293,3 +293,15 @@ def test_nobody_is_sent_to_a_registry_for_this_package():
     assert [
         str(path) for path in [*files, ROOT / "README.md"] if told.search(path.read_text())
     ] == []
+
+
+@pytest.mark.parametrize("name", ["loss", "assess"])
+def test_columns_that_are_measured_by_default_are_those_that_the_docstring_says(name):
+    """Numbers and times, and what is named as categories; texts are measured only where named."""
+    doc = " ".join(inspect.getdoc(getattr(mg, name)).split())
+    assert "all numeric and temporal ones that both tables have by default" in doc
+    before = pl.DataFrame({"age": [23, 25, 47, 51], "job": ["a", "b", "a", "b"]})
+    after = before.with_columns(pl.lit(40).alias("age"), pl.lit("a").alias("job"))
+    assert mg.loss(before, after) == mg.loss(before, after, "age")
+    both = mg.loss(before, after, ["age", "job"])
+    assert mg.loss(before, after, nominal="job") == both != mg.loss(before, after)

@@ -42,7 +42,7 @@ def shared_columns(
     key: tuple[str, ...],
     asked: Mapping[str, Any],
 ) -> list[str]:
-    """Return the columns to measure: those named, or all that can be masked in both tables."""
+    """Return the columns to measure: those named, or the numeric and those of named kinds."""
     if columns is None:
         named = {name for columns in asked.values() for name in columns}
         can = [n for n, d in original.schema.items() if is_number(d) or n in named]

@@ -60,7 +60,8 @@ def assess(
     original, masked : str, duckdb.DuckDBPyRelation, or a table that exports Arrow
         The table before and after, as for `mask`.
     columns : str or list of str, optional
-        Columns to measure; all that both tables have and that can be masked by default.
+        Columns to measure; all numeric and temporal ones that both tables have by default, and those that
+        are named as categories.
     **options : Any
         As for `polars_microagg.assess`: metrics, known, known_sample, by, key, seed, and which columns
         are categories. In `taxonomy` a column may also be mapped to a table, as for `mask`.

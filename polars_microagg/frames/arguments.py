@@ -238,7 +238,8 @@ ORIGINAL, MASKED = (
 MEASURED = Argument(
     "columns",
     "Columns | None",
-    "Columns to measure; all that both tables have by default.",
+    "Columns to measure; all numeric and temporal ones that both tables have by default, and those\n"
+    "that are named as categories. Texts, Booleans and Enums have to be named.",
     None,
     keyword=False,
     numpydoc="str, selector or list",
