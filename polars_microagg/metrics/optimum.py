@@ -49,6 +49,11 @@ def above_optimum(
     The bound is that of `lower_bound`, for the k that the release keeps. A release by `lowloss` usually is
     within 1 to 5 % of it for k up to 5, and up to 5,000 records.
 
+    Finding the bound is what takes long. With a floor at hand, from ``lower_bound(original, columns, k,
+    effort=1)``, it need not be found twice: ``100 * (loss / floor - 1)``. Both searches may end at
+    slightly different bounds, and this one is for the k that the release keeps, which may be larger
+    than the one that was asked for.
+
     Examples
     --------
     >>> before = np.array([[0.0], [1.0], [8.0], [9.0]])
