@@ -33,6 +33,8 @@ def test_a_plain_column_is_refused_where_records_are_grouped(
         planned(PLACES[place](NARROW.lazy(), wrong))
     with pytest.raises(mg.InvalidParameterError, match=way_out):
         PLACES[place](NARROW.lazy(), wrong).collect()
+    # Polars runs them side by side, and either may be the first to be refused.
+    any_type = way_out.replace("Int64", "(Int64|Float64)")
     eager = {
         "select": lambda: NARROW.select(wrong),
         "with_columns": lambda: NARROW.with_columns(wrong),
@@ -40,7 +42,7 @@ def test_a_plain_column_is_refused_where_records_are_grouped(
         "agg": lambda: NARROW.group_by("region").agg(wrong),
         "filter": lambda: NARROW.filter(wrong.is_not_null()),
     }
-    with pytest.raises(mg.InvalidParameterError, match=way_out):
+    with pytest.raises(mg.InvalidParameterError, match=any_type):
         eager[place]()
     assert seen == []
 
