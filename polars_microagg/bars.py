@@ -40,7 +40,7 @@ def left(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Reading:
-    """How far work is: what is done of all, how much in a second, and the seconds left."""
+    """Progress of work: the share that is done, the speed in a second, and the seconds left."""
 
     stage: str
     done: float

@@ -9,7 +9,7 @@ from pathlib import Path
 __all__ = ["WINDOWS", "put_in_place", "settle"]
 
 WINDOWS = os.name == "nt"
-"""Whether a file that is open can be neither renamed nor removed, and a folder not be opened."""
+"""True where an open file can be neither renamed nor removed, and a folder not be opened."""
 
 UNSYNCED = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 """Errors of file systems that cannot sync a folder."""

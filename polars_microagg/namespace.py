@@ -43,7 +43,7 @@ class MicroaggFrame(Overview, Generic[F]):
         self._frame = frame
 
     def _take(self) -> Any:
-        """Hand out the frame, and undo that polars keeps this object on it."""
+        """Return the frame, and undo that polars keeps this object on it."""
         # The kept namespace and the frame would hold each other until the cyclic collector runs.
         self._frame.__dict__.pop("microagg", None)
         return self._frame

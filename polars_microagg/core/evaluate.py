@@ -34,7 +34,7 @@ class MetricInputs(Protocol):
 
     @property
     def numeric(self) -> npt.NDArray[np.bool_] | None:
-        """Which coordinates are columns of numbers; None if all are."""
+        """Coordinates that are columns of numbers, as a mask; None if all are."""
 
     @property
     def known(self) -> tuple[Matrix, Matrix, Labels | None] | None:

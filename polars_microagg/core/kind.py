@@ -33,13 +33,13 @@ class Kind(Protocol):
     """
 
     numeric: bool
-    """Whether values are numbers, which have differences, and not categories."""
+    """True if values are numbers, which have differences, and not categories."""
 
     widens: bool
-    """Whether a group can get a value wider than those of its members, so that rare ones do no harm."""
+    """True if a group can get a value wider than those of its members, so that rare ones do no harm."""
 
     ordered: bool
-    """Whether values have an order, along which a method of one column can cut."""
+    """True if values have an order, along which a method of one column can cut."""
 
     def takes(self, dtype: Any) -> bool:
         """Return whether columns of a type are of this kind without being named; by default none."""

@@ -105,17 +105,17 @@ class Plan:
 
     @property
     def groups_cells(self) -> bool:
-        """Whether the method groups values of several columns and makes no groups of records."""
+        """Return whether the method groups values of several columns and makes no groups of records."""
         return self.method.unit == "value" and not self.method.columnwise
 
     @property
     def merges_rows(self) -> bool:
-        """Whether the rows of an entity are masked as one."""
+        """Return whether the rows of an entity are masked as one."""
         return bool(self.entity) and self.entity_mode in ("mean", "alike")
 
     @property
     def drops(self) -> bool:
-        """Whether rows may be left out."""
+        """Return whether rows may be left out."""
         return self.small_strata == "drop" or self.cap_rows is not None
 
     def rule(self, entity: Attribute | None = None, confidential: Sequence[Attribute] = ()) -> Rule:

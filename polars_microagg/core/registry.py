@@ -116,7 +116,7 @@ class Metric:
 
     @property
     def whole(self) -> bool:
-        """Whether the result is a whole number."""
+        """Return whether the result is a whole number."""
         return self.returns.startswith("int")
 
     def needed(self, options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def _counts(plan: Plan, x: Matrix, strata: Strata) -> Labels:
 
 @dataclass(frozen=True)
 class BrokenStrata:
-    """What is told of strata that break a bound, among all `strata` of so many records.
+    """Counts of strata that break a bound, among all `strata` of so many records.
 
     `small` of them do; the smallest of these has `fewest` records. `worst` is the number of the model in
     the stratum that is the farthest from it, which has `few` records.

@@ -60,7 +60,7 @@ HERE = {
     "options": "List what a macro takes beside what every call has, with defaults and meanings.",
     "release": "Mask a table of which every column has a role: none is passed through by default.",
 }
-"""What macros do that are no function of the same name in analysis or in a register."""
+"""Descriptions of macros that are no function of the same name in analysis or in a register."""
 
 ALSO = {
     "drop": "Columns that do not come out.",
@@ -71,7 +71,7 @@ ALSO = {
     "metrics": "Names of metrics; those of assess by default.",
     "options": "Parameters of the method, as a struct.",
 }
-"""What parameters mean that are not described elsewhere."""
+"""Descriptions of parameters that are not described elsewhere."""
 
 
 def _first(text: str) -> str:

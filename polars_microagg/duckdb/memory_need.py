@@ -45,7 +45,7 @@ ONE_SCAN = re.compile(
 
 @dataclass(frozen=True)
 class MemoryNeed:
-    """What a call takes, by its door, its plan, and the types of its columns.
+    """Memory that a call needs, by its door, its plan, and the types of its columns.
 
     The bytes were measured for 2e4 to 3e6 records of 1 to 16 columns, and rounded up.
     """

@@ -20,7 +20,7 @@ OURS = "_microagg_catalog"
 """A macro that marks a catalog as made here."""
 
 _HOW: dict[str, Any] = {"type": "arrow", "null_handling": "special"}
-"""How our functions are called; in words, as the module of the constants has moved in DuckDB 1.4.1."""
+"""Options of our functions in DuckDB; in words, as the module of the constants has moved in DuckDB 1.4.1."""
 
 _one_at_a_time = threading.Lock()
 

@@ -35,7 +35,7 @@ WIDE = ("HUGEINT", "UHUGEINT")
 """Types that Arrow cannot hold; when masked they travel as text."""
 
 HIDDEN = f"{OURS}hidden"
-"""Whether a record is emptied or dropped."""
+"""Column that marks records that are emptied or dropped."""
 
 AT = f"{OURS}at"
 """The number of a record once more, compared with that of the record it is put beside."""

@@ -317,7 +317,7 @@ class NotAnonymousError(InvalidDataError):
 
 
 def _where(columns: Sequence[str], strata: Iterable[str]) -> tuple[str, str]:
-    """Word the columns of classes, and that their strata have to be named again."""
+    """Return the words for the columns of classes, and that their strata have to be named again."""
     keys = [name for name in strata if name not in columns]
     within = f" within strata of {listed(keys)}" if keys else ""
     return f"{listed(columns)}{within}", " and these strata" * bool(keys)

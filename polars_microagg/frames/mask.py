@@ -140,7 +140,7 @@ class MaskNode:
 
     masker: BatchMasker
     suppresses: bool = False
-    """Whether the result has one more field, which marks suppressed rows."""
+    """True if the result has one more field, which marks suppressed rows."""
 
     def __call__(self, batch: pl.Series) -> pl.Series:
         """Mask the fields of a struct column."""

@@ -32,7 +32,7 @@ class Mean(NamedTuple):
 
 
 Point: TypeAlias = Vector | Mean
-"""Where distances are measured from: the mean of whole records, or any coordinates."""
+"""The point that distances are measured from: the mean of whole records, or any coordinates."""
 
 
 def mean_of(sums: Vector, count: int, *, whole: bool) -> Point:

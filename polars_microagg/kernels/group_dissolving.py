@@ -30,7 +30,7 @@ class _Centroids(Centroids):
         self._table[:, group] = with_norms(mean[:, None])[:, 0]
 
     def drop(self, group: int) -> None:
-        """Forget a group that is dissolved."""
+        """Remove a group that is dissolved."""
         self._table[:-1, group] = 0.0
         # Farther than any, and finite: on some processors the product of an infinity warns.
         self._table[-1, group] = np.finfo(float).max

@@ -53,7 +53,7 @@ class PointTable:
 
     @property
     def direct(self) -> bool:
-        """Whether the table is so small that all distances are computed directly."""
+        """Return whether the table is so small that all distances are computed directly."""
         return self._size <= DIRECT
 
     @property

@@ -68,7 +68,7 @@ class RemainingMean:
         return max(0, (2 * self._left - self._summed - 1) // 2)
 
     def removed(self, rows: Labels, sums: Vector) -> None:
-        """Note that records are gone, and the sum of the others, less one group after the other."""
+        """Remove records; `sums` is the sum of the others, less one group after the other."""
         self.taken[rows] = True
         self._sum = sums
         self._left -= rows.size

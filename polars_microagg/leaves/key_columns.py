@@ -85,7 +85,7 @@ class KeyColumns:
 
     @property
     def ordinary(self) -> bool:
-        """Whether all columns are of numbers."""
+        """Return whether all columns are of numbers."""
         return not any(self.known)
 
     def weights(self, weights: Sequence[float] | Vector, weigh: Mapping[str, float]) -> Vector:

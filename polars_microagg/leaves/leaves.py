@@ -103,7 +103,7 @@ class Leaves:
 
     @property
     def cut(self) -> str:
-        """How large strata are cut; a table without strata is one."""
+        """Return the way that large strata are cut; a table without strata is one."""
         return self.large[0].cut if self.large else ""
 
     @property
@@ -289,7 +289,7 @@ class Leaves:
 
     @property
     def parted(self) -> bool:
-        """Whether groups never cross strata, or null patterns."""
+        """Return whether groups never cross strata, or null patterns."""
         return bool(self.request.strata or self._absent)
 
     def selected(self, frame: pl.DataFrame) -> pl.DataFrame:

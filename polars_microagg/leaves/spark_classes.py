@@ -40,7 +40,7 @@ BUCKET = "bucket"
 """Column that classes are divided by, beside those that go by number."""
 
 COUNTS = "bound long, classes long, records long, worst double"
-"""What is counted of the classes of a bucket that break a bound."""
+"""Columns that count the classes of a bucket that break a bound."""
 
 
 def verify_classes(

@@ -30,7 +30,7 @@ COUNTS = (
     "shared boolean, strata long, bound long, small long, fewest long, worst double, few long, "
     "emptied long"
 )
-"""What is counted in each leaf, for each bound that is broken: `SmallStrata.broken` and more."""
+"""Columns counted in each leaf for each bound that is broken: `SmallStrata.broken` and more."""
 
 
 def settle_strata(table: SparkTable, blocks: Sequence[Leaves]) -> None:

@@ -118,7 +118,7 @@ def _named(table: pl.DataFrame, name: str) -> pl.Series:
 
 
 class _Coding(ABC):
-    """How the values of one column become numbers, which depends on all of them."""
+    """The coding of the values of one column as numbers, which depends on all of them."""
 
     def __init__(self, name: str, kind: Kind) -> None:
         self.name, self.kind = name, kind

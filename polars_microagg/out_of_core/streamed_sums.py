@@ -167,7 +167,7 @@ class Numbers:
 
 @dataclass
 class Categories:
-    """How often each category before became each one after, of one column; -1 is no value."""
+    """Counts of each category before that became each one after, of one column; -1 is no value."""
 
     files: CoordinateFiles
     j: int

@@ -158,7 +158,7 @@ class Crew:
         yield from self._results(function, jobs)
 
     def _results(self, function: Callable[[Job], Result], jobs: Iterator[Job]) -> Iterator[Result]:
-        """Hand out jobs, and yield the results in order, each after what it told of its progress."""
+        """Send jobs, and yield the results in order, each after what it told of its progress."""
         callback, head = current(), self._number
         told: dict[int, list[tuple[int, int, str]]] = {}
         results: dict[int, tuple[str, Any]] = {}

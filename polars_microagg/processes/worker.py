@@ -50,7 +50,7 @@ WORKING = threading.Event()
 
 
 UNHEARD = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""What a process does before anything else: an interrupt is for the one that started it."""
+"""Code that a process runs before anything else: an interrupt is for the one that started it."""
 
 
 class Worker:

@@ -45,7 +45,7 @@ __all__ = ["Door", "Target", "chosen", "need_of", "preview_any", "release_any", 
 
 @dataclass(frozen=True)
 class Door:
-    """What a door knows of its call before the table is read.
+    """Facts that a door knows of its call before the table is read.
 
     `whole` reads the table, unless it is given one, and names its columns; `named` names them by a
     schema, and `texts` are the columns whose text is read as numbers. `told` is called with the reason
@@ -65,7 +65,7 @@ class Door:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a release goes: its place, and that of its manifest."""
+    """The place of a release, and that of its manifest."""
 
     place: Location
     record: Path | None = None

@@ -37,7 +37,7 @@ _fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 
 def system_message(error: BaseException) -> str:
-    """Word an error of the system, without the path and without data."""
+    """Return the words for an error of the system, without the path and without data."""
     number = of_system(error)
     return f"{os.strerror(number)}." if number else "it is not a valid path or file."
 

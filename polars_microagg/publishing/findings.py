@@ -61,7 +61,7 @@ class Released(Protocol):
 
     @property
     def beside(self) -> bool:
-        """Whether there is an original to measure against."""
+        """Return whether there is an original to measure against."""
         ...
 
     def emptied(self) -> int:

@@ -148,7 +148,7 @@ def judged(
 
 
 def _words(name: str, measured: Mapping[str, Any], published: Mapping[str, Any]) -> str:
-    """Word what was measured, no more exactly than the manifest would."""
+    """Return the words for what was measured, no more exactly than the manifest would."""
     if measured.get(name) is None:
         return "found no value"
     if name in registry.on_demand():

@@ -130,7 +130,7 @@ class _InMemory:
 
     @property
     def beside(self) -> bool:
-        """Whether there is an original to measure against."""
+        """Return whether there is an original to measure against."""
         return self.before is not None
 
     def emptied(self) -> int:

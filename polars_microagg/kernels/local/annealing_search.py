@@ -32,7 +32,7 @@ __all__ = ["AnnealingSearch", "annealing_steps", "block_start", "border_rounds",
 Tick = Callable[[int], None]
 
 WARM, COLD = 0.4, 0.1
-"""Where annealings of patches begin and end after those."""
+"""Temperatures at which annealings of patches begin and end after those."""
 
 HOT_PATCHES = ((0.6, 0.36), (0.3, 0.18))
 """Temperatures at which patches of very many records are annealed first."""

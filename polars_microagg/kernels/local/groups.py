@@ -136,7 +136,7 @@ class Groups:
         return self._updated(a, b)
 
     def dissolve(self, groups: Labels, targets: Labels) -> Labels:
-        """Deal out the members of groups of one size; return the groups that changed.
+        """Distribute the members of groups of one size; return the groups that changed.
 
         `targets` (p, m) says where each member goes; groups may repeat in a row, not between rows.
         """

@@ -91,7 +91,7 @@ class _Patch:
 
 
 def _worked(work: Work, patch: _Patch) -> Labels:
-    """Work on a patch; return the labels of its records, numbered from 0."""
+    """Search a patch; return the labels of its records, numbered from 0."""
     # About zero again, so that the tolerances of local search stay small against the differences.
     records = patch.x - patch.x.mean(axis=0)
     local = np.repeat(np.arange(len(patch.sizes)), patch.sizes)

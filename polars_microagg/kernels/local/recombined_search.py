@@ -33,7 +33,8 @@ LONGER = (4.0, 2.5)
 """Each cycle of annealings after it ends so many times later than the one before it, in turn."""
 
 HOT, WARM, COLD = 1.0, 0.4, 0.1
-"""Where the first annealing of a cycle begins, and the others; below the last hardly anything is accepted."""
+"""Temperatures at which the first annealing of a cycle begins, and the others. Below the last hardly
+anything is accepted."""
 
 POWERS = (0.75, 0.4)
 """Powers of a record's local spread in its temperature, in turn."""

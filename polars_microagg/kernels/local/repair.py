@@ -48,7 +48,7 @@ STEPS, STEPS_EACH = 2_000_000, 2000
 """Steps of a short annealing: at most, and a record."""
 
 HOT, COLD = 1.0, 0.1
-"""Where it begins and ends."""
+"""Temperatures at which it begins and ends."""
 
 ENOUGH = 0.1
 """Share of groups that may break the rule in a start."""

@@ -64,7 +64,7 @@ class FullScan:
 
     @property
     def single(self) -> bool:
-        """Whether the present table is in single precision."""
+        """Return whether the present table is in single precision."""
         return self._double is None
 
     def groups(self) -> Labels:

@@ -79,7 +79,7 @@ class SingleTable:
 
     @property
     def useful(self) -> bool:
-        """Whether the slack is small beside the distances."""
+        """Return whether the slack is small beside the distances."""
         return self.slack * COARSE < self.largest
 
     @property

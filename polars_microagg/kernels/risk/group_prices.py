@@ -19,7 +19,7 @@ LEAST = 1e-6
 """Prices are found to this share of the greatest sum in the end."""
 
 ROUGH = 3e-3
-"""Where equations are not solved as a whole, to this share."""
+"""Share to which equations that are not solved as a whole are solved."""
 
 DENSE = 1500
 """Up to this many records equations are solved as a whole."""

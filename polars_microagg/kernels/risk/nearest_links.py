@@ -154,7 +154,7 @@ class _Region:
         self.centre = search.tree.points[first + cells // 2, 0]
 
     def search(self, rows: Labels, cell: Labels, everywhere: bool) -> Labels:
-        """Settle the records that start in these cells; return the rows that were left out."""
+        """Decide the records that start in these cells; return the rows that were left out."""
         records = self._records(rows, cell)
         blocks = min(self.cells, BLOCK)
         best = self._best_in_blocks(records, blocks)
@@ -252,7 +252,7 @@ class _Descent:
         self.best = np.empty(len(own), dtype=np.float32)
 
     def run(self) -> None:
-        """Settle all of the records."""
+        """Decide all of the records."""
         self._descend(0, 0, np.arange(len(self.cells)), self.boxes)
         linked = self.best < self.low
         whole, rows = self.region.whole, self.records.rows[linked]
@@ -287,7 +287,7 @@ class _Descent:
                 self._count(np.flatnonzero(doubt) + start, at)
 
     def _count(self, doubtful: Labels, at: Labels) -> None:
-        """Settle records whose best product does not tell."""
+        """Decide records whose best product does not tell."""
         region, cells = self.region, self.cells[at]
         records = self.records.only(doubtful)
         centroids = region.centroids(cells, np.float64).reshape(-1, len(records.points) + 1)

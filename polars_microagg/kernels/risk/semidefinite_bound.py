@@ -26,7 +26,7 @@ LONGER = 1.6
 """Steps of the multipliers are longer by this factor."""
 
 BALANCE = 0.1
-"""How much less the cover by groups has to agree than the prices do."""
+"""Factor by which the cover by groups has to agree less than the prices do."""
 
 
 def semidefinite_bound(x: Matrix, k: int, labels: Labels, steps: int) -> float:

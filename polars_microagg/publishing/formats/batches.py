@@ -53,7 +53,7 @@ BATCH = 1 << 16
 
 @dataclass(frozen=True)
 class Typed:
-    """Which columns of a format without types are read as numbers, dates and times.
+    """Columns of a format without types that are read as numbers, dates and times.
 
     Of `names` one that is nearly of a type is refused; of `quantities` those that have codes such
     as 007 stay text. `types` are known, of a release that is read again.
@@ -65,7 +65,7 @@ class Typed:
 
 
 Asked: TypeAlias = "Typed | Callable[[list[str]], Typed]"
-"""What is to be typed, or how that follows from the names of all columns."""
+"""Columns to be typed, or how they follow from the names of all columns."""
 
 NONE = Typed()
 

@@ -35,7 +35,7 @@ COMPRESSED = (".gz", ".zst", ".bz2")
 
 
 class Target(Protocol):
-    """Where a release waits: written beside what it replaces, and put in its place by `commit`."""
+    """A release that waits: written beside what it replaces, and put in its place by `commit`."""
 
     def __enter__(self) -> Self:
         """Open it."""
@@ -133,7 +133,7 @@ class Tables:
 
     read: Callable[[Path, str], pl.DataFrame]
     read_batches: Callable[[Path, str, int], Iterator[pl.DataFrame]]
-    """As `read`, at most so many rows at a time, as the table was at one instant."""
+    """Like `read`, at most so many rows at a time, of the table as it was at one instant."""
     replace: Callable[[Path, str, Path], Target]
     """From file, table and record."""
     foresee: Callable[[Path, str], bool]
@@ -162,7 +162,7 @@ class Format:
     """
     write: Callable[[pl.DataFrame, IO[bytes]], object] | None = None
     read_batches: Batches | None = None
-    """As `read`, at most so many rows at a time; the first frame has none.
+    """Like `read`, at most so many rows at a time; the first frame has none.
 
     A format without it, or `write_batches`, is read, or written, as a whole.
     """
@@ -170,7 +170,7 @@ class Format:
     """The schema in which files are read together; they must be of one by default."""
     write_batches: Callable[[Made, IO[bytes]], object] | None = None
     holds: Callable[[pl.DataType], bool] = lambda dtype: not isinstance(dtype, pl.Object)
-    """Whether columns of a type can be written; asked of the types inside a type, too."""
+    """Test whether columns of a type can be written; asked of the types inside a type, too."""
     cannot: str = ""
     """Said of a type it does not hold; "TITLE cannot hold" by default."""
     refuse_names: Callable[[Sequence[str]], str] = lambda _: ""
@@ -178,9 +178,9 @@ class Format:
     exact: bool = False
     typeless: bool = False
     compressed: bool = False
-    """Whether it is also read when compressed."""
+    """True if it is also read when compressed."""
     separated: bool = False
-    """Whether the user may name what is between two cells."""
+    """True if the user may name the separator of two cells."""
     begins: bytes = b""
     """Pattern of the first bytes, by which files with a wrong ending are recognised."""
     described: str = ""

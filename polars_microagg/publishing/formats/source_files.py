@@ -19,7 +19,7 @@ from polars_microagg.publishing.formats.text_types import TypesSeen, read_as
 __all__ = ["SourceFile", "key_columns", "source_files", "there"]
 
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
-"""How a null is written in the name of a folder."""
+"""Null in the name of a folder."""
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class OnDisk:
     counted: Recount | None = None
     beside: bool = True
     interval: dict[str, Any] = field(default_factory=dict)
-    """What is known of a measure that was taken on a sample, once it is."""
+    """Facts about a measure that was taken on a sample, once it is."""
 
     @property
     def rows(self) -> int:

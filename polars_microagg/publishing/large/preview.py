@@ -27,7 +27,7 @@ FITTING = 1.5
 """Seconds in which leaves are fitted."""
 
 SEARCHED = 1.4
-"""How much longer leaves are masked than the trial, as they are searched."""
+"""Factor by which leaves are masked longer than the trial, as they are searched."""
 
 CELL = 1.5e-7
 """Seconds in which a cell is read, written, counted and measured out of core, beside the masking."""

@@ -39,7 +39,7 @@ __all__ = ["Room", "release_large"]
 
 @dataclass(frozen=True)
 class Room:
-    """What a large release may take: bytes of memory, and a folder beside its target."""
+    """Memory and disk of a large release: bytes, and a folder beside its target."""
 
     memory: int
     folder: Path

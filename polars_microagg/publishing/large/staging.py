@@ -31,7 +31,7 @@ PARQUET = "parquet"
 """The format that is read as it is."""
 
 AGAIN, RESTORED = "again.parquet", "restored.parquet"
-"""What another format is read again into, and that with the types that it lost."""
+"""Files into which another format is read again, without and with the types that it lost."""
 
 
 class _Sent:

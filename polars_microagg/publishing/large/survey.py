@@ -40,7 +40,7 @@ PART = 12
 
 @dataclass(frozen=True)
 class Survey:
-    """What was counted over all rows of a release, and whole classes of it beside their original rows.
+    """Counts over all rows of a release, and whole classes of it beside their original rows.
 
     `strata` are the sizes of the strata, without records that have no value, `unused` the names in the
     type of each Enum that no record has, and `distinct` about how many values each column has. `drawn`

@@ -26,7 +26,7 @@ __all__ = ["Asked", "warnings_of"]
 
 @dataclass(frozen=True)
 class Asked:
-    """What of a call warnings depend on: columns that are masked together, strata, and kept columns."""
+    """Parts of a call that warnings depend on: columns that are masked together, strata, and kept columns."""
 
     blocks: Sequence[Sequence[str]]
     strata: Sequence[str]

@@ -76,7 +76,7 @@ def has_categories(manifest: Manifest) -> bool:
 
 
 Shares = Callable[[Sequence[str]], Mapping[str, float]]
-"""What counts the cells of columns that lost a rare category."""
+"""Measures that count the cells of columns that lost a rare category."""
 
 
 def categories_again(

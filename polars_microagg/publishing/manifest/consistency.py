@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 Outcome: TypeAlias = "tuple[bool | None, str]"
-"""Whether something holds, None if that was not checked, and a sentence."""
+"""A check: True or False, None if it was not made, and a sentence."""
 
 ALWAYS = ("method", "k", "columns", "strata", "require")
 """Keys of every configuration, also of that of a table which was masked elsewhere."""

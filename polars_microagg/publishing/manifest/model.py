@@ -193,7 +193,7 @@ class Source(TypedDict):
 
 
 class Sampled(TypedDict):
-    """What was seen on rows drawn with a seed: warnings, on so many rows, and records that are linked.
+    """Samples of rows drawn with a seed: those of warnings, and the records that are linked.
 
     `dld_low` and `dld_high` are an interval of 95 % for the share of all; null is what was seen on all rows,
     or is not published.
@@ -207,7 +207,7 @@ class Sampled(TypedDict):
 
 
 class How(TypedDict):
-    """Whether the table was masked whole or by leaves out of core, and why.
+    """The way of masking, whole or by leaves out of core, and its reason.
 
     `memory_limit` are the bytes that it might take, null if none were given and the table fits, and
     `leaves` the number of leaves, of about `size` records.
