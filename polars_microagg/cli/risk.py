@@ -16,7 +16,6 @@ from polars_microagg.cli.kinds import add_kinds, named_kinds, read_kinds
 from polars_microagg.cli.models import (
     add_columns,
     add_models,
-    counted,
     model_options,
     options_of_manifest,
     summaries,
@@ -26,6 +25,7 @@ from polars_microagg.cli.output import show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.risk_in_batches import figures_in_batches
 from polars_microagg.cli.settings import table_of
+from polars_microagg.cli.table_classes import counted
 from polars_microagg.core.options import keys_asked
 from polars_microagg.core.registry import assessed, metrics
 from polars_microagg.errors import originals, usage

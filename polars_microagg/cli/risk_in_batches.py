@@ -9,8 +9,9 @@ from typing import Any
 
 from polars_microagg.cli.input_table import source_of
 from polars_microagg.cli.kinds import named_kinds, read_kinds
-from polars_microagg.cli.models import CountedTable, model_options, options_of_manifest
+from polars_microagg.cli.models import model_options, options_of_manifest
 from polars_microagg.cli.options import names_in, split
+from polars_microagg.cli.table_classes import CountedTable
 from polars_microagg.core.options import keys_asked
 from polars_microagg.core.registry import assessed as by_default
 from polars_microagg.errors import InvalidParameterError, originals

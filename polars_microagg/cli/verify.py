@@ -9,10 +9,8 @@ from typing import Any
 from polars_microagg.analysis.anonymity import emptied, verify
 from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.models import (
-    CountedTable,
     add_columns,
     add_models,
-    counted,
     model_options,
     summaries,
 )
@@ -20,6 +18,7 @@ from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.output import plain, show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import hash_key
+from polars_microagg.cli.table_classes import CountedTable, counted
 from polars_microagg.errors import usage
 from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.publishing.formats.files import Location
