@@ -48,7 +48,7 @@ class MicroaggFrame(Overview, Generic[F]):
         self._frame.__dict__.pop("microagg", None)
         return self._frame
 
-    def _of(self) -> str:
+    def _title(self) -> str:
         return f"microagg of a {type(self._take()).__name__}"
 
     def mask(self, columns: Any, k: Any = None, *, method: Any = "mdav", **options: Any) -> Any:
@@ -104,7 +104,7 @@ class MicroaggExpr(Overview):
     def __init__(self, expression: pl.Expr) -> None:
         self._expression = expression
 
-    def _of(self) -> str:
+    def _title(self) -> str:
         return "microagg of an expression"
 
     def mask(self, k: Any = None, *, method: Any = "mdav", **options: Any) -> pl.Expr:

@@ -44,7 +44,7 @@ class MicroaggPlot(Overview):
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
         self._frame = collected(frame)
 
-    def _of(self) -> str:
+    def _title(self) -> str:
         return "microagg.plot of a DataFrame"
 
     def _pair(

@@ -13,7 +13,14 @@ from polars_microagg.core.registry import Option
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.privacy_models import PROMISES
 
-__all__ = ["ROLES", "add_columns", "add_models", "model_options", "options_of_manifest", "summaries"]
+__all__ = [
+    "ROLES",
+    "add_columns",
+    "add_models",
+    "model_options",
+    "options_of_manifest",
+    "summaries",
+]
 
 ROLES: tuple[Literal["entity", "confidential"], ...] = ("entity", "confidential")
 

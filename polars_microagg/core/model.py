@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from polars_microagg.core.registry import Option, discover, docstring
+from polars_microagg.core.registry import Option, discover, summary
 from polars_microagg.core.type_hints import options_of
 
 __all__ = ["Model", "model", "models"]
@@ -35,8 +35,8 @@ class Model:
 
     @property
     def summary(self) -> str:
-        """First line of the docstring."""
-        return docstring(self.measure).partition("\n")[0]
+        """Return the first line of the docstring."""
+        return summary(self.measure)
 
 
 Registered = TypeVar("Registered", bound=Callable[..., Any])

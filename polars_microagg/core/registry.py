@@ -20,7 +20,7 @@ from typing import (
     get_type_hints,
 )
 
-from polars_microagg.core.type_hints import Axis, Option, Range, docstring, options_of
+from polars_microagg.core.type_hints import Axis, Option, Range, docstring, options_of, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -42,6 +42,7 @@ __all__ = [
     "metric",
     "metrics",
     "on_demand",
+    "summary",
 ]
 
 Unit = Literal["record", "value"]
@@ -85,8 +86,8 @@ class Method:
 
     @property
     def summary(self) -> str:
-        """First line of the docstring."""
-        return docstring(self.function).partition("\n")[0]
+        """Return the first line of the docstring."""
+        return summary(self.function)
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ class Metric:
 
     @property
     def summary(self) -> str:
-        """First line of the docstring."""
-        return docstring(self.function).partition("\n")[0]
+        """Return the first line of the docstring."""
+        return summary(self.function)
 
     @property
     def whole(self) -> bool:

@@ -24,7 +24,7 @@ from typing import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Axis", "Option", "Range", "docstring", "options_of"]
+__all__ = ["Axis", "Option", "Range", "docstring", "options_of", "summary"]
 
 Axis = NewType("Axis", int)
 """An option that names one of the masked columns; the method receives its position."""
@@ -64,6 +64,11 @@ def docstring(function: Callable[..., Any]) -> str:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             return ast.get_docstring(node) or ""
     return ""
+
+
+def summary(function: Callable[..., Any]) -> str:
+    """Return the first line of a docstring."""
+    return docstring(function).partition("\n")[0]
 
 
 @dataclass(frozen=True)
