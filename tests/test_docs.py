@@ -132,6 +132,14 @@ def test_readme_shows_what_matters_first():
     assert len(lines) <= 250
 
 
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/polars.md", "docs/options.md", "docs/checks.md"]
+)
+def test_the_first_call_of_a_page_is_one_that_type_checkers_see(page):
+    calls = re.findall(r"\b(mg\.|\.microagg\.)\w+\(", "".join(b["code"] for b in BLOCKS[page]))
+    assert calls[0] == "mg."
+
+
 def test_what_the_readme_calls_is_there():
     """The table of tasks, and all else in prose: functions, options, commands and pages."""
     prose = re.sub(r"^```.*?^```", "", README, flags=re.M | re.S)
