@@ -14,6 +14,7 @@ import pytest
 import polars_microagg as mg
 from docs.site import __main__ as site
 from docs.site import pages, pictures
+from docs.site.accessible import accessible
 from docs.site.gallery import BLOCK, gallery_page
 from docs.site.links import dead_links
 from docs.site.machines import for_machines
@@ -37,7 +38,9 @@ def made():
         return pages.pages(ROOT)
 
 
-@pytest.mark.parametrize("name", ["gallery", "links", "notebook_page", "pictures", "sections"])
+@pytest.mark.parametrize(
+    "name", ["accessible", "gallery", "links", "notebook_page", "pictures", "sections"]
+)
 def test_examples_in_its_code_run(name):
     assert not doctest.testmod(importlib.import_module(f"docs.site.{name}")).failed
 
@@ -163,11 +166,11 @@ def test_dead_links_of_a_site_are_found(tmp_path):
     assert dead_links(tmp_path) == ["a.html: #no", "a.html: c.png"]
 
 
-def test_code_scrolls_by_keys_and_captions_say_their_level():
-    page = site.accessible('<p class="caption" role="heading">x</p><pre><span></span>y</pre>')
-    assert (
-        page
-        == '<p class="caption" role="heading" aria-level="2">x</p><pre tabindex="0"><span></span>y</pre>'
+def test_what_scrolls_is_reached_by_keys_and_sides_have_names():
+    said = '<p class="caption" role="heading">x</p><pre>y</pre><div class="table-wrapper x">'
+    assert accessible(f'{said}<aside class="toc-drawer">') == (
+        '<p class="caption" role="heading" aria-level="2">x</p><pre tabindex="0">y</pre>'
+        '<div tabindex="0" class="table-wrapper x"><aside class="toc-drawer" aria-label="This page">'
     )
 
 

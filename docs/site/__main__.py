@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from docs.site.accessible import accessible
 from docs.site.links import dead_links
 from docs.site.machines import for_machines
 from docs.site.pages import pages
@@ -26,14 +27,6 @@ def write(root: Path, folder: Path) -> dict[str, str]:
         (folder / "files" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, folder / "files" / name)
     return made
-
-
-def accessible(page: str) -> str:
-    """Return a page whose code scrolls by keys, and whose captions at the side say their level."""
-    page = page.replace("<pre>", '<pre tabindex="0">')
-    return page.replace(
-        'class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"'
-    )
 
 
 def main(arguments: list[str]) -> int:

@@ -42,7 +42,7 @@ def _facts(entry: registry.Method) -> str:
         "from": entry.cite,
     }
     lines = "".join(f"| {name} | {value} |\n" for name, value in rows.items())
-    return f"| | |\n| --- | --- |\n{lines}"
+    return f"| what | of this method |\n| --- | --- |\n{lines}"
 
 
 def _page(entry: registry.Method, about: str) -> str:

@@ -98,7 +98,7 @@ def _summary(names: list[str]) -> str:
         f"| {{py:obj}}`{name} <polars_microagg.{name}>` | {_first_line(getattr(mg, name))} |"
         for name in names
     ]
-    return "\n".join(["| | |", "| --- | --- |", *rows, ""])
+    return "\n".join(["| name | what it does |", "| --- | --- |", *rows, ""])
 
 
 def api_pages() -> dict[str, str]:
