@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from machine import machine
 
 import polars_microagg as mg
 
@@ -49,6 +50,7 @@ def main():
     parser.add_argument("--ks", type=int, nargs="*", default=[3, 4, 5, 10])
     parser.add_argument("--efforts", type=float, nargs="*", default=[0, 1])
     chosen = parser.parse_args()
+    print(machine())
     heads = [f"effort {effort:g}" for effort in chosen.efforts]
     print("\n| file | k | lowloss | " + " | ".join(heads) + " | above it at most |")
     print("| --- " * (4 + len(heads)) + "|", flush=True)

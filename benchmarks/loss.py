@@ -17,13 +17,13 @@ for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[variable] = "1"
 
 import argparse
-import platform
 import resource
 import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from machine import machine
 
 from polars_microagg.kernels.local.annealing_search import block_start
 from polars_microagg.kernels.local.local_search import refined, squares_within
@@ -158,7 +158,7 @@ def main():
     parser.add_argument("--efforts", type=float, nargs="*", default=[1, 10])
     parser.add_argument("--only", nargs="*", choices=SECTIONS, default=SECTIONS)
     given = parser.parse_args()
-    print(f"numpy {np.__version__}, python {platform.python_version()}, {platform.machine()}")
+    print(machine())
     for section in given.only:
         if section == "start":
             start()

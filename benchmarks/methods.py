@@ -2,6 +2,7 @@
 
     python benchmarks/methods.py --data DIR           # about half an hour, most of it genetic, fuzzy
     python benchmarks/methods.py --only pcp k_ward    # these methods; without DIR no reference files
+    python benchmarks/methods.py --quick              # without those two, some minutes
     python benchmarks/methods.py --generations 100    # genetic for a moment
 
 CPU seconds of the process, one run, one BLAS thread, through the door `mg.mask` with the defaults
@@ -16,12 +17,12 @@ for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import argparse
-import platform
 import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from machine import machine
 
 import polars_microagg as mg
 from polars_microagg.core.registry import methods
@@ -102,10 +103,13 @@ def main():
     parser.add_argument("--data", type=Path, default=os.environ.get("MICROAGG_DATA"))
     parser.add_argument("--only", nargs="*", choices=list(methods()), default=list(methods()))
     parser.add_argument("--generations", type=int, default=10_000)
+    parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
     given = parser.parse_args()
+    if given.quick:
+        given.only = [name for name in given.only if not methods()[name].heavy]
     folder = Path(given.data) if given.data else None
     options = {"generations": given.generations}
-    print(f"numpy {np.__version__}, polars {pl.__version__}, {platform.machine()}, k = {K}")
+    print(machine())
     every(given.only, folder, options)
     large(given.only)
     if folder and "k_ward" in given.only:

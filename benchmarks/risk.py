@@ -13,7 +13,6 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["POLARS_MAX_THREADS"] = "1"
 
 import argparse
-import platform
 import resource
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from machine import machine
 
 import polars_microagg as mg
 from polars_microagg.kernels.risk.record_linkage import attributes, expected_hits
@@ -131,10 +131,7 @@ def main():
 
 
 def report(cases, folder):
-    versions = (
-        f"numpy {np.__version__}, polars {pl.__version__}, Python {platform.python_version()}"
-    )
-    print(f"{versions}, {platform.machine()}\n")
+    print(f"{machine()}\n", flush=True)
     print("| case | records | columns | CPU s | peak GB | demanded | result |")
     print("| --- | ---: | ---: | ---: | ---: | --- | --- |")
     for case in cases:

@@ -19,7 +19,6 @@ for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 import argparse
 import math
 import multiprocessing
-import platform
 import resource
 import subprocess
 import sys
@@ -27,6 +26,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
+from machine import machine
 
 from polars_microagg.kernels.local.annealing_search import block_start
 from polars_microagg.kernels.mdav.frontier import Frontier
@@ -174,7 +174,7 @@ def main():
         way, kind, d, n = arguments.alone
         alone(way, kind, int(d), int(n))
         return
-    print(f"{platform.machine()}, numpy {np.__version__}, load {os.getloadavg()[0]:.1f}")
+    print(f"{machine()}\nload {os.getloadavg()[0]:.1f}")
     if arguments.same or arguments.threads:
         (same if arguments.same else threads)()
         return

@@ -17,7 +17,6 @@ for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import argparse
-import platform
 import subprocess
 import sys
 import time
@@ -26,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from machine import machine
 
 import polars_microagg
 from polars_microagg.core.partition import Partition
@@ -175,7 +175,7 @@ def main():
     if given.serve:
         serve()
         return
-    print(f"{platform.machine()}, numpy {np.__version__}, one BLAS thread, CPU seconds\n")
+    print(f"{machine()}\n")
     if given.beside:
         beside(given.beside, given.large)
         return

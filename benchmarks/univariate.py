@@ -15,7 +15,6 @@ os.environ["NUMBA_NUM_THREADS"] = "1"
 os.environ["POLARS_MAX_THREADS"] = "1"
 
 import argparse
-import platform
 import resource
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import time
 
 import numpy as np
 import polars as pl
+from machine import machine
 
 import polars_microagg as mg
 from polars_microagg.methods.univariate import univariate
@@ -135,7 +135,7 @@ def main():
         way, name, n, k = arguments.alone
         measure_alone(way, name, int(n), int(k))
         return
-    print(f"numpy {np.__version__}, Python {platform.python_version()}, {platform.machine()}")
+    print(machine())
     if univariate_microaggregation:
         compare_losses(100_000, (2, 3, 5, 10, 20, 50))
     else:

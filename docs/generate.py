@@ -1,4 +1,4 @@
-"""Write what follows from the code and the papers' cells: stubs, tables, pages, a picture, a JSON Schema.
+"""Write what follows from the code, the papers' cells and benchmarks: stubs, tables, pages, a picture.
 
 Usage: python docs/generate.py [--check]
 
@@ -6,6 +6,7 @@ With --check nothing is written and the exit code is 1 if a file is stale.
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,6 +26,7 @@ from polars_microagg.publishing.manifest.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 STUBS = "polars_microagg"
+RESULT = re.compile(r"^(<!-- (benchmarks/results/\S+) -->)$.*?^(<!-- end of \2 -->)$", re.M | re.S)
 COMMENTS = "-- Comments that DuckDB keeps, written by docs/generate.py; do not edit.\n"
 
 
@@ -90,12 +92,25 @@ def commented(name: str) -> str:
     return f"{text}\n\n{COMMENTS}\n{said}"
 
 
+def with_results(name: str) -> str:
+    """Put what benchmarks printed last between the two comments that name its file."""
+
+    def kept(block: re.Match[str]) -> str:
+        path = ROOT / block[2]
+        # Benchmarks are not in every copy of the sources.
+        text = path.read_text(encoding="utf-8") if path.exists() else None
+        return f"{block[1]}\n\n{text}\n{block[3]}" if text else block[0]
+
+    return RESULT.sub(kept, (ROOT / name).read_text(encoding="utf-8"))
+
+
 def files() -> dict[str, str]:
     """Text of every generated file by its path in the repository."""
     written = {
         f"{STUBS}/functions.pyi": stubs.functions_stub(),
         f"{STUBS}/namespace.pyi": stubs.namespace_stub(),
         "docs/manifest.schema.json": json.dumps(json_schema(), indent=2) + "\n",
+        "docs/loss.md": with_results("docs/loss.md"),
         "docs/methods.md": methods_page(),
         "docs/microaggregation.svg": picture.drawing(),
     }

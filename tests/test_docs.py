@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from benchmarks import keep
 from polars_microagg import functions
 from polars_microagg.analysis.counted_classes import confidential_models
 from polars_microagg.cli.main import COMMANDS
@@ -183,6 +184,34 @@ def test_the_demo_prints_what_is_shown(tmp_path):
     page = (ROOT / "docs" / "etl.md").read_text(encoding="utf-8")
     shown = page.partition("&& microagg demo\n```\n```text\n")[2].partition("```")[0]
     assert done.stdout.strip() == shown.strip()
+
+
+def test_every_kept_benchmark_has_a_run_and_says_what_it_ran_on():
+    assert not doctest.testmod(keep).failed
+    for name, call in keep.RUNS.items():
+        assert name.startswith(Path(call.split()[0]).stem)
+    results = sorted((ROOT / "benchmarks" / "results").iterdir())
+    assert {path.stem for path in results} <= set(keep.RUNS)
+    for path in results:
+        call, _, about = path.read_text(encoding="utf-8").splitlines()[:3]
+        assert call == f"`python benchmarks/{keep.RUNS[path.stem]}`"
+        assert re.search(r"\bcommit [0-9a-f]{10}, \d{4}-\d\d-\d\d\. .*Python 3", about, re.I), (
+            path.name
+        )
+
+
+def test_what_is_kept_is_shown_between_its_comments(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import generate
+
+    named = "benchmarks/results/a.md"
+    around = f"b\n<!-- {named} -->\n{{}}<!-- end of {named} -->\nc\n"
+    (tmp_path / "benchmarks" / "results").mkdir(parents=True)
+    (tmp_path / "page.md").write_text(around.format("old\n"))
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
+    assert generate.with_results("page.md") == around.format("old\n")
+    (tmp_path / named).write_text("| new |\n")
+    assert generate.with_results("page.md") == around.format("\n| new |\n\n")
 
 
 def test_generated_files_are_fresh():

@@ -128,12 +128,16 @@ def api_pages() -> dict[str, str]:
 
 
 def benchmark_page(root: Path) -> str:
-    """Return the list of scripts that measure, with what each says of itself."""
+    """Return the list of scripts that measure, with what each says of itself and what it printed last."""
     parts = [
-        "# Benchmarks\n\nFigures are in the guides and on the pages beside this one. They are printed "
-        "by scripts of the\nrepository.\n"
+        "# Benchmarks\n\nScripts of the repository that measure, and what those that take minutes "
+        "printed last: `python benchmarks/keep.py`\nruns these and keeps it, with machine and commit. "
+        "Those that take longer are in the guides.\n"
     ]
     for path in sorted((root / "benchmarks").glob("*.py")):
         said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         parts.append(f"## {path.name}\n\n```text\n{said.strip()}\n```\n")
+        results = root / "benchmarks" / "results"
+        for kept in sorted([*results.glob(f"{path.stem}.md"), *results.glob(f"{path.stem}-*.md")]):
+            parts.append(kept.read_text(encoding="utf-8"))
     return "\n".join(parts)
