@@ -125,6 +125,8 @@ def test_references_say_what_the_programs_say(made):
     public = [name for (name,) in listed.fetchall() if not name.startswith("_")]
     assert sorted(re.findall(r"^### (\w+)$", macros, re.M)) == sorted(public)
     assert "microagg.k_ward(..., sort, projected)" in macros
+    assert "\n```sql\nFROM microagg.verify('masked', ['age', 'income'], 3);\n```\n" in macros
+    assert "Example:" not in macros
 
 
 def test_every_public_name_is_in_the_reference_once(made):

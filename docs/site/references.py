@@ -64,8 +64,11 @@ def macros_page() -> str:
     for name, kind, parameters, comment in listed:
         if name in registry.methods() and name != "mdav":
             parameters = ["...", *(each for each in parameters if each not in shared)]
-        said = comment or _first_line(getattr(mg, name, None))
-        parts[kind] += f"### {name}\n\n{said}\n\n```sql\n{_called(name, parameters)}\n```\n\n"
+        # The example is a statement to be copied, and no prose.
+        said, _, example = (comment or _first_line(getattr(mg, name, None))).partition(" Example: ")
+        calls = [_called(name, parameters), *([example] if example else [])]
+        shown = "".join(f"```sql\n{call}\n```\n\n" for call in calls)
+        parts[kind] += f"### {name}\n\n{said}\n\n{shown}"
     about = (
         "What `register` adds to a connection, as `duckdb_functions()` lists it. `...` stands for the "
         "parameters of\n[`mdav`](#mdav). [The guide](../guides/duckdb.md) says what they mean, with "

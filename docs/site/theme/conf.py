@@ -24,6 +24,8 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 myst_heading_anchors = 5
 nitpicky = True
+# What is quoted in prose is often copied: quotes and dashes stay as they are typed.
+smartquotes = False
 exclude_patterns = ["files"]
 # A block that shows a session or a fragment is not always what its language is.
 suppress_warnings = ["misc.highlighting_failure", "myst.header"]
