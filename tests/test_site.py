@@ -3,9 +3,12 @@
 import doctest
 import html
 import importlib
+import json
 import re
+import shutil
 import subprocess
 import sys
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from docs.site.machines import for_machines
 from docs.site.sections import Places, anchors, sections, targets
 from polars_microagg.cli.main import COMMANDS
 from polars_microagg.core import registry
+from tests.browser import BROWSER, FLAGS
 from tools import package_page
 
 ROOT = Path(__file__).parents[1]
@@ -203,18 +207,31 @@ def test_blocks_of_the_gallery_draw():
     assert all(words)
 
 
-@pytest.mark.deep
-@pytest.mark.skipif(bool(LACKING), reason=f"needs pip install '.[docs]': {', '.join(LACKING)}")
-def test_the_site_is_built_without_a_warning_and_the_same_twice(tmp_path):
-    built = []
-    for name in ("one", "two"):
-        command = [sys.executable, "-m", "docs.site", tmp_path / name]
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    """Build the site into a folder of that name, and return the folder."""
+    if LACKING:
+        pytest.skip(f"needs pip install '.[docs]': {', '.join(LACKING)}")
+    there = tmp_path_factory.mktemp("sites")
+
+    @cache
+    def of(name):
+        command = [sys.executable, "-m", "docs.site", there / name]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
         assert not done.returncode, done.stderr
         assert done.stderr == ""
         assert " 0 dead links" in done.stdout
-        files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
-        built.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
+        return there / name
+
+    return of
+
+
+@pytest.mark.deep
+def test_the_site_is_built_without_a_warning_and_the_same_twice(build):
+    built = []
+    for folder in (build("one"), build("two")):
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        built.append({path.relative_to(folder): path.read_bytes() for path in files})
     assert built[0] == built[1]
     pages_of_html = [text.decode() for path, text in built[0].items() if path.suffix == ".html"]
     for text in pages_of_html:
@@ -227,3 +244,56 @@ def test_the_site_is_built_without_a_warning_and_the_same_twice(tmp_path):
         assert not anchor or f'id="{anchor}"' in text, link
     assert Path("llms.txt") in built[0]
     assert Path("searchindex.js") in built[0]
+
+
+FRAMES = """<!doctype html><script>
+function widths() {
+  return [...document.querySelectorAll("iframe")].map(frame => {
+    const page = frame.contentDocument.documentElement;
+    const scrolls = part => part && (["auto", "scroll"].includes(
+      frame.contentWindow.getComputedStyle(part).overflowX) || scrolls(part.parentElement));
+    const cut = [...page.querySelectorAll("article table, article pre, article img, article svg.groups")]
+      .filter(part => part.getBoundingClientRect().right > page.clientWidth && !scrolls(part));
+    return [frame.getAttribute("src"), page.scrollWidth - page.clientWidth, cut.length];
+  });
+}
+addEventListener("load", () => { document.body.textContent = JSON.stringify(widths()); });
+</script>"""
+"""A page that shows others as narrow as a phone, and says how far each goes beyond it."""
+
+
+def widths(folder, names, head=""):
+    frames = "".join(f'<iframe src="{n}" width="390" height="800"></iframe>' for n in names)
+    (folder / "frames.html").write_text(f"{FRAMES}{head}{frames}")
+    command = [BROWSER, *FLAGS, "--allow-file-access-from-files", "--timeout=60000"]
+    command += [f"--user-data-dir={folder / 'profile'}", (folder / "frames.html").as_uri()]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
+    finally:
+        shutil.rmtree(folder / "profile", ignore_errors=True)
+        (folder / "frames.html").unlink()
+    return json.loads(html.unescape(re.search(r"\[\[.*\]\]", done.stdout)[0]))
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(BROWSER is None, reason="needs chromium: apt-get install chromium")
+def test_no_page_is_wider_than_a_phone(build):
+    folder = build("one")
+    names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.html"))]
+    names = [name for name in names if not name.startswith(("files/", "methods/", "_static/"))]
+    assert len(names) > 30
+    found = widths(folder, [*names, "methods/index.html", "methods/mdav.html"])
+    assert [each for each in found if each[1] or each[2]] == []
+    assert len(found) == len(names) + 2
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(BROWSER is None, reason="needs chromium: apt-get install chromium")
+def test_a_page_that_is_wider_would_be_seen(tmp_path):
+    wide = '<article><table style="width: 900px"><tr><td>x</td></tr></table></article>'
+    (tmp_path / "a.html").write_text(f"<!doctype html>{wide}")
+    (tmp_path / "b.html").write_text(f'<!doctype html><div style="overflow: auto">{wide}</div>')
+    (_, beyond, cut), inside = widths(tmp_path, ["a.html", "b.html"])
+    assert beyond > 400
+    assert cut == 1
+    assert inside == ["b.html", 0, 0]

@@ -9,19 +9,11 @@ import subprocess
 import pytest
 
 from polars_microagg.report import report_html
+from tests.browser import BROWSER, FLAGS
 from tests.report.release import COLUMNS, compared, tables
 
 pytest.importorskip("altair", reason="needs altair: pip install '.[test]'")
 pytest.importorskip("vl_convert", reason="needs vl-convert-python: pip install '.[test]'")
-
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-FLAGS = """
-    --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-extensions
-    --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage
-    --disable-default-apps --no-proxy-server --enable-logging=stderr --dump-dom
-"""
 
 pytestmark = [
     pytest.mark.deep,
@@ -45,7 +37,7 @@ def opened(folder, page, *more):
     file.write_text(page, encoding="utf-8")
     command = [
         BROWSER,
-        *FLAGS.split(),
+        *FLAGS,
         "--host-resolver-rules=MAP * ~NOTFOUND",
         f"--user-data-dir={folder / 'profile'}",
         f"--log-net-log={log}",
