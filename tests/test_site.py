@@ -22,6 +22,7 @@ from docs.site.gallery import BLOCK, gallery_page
 from docs.site.links import dead_links
 from docs.site.machines import for_machines
 from docs.site.sections import Places, anchors, sections, targets
+from polars_microagg.charts.style import SHADES
 from polars_microagg.cli.main import COMMANDS
 from polars_microagg.core import registry
 from tests.browser import BROWSER, FLAGS
@@ -170,6 +171,14 @@ def test_dead_links_of_a_site_are_found(tmp_path):
         '<p id="here"><a href="a.html">x</a><a href="https://x.y/z">x</a>'
     )
     assert dead_links(tmp_path) == ["a.html: #no", "a.html: c.png"]
+
+
+def test_every_shade_of_a_chart_has_one_for_the_dark_page():
+    css = (ROOT / "docs" / "site" / "theme" / "static" / "site.css").read_text(encoding="utf-8")
+    for number, shade in enumerate(SHADES):
+        assert f'.chart [fill="{shade}"] {{ fill: var(--shade{number}); }}' in css
+        assert f"--shade{number}: {shade};" in css
+        assert len(re.findall(rf"--shade{number}: #", css)) == 3
 
 
 def test_what_scrolls_is_reached_by_keys_and_sides_have_names():
