@@ -88,6 +88,8 @@ def main() -> None:
     given = parser.parse_args()
     if unknown := [name for name in given.names if name not in RUNS]:
         parser.error(f"{', '.join(unknown)} is not one of {', '.join(RUNS)}.")
+    if not given.list and not os.environ.get("MICROAGG_DATA"):
+        parser.error("set MICROAGG_DATA to the folder of the reference files.")
     for name in given.names or RUNS:
         if given.list:
             print(f"{name:12} {(kept(name).splitlines() or ['', '', 'nothing is kept'])[2]}")
