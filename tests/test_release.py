@@ -156,7 +156,7 @@ def test_a_command_that_fails_is_a_step_that_fails(capsys, monkeypatch):
 
 def test_the_first_examples_are_the_same_table_in_polars_and_in_sql():
     polars, sql = release.first_examples()
-    assert "microagg.mdav(" in polars
+    assert "mg.mdav(patients, " in polars
     assert "microagg.mdav(" in sql
     assert "duckdb.connect" in sql
 
