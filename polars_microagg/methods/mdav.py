@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.core.partition import Matrix, Partition
+from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.core.registry import method
 from polars_microagg.kernels.mdav.many_strata import mdav_of_strata
 from polars_microagg.kernels.mdav.rounds import mdav_groups
@@ -13,11 +13,16 @@ from polars_microagg.progress import ticker
 __all__ = ["mdav"]
 
 
+def _of_strata(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
+    """Group strata side by side."""
+    return mdav_of_strata(x, sizes, k=k, tick=ticker("mdav", len(x)))
+
+
 @method(
     cite="Domingo-Ferrer and Torra (2005)",
     paper="000, 002, 004",
     cost="n^2/k",
-    lockstep=mdav_of_strata,
+    lockstep=_of_strata,
 )
 def mdav(x: Matrix, /, *, k: int) -> Partition:
     """Group round the record farthest from the mean, then round the one farthest from it.
@@ -51,8 +56,8 @@ def mdav(x: Matrix, /, *, k: int) -> Partition:
     >>> mdav(x, k=2).labels
     array([0, 0, 1, 1, 1, 2, 2])
     """
-    # Many small strata do not come here: `lockstep` groups them side by side, in
-    # kernels/mdav/many_strata.py, into the same groups.
+    # Many strata of up to some thousand records do not come here: `lockstep` groups them side by
+    # side, in kernels/mdav/many_strata.py, into the same groups.
     n = len(x)
     labels = np.zeros(n, dtype=np.intp)
     if n < 2 * k:

@@ -212,10 +212,10 @@ def test_a_plan_has_the_defaults_of_the_door():
     assert plan.blocks == ()
 
 
-def test_strata_up_to_256_records_are_small(together, monkeypatch):
+def test_strata_up_to_8192_records_are_grouped_side_by_side(together, monkeypatch):
     monkeypatch.undo()
     plan = Plan.make("together", 2).bind([["a"]])
-    for size, how in ((256, ["together"]), (257, ["alone", "alone"])):
+    for size, how in ((8192, ["together"]), (8193, ["alone", "alone"])):
         together.clear()
         labels_of(plan, matrix(range(2 * size)), strata_of(size, size))
         assert [call[0] for call in together] == how

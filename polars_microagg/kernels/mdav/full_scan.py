@@ -55,12 +55,12 @@ class FullScan:
     """
 
     def __init__(self, left: RemainingMean, k: int) -> None:
-        self._left, self._k = left, k
+        self.left, self._k = left, k
         # How far the k nearest were lately, about r and about s. It only decides what is looked at
         # first.
-        self._reach = [0.0, 0.0]
-        self._rest = self._searches = self._left_open = 0
-        self._begin()
+        self.reach = [0.0, 0.0]
+        self._rest = self.searches = self._left_open = 0
+        self.begin()
 
     @property
     def single(self) -> bool:
@@ -69,18 +69,18 @@ class FullScan:
 
     def groups(self) -> Labels:
         """Remove the groups of the next rounds, two of each; return their rows (g, k)."""
-        if len(self.rows) - len(self._left) > len(self.rows) // SHARE + MORE:
-            self._begin()
+        if len(self.rows) - len(self.left) > len(self.rows) // SHARE + MORE:
+            self.begin()
         if self._double is not None:
             return self._round_in_double(self._double)
         return self._rounds_in_single()
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Write a table of what is left."""
-        if TRUST * self._left_open > self._searches:
+        if TRUST * self._left_open > self.searches:
             self._rest = REST
-        self._searches = self._left_open = 0
-        self.rows = self._left.rows
+        self.searches = self._left_open = 0
+        self.rows = self.left.rows
         self._gone: list[Labels] = []
         self._points: PointTable | None = None
         self._queue: OuterQueue | None = None
@@ -88,10 +88,10 @@ class FullScan:
         if self._rest:
             self._rest -= 1
         else:
-            self._table = SingleTable(self._left, self.rows)
-            if self._table.useful:
+            self.table = SingleTable(self.left, self.rows)
+            if self.table.useful:
                 return
-        self._double = RemainingRecords(self._left)
+        self._double = RemainingRecords(self.left)
 
     def _round_in_double(self, remaining: RemainingRecords) -> Labels:
         k = self._k
@@ -105,7 +105,7 @@ class FullScan:
         return np.stack((first, remaining.take(s, k)))
 
     def _rounds_in_single(self) -> Labels:
-        left, k, table, rows = self._left, self._k, self._table, self.rows
+        left, k, table, rows = self.left, self._k, self.table, self.rows
         left.mean()
         # The sum of the remaining records is kept here, so no more rounds than `left.mean` would
         # go on with the same sum.
@@ -117,15 +117,15 @@ class FullScan:
             r = self._outermost(sums, size)
             values = table.measure(r, 0)
             s = self._farthest(values, r)
-            first = self._nearest(values, r, 0)
-            self._pass_over(first)
+            first = self.nearest(values, r, 0)
+            self.pass_over(first)
             if s in first.tolist():
                 values[first] = 0.0
                 s = self._farthest(values, r)
             values = table.measure(s, 1)
             values[first] = 0.0
-            second = self._nearest(values, s, 1)
-            self._pass_over(second)
+            second = self.nearest(values, s, 1)
+            self.pass_over(second)
             pair[0], pair[1] = first, second
             table.remove(pair)
             if self._queue is not None:
@@ -135,17 +135,17 @@ class FullScan:
             sums = sums - gone[:, 0, -1]
             sums = sums - gone[:, 1, -1]
             size -= 2 * k
-        self._searches += 3 * count
+        self.searches += 3 * count
         groups = rows.take(made).reshape(-1, k)
         left.removed(groups, sums)
         return groups
 
     def _outermost(self, sums: Vector, size: int) -> int:
         """Return the position of the record farthest from the mean."""
-        table = self._table
+        table = self.table
         weights = table.weigh(sums, size)
         if not table.spans(weights):
-            return self._farthest_of_all(self._mean(sums, size))
+            return self.farthest_of_all(self.mean(sums, size))
         single = table.single(weights)
         if self._queue is not None:
             values, others = self._queue.measure(single, weights)
@@ -162,55 +162,58 @@ class FullScan:
         if self._queue is None and table.cells > QUEUED:
             self._queue = OuterQueue(table, weights, values, int(2 * len(self.rows) ** 0.5))
         best, limit = self._best(values)
-        return best if best >= 0 else self._farthest_of(values, limit, self._mean(sums, size))
+        return best if best >= 0 else self.farthest_of(values, limit, self.mean(sums, size))
 
-    def _mean(self, sums: Vector, size: int) -> Point:
-        return mean_of(sums, size, whole=self._left.whole)
+    def mean(self, sums: Vector, size: int) -> Point:
+        """Return the mean of `size` records with these sums."""
+        return mean_of(sums, size, whole=self.left.whole)
 
-    def _point(self, position: int) -> Vector:
-        point: Vector = self._left.columns[:, self.rows[position]]
+    def point(self, position: int) -> Vector:
+        """Return the coordinates of a record."""
+        point: Vector = self.left.columns[:, self.rows[position]]
         return point
 
     def _farthest(self, values: Singles, position: int) -> int:
         """Return the position of the record farthest from the one that values are measured from."""
         best, limit = self._best(values)
-        return best if best >= 0 else self._farthest_of(values, limit, self._point(position))
+        return best if best >= 0 else self.farthest_of(values, limit, self.point(position))
 
     def _best(self, values: Singles) -> tuple[int, float]:
         """Return the position of the largest value, or -1 if others may be as far; and their limit."""
         best = int(values.argmax())
         top = values[best]
-        limit = float(top) - self._table.slack
+        limit = float(top) - self.table.slack
         values[best] = -np.inf
         second = values[values.argmax()]
         values[best] = top
         # Beyond 0, which is the value of every record that is gone.
         return (best if limit > max(second, 0.0) else -1), limit
 
-    def _farthest_of(self, values: Singles, limit: float, point: Point) -> int:
+    def farthest_of(self, values: Singles, limit: float, point: Point) -> int:
         """Compare the records with a value beyond the limit by exact distance."""
         if limit > 0.0:
             close = (values >= limit).nonzero()[0]
             if len(close) <= FEW:
                 return int(close[self._distances(close, point).argmax()])
-        return self._farthest_of_all(point)
+        return self.farthest_of_all(point)
 
-    def _farthest_of_all(self, point: Point) -> int:
+    def farthest_of_all(self, point: Point) -> int:
+        """Return the position of the record farthest from a point, in double precision."""
         points = self._in_double()
         return points.farthest(point, *points.measure(point))
 
-    def _nearest(self, values: Singles, position: int, side: int) -> Labels:
+    def nearest(self, values: Singles, position: int, side: int) -> Labels:
         """Return the positions, ascending, of the k records nearest to one, which comes first."""
-        k, table, reach = self._k, self._table, self._reach[side]
+        k, table, reach = self._k, self.table, self.reach[side]
         slack, norm = table.slack, table.norm(position)
         # What is gone has the value 0, so an answer must lie below.
         limit = min(reach - norm, -slack)
         close = (values <= limit).nonzero()[0]
         if len(close) > k:
-            self._reach[side] = reach * (SHRINK if len(close) <= 8 * k else CUT)
+            self.reach[side] = reach * (SHRINK if len(close) <= 8 * k else CUT)
         else:
             bound = at_least_kth(values, k) + 2 * slack
-            self._reach[side] = max(GROW * reach, bound + norm)
+            self.reach[side] = max(GROW * reach, bound + norm)
             limit = min(bound, -slack)
             close = (values <= limit).nonzero()[0]
             if len(close) < k:
@@ -230,27 +233,28 @@ class FullScan:
         close = close[near <= limit] if limit <= found else (values <= limit).nonzero()[0]
         if len(close) > FEW + 4 * k:
             return self._nearest_of_all(position)
-        distances = self._distances(close, self._point(position))
+        distances = self._distances(close, self.point(position))
         distances[close.searchsorted(position)] = -1.0
         return close.take(first_smallest(distances, k))
 
     def _nearest_of_all(self, position: int) -> Labels:
-        points, point = self._in_double(), self._point(position)
+        points, point = self._in_double(), self.point(position)
         return points.nearest(point, *points.measure(point), self._k, position)
 
     def _distances(self, positions: Labels, point: Point) -> Vector:
-        columns = self._left.columns.take(self.rows.take(positions), axis=1)
+        columns = self.left.columns.take(self.rows.take(positions), axis=1)
         return squared_distances(columns, point)
 
     def _in_double(self) -> PointTable:
         """Return the records in double precision, for what single precision leaves open."""
         self._left_open += 1
         if self._points is None:
-            self._points = PointTable(self._left.records.take(self.rows, axis=1))
+            self._points = PointTable(self.left.records.take(self.rows, axis=1))
             self._points.remove(np.concatenate(self._gone or [np.empty(0, dtype=np.intp)]))
         return self._points
 
-    def _pass_over(self, positions: Labels) -> None:
+    def pass_over(self, positions: Labels) -> None:
+        """Leave these records out where double precision decides."""
         self._gone.append(positions)
         if self._points is not None:
             self._points.remove(positions)

@@ -1,11 +1,14 @@
-"""MDAV on many small strata at once, with the arithmetic of one stratum alone."""
+"""MDAV on many strata at once, with the arithmetic of one stratum alone."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.kernels.mdav.rounds import groups_of_many
 from polars_microagg.kernels.whole_numbers import whole_steps
 
 __all__ = ["mdav_of_strata"]
@@ -13,32 +16,58 @@ __all__ = ["mdav_of_strata"]
 CELLS = 1 << 18
 """Values handled at a time, so that they stay in the cache."""
 
+SMALL = 256
+"""Up to this many records of a stratum all distances are computed; of more, a table is scanned."""
+
+SCANNED = 1 << 20
+"""Values of the strata that are scanned together."""
+
 Cube = npt.NDArray[np.float64]
 """Array of shape (d, strata, slots): a stratum a row of slots, filled from the left."""
 
 
-def mdav_of_strata(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
+def mdav_of_strata(
+    x: Matrix, sizes: Labels, /, *, k: int, tick: Callable[[int], None] | None = None
+) -> tuple[Labels, int]:
     """Return the MDAV group of each record, numbered over all strata, and the number of groups.
 
     `x` (n, d) holds scaled records stratum by stratum, `sizes` (s,) the number of records of each,
-    at least k.
+    at least k. `tick` is called with the number of records that have been grouped.
 
     >>> mdav_of_strata(np.array([[0.0], [9.0], [1.0], [8.0], [5.0], [5.0]]), np.array([4, 2]), k=2)
     (array([0, 1, 0, 1, 2, 2]), 3)
     """
-    labels = np.empty(len(x), dtype=np.intp)
     starts = np.cumsum(sizes) - sizes
     # A stratum of q k records or more, but less than (q + 1) k, makes q groups.
     rounds = sizes // k
-    base = np.cumsum(rounds) - rounds
-    exact = whole_steps(x.T, starts, sizes) > 0
+    labels = np.repeat(np.cumsum(rounds) - rounds, sizes)
+    done = _add_all_compared(labels, x, sizes, starts, k)
+    for records in _add_scanned(labels, x, sizes, starts, k):
+        if tick is not None:
+            tick(done + records)
+    if tick is not None:
+        tick(len(x))
+    return labels, int(rounds.sum())
+
+
+def _add_all_compared(labels: Labels, x: Matrix, sizes: Labels, starts: Labels, k: int) -> int:
+    """Add the number of its group in its stratum to the label of each record of a small stratum.
+
+    Returns the number of these records.
+    """
+    rounds = sizes // k
+    small = (sizes <= SMALL).nonzero()[0]
+    exact = np.zeros(len(sizes), dtype=np.bool_)
+    exact[small] = whole_steps(x.T, starts, sizes)[small] > 0
     # Strata with the same number of groups go through the same rounds, so they can be one batch.
     # Sums are taken in row order and distances column by column as for a stratum alone, so the
     # groups are the same to the last tie.
-    order = np.lexsort((exact, rounds))
+    order = small[np.lexsort((exact[small], rounds[small]))]
     new = np.diff(rounds[order]) != 0
     new |= exact[order[1:]] != exact[order[:-1]]
     for chosen in np.split(order, np.flatnonzero(new) + 1):
+        if not len(chosen):
+            continue
         width = int(sizes[chosen].max())
         step = max(1, CELLS // (width * x.shape[1]))
         for first in range(0, len(chosen), step):
@@ -47,9 +76,31 @@ def mdav_of_strata(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]
             filled = slots < sizes[part][:, None]
             rows = np.where(filled, starts[part][:, None] + slots, starts[part][:, None])
             batch = _Strata(x, rows, filled, k, whole=bool(exact[part[0]]))
-            grouped = batch.group(int(rounds[part[0]])) + base[part][:, None]
-            labels[rows[filled]] = grouped[filled]
-    return labels, int(rounds.sum())
+            labels[rows[filled]] += batch.group(int(rounds[part[0]]))[filled]
+    return int(sizes[small].sum())
+
+
+def _add_scanned(labels: Labels, x: Matrix, sizes: Labels, starts: Labels, k: int) -> Iterator[int]:
+    """Add the number of its group in its stratum to the label of each record of a larger stratum.
+
+    Yields the number of records that have been grouped so far.
+    """
+    # Strata of about one size have about as many rounds.
+    order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes > SMALL)]
+    records = np.cumsum(sizes[order])
+    total = int(sizes[order].sum())
+    batch = (records - 1) * -(-total * (x.shape[1] + 1) // SCANNED) // max(1, total)
+    done = 0
+    for part in np.split(order, np.flatnonzero(np.diff(batch)) + 1):
+        strata = [x[starts[i] : starts[i] + sizes[i]] for i in part]
+        # The last group of each has number 0.
+        made = [1] * len(part)
+        for i, rows in groups_of_many(strata, k):
+            numbers = np.arange(made[i], made[i] + len(rows))
+            labels[starts[part[i]] + rows] += numbers[:, None]
+            made[i] += len(rows)
+            done += rows.size
+            yield done
 
 
 class _Strata:

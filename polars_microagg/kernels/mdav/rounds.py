@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from polars_microagg.kernels.mdav.duplicates import DistinctRecords
 from polars_microagg.kernels.mdav.frontier import Frontier
 from polars_microagg.kernels.mdav.full_scan import FullScan
+from polars_microagg.kernels.mdav.many_scans import rounds_of_many
 from polars_microagg.kernels.remaining_mean import RemainingMean
 from polars_microagg.kernels.remaining_records import RemainingRecords
 
 if TYPE_CHECKING:
     from polars_microagg.core.partition import Labels, Matrix
 
-__all__ = ["fewest_for_frontier", "mdav_groups"]
+__all__ = ["fewest_for_frontier", "groups_of_many", "mdav_groups"]
 
 FEWEST_FOR_DUPLICATES = 4096
 """Least number of records at which duplicates are looked for."""
@@ -51,10 +52,8 @@ def mdav_groups(
     # All searches find the same groups, to the last tie, and share one `RemainingMean`, so they can
     # take over from each other between rounds.
     left = RemainingMean(x)
-    if search is None and len(left) >= max(FEWEST_FOR_DUPLICATES, 3 * k):
-        duplicates = DistinctRecords.of(left, k)
-        if duplicates:
-            yield from _stretch(duplicates, left, 3 * k)
+    if search is None:
+        yield from _groups_of_duplicates(left, k)
     many = fewest_for_frontier(x.shape[1], k)
     # MDAV-generic of J. Domingo-Ferrer and V. Torra (2005): two groups a round. While 3k records or
     # more remain, k or more are left after it.
@@ -63,7 +62,36 @@ def mdav_groups(
             yield from _stretch(Frontier(left, k), left, max(3 * k, int(SHARE * len(left))))
         else:
             yield from _stretch(FullScan(left, k), left, 3 * k)
-    # With 2k to 3k - 1 records, one more group leaves k to 2k - 1, which are the last group.
+    yield from _group_before_last(left, k)
+
+
+def groups_of_many(strata: Sequence[Matrix], k: int) -> Iterator[tuple[int, Labels]]:
+    """Yield the position of a stratum and the rows (g, k) of its next groups, as `mdav_groups` does.
+
+    The strata are matrices with as many columns each and some thousand rows.
+    """
+    lefts = [RemainingMean(x) for x in strata]
+    for i, left in enumerate(lefts):
+        for groups in _groups_of_duplicates(left, k):
+            yield i, groups
+    going = [i for i, left in enumerate(lefts) if len(left) >= 3 * k]
+    for position, groups in rounds_of_many([FullScan(lefts[i], k) for i in going], k):
+        yield going[position], groups
+    for i, left in enumerate(lefts):
+        for groups in _group_before_last(left, k):
+            yield i, groups
+
+
+def _groups_of_duplicates(left: RemainingMean, k: int) -> Iterator[Labels]:
+    """Yield groups while there are few distinct records, among many."""
+    if len(left) >= max(FEWEST_FOR_DUPLICATES, 3 * k):
+        duplicates = DistinctRecords.of(left, k)
+        if duplicates:
+            yield from _stretch(duplicates, left, 3 * k)
+
+
+def _group_before_last(left: RemainingMean, k: int) -> Iterator[Labels]:
+    """Yield one more group if 2k to 3k - 1 records are left: k to 2k - 1 are the last group."""
     if len(left) >= 2 * k:
         last = RemainingRecords(left)
         yield last.take(last.farthest_from_mean(), k)[None]

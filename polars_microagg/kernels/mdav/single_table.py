@@ -36,7 +36,7 @@ class SingleTable:
     negative one. An answer that comes near 0 is left to others.
     """
 
-    __slots__ = ("_mean", "_offset", "_scale", "_values", "_weights", "largest", "slack", "table")
+    __slots__ = ("_mean", "_values", "_weights", "largest", "offset", "scale", "slack", "table")
 
     def __init__(self, left: RemainingMean, rows: Labels) -> None:
         columns = left.columns.take(rows, axis=1)
@@ -52,11 +52,10 @@ class SingleTable:
         self.table[-1] = norms
         self.largest = float(norms.max())
         with np.errstate(over="ignore", invalid="ignore"):
-            self._scale = float(np.ldexp(-2.0, exponent))
-            self._offset: Vector = origin * self._scale
+            self.scale = float(np.ldexp(-2.0, exponent))
+            self.offset: Vector = origin * self.scale
             self.slack = self._slack(float(left.records[-1].take(rows).max()), d, exponent)
-        self._weights: Singles = np.ones((m, d + 1), dtype=np.float32)
-        np.multiply(self.table[:-1].T, np.float32(-2.0), out=self._weights[:, :-1])
+        self._weights: Singles | None = None
         self._mean: Singles = np.ones(d + 1, dtype=np.float32)
         self._values: Singles = np.empty((3, m), dtype=np.float32)
 
@@ -97,13 +96,17 @@ class SingleTable:
 
     def measure(self, position: int, buffer: int) -> Singles:
         """Return the values measured from a record, in one of the buffers 0 and 1."""
+        if self._weights is None:
+            # Those of records that are gone do not matter.
+            self._weights = np.ones(self.table.T.shape, dtype=np.float32)
+            np.multiply(self.table[:-1].T, np.float32(-2.0), out=self._weights[:, :-1])
         values: Singles = np.dot(self._weights[position], self.table, out=self._values[buffer])
         return values
 
     def weigh(self, sums: Vector, count: int) -> Vector:
         """Return -2 times the mean of records of the table, about its origin and scaled."""
-        weights: Vector = sums * (self._scale / count)
-        weights -= self._offset
+        weights: Vector = sums * (self.scale / count)
+        weights -= self.offset
         return weights
 
     def spans(self, weights: Vector) -> bool:
