@@ -12,8 +12,11 @@ __all__ = ["near_groups"]
 BLOCK = 80
 """A block has at most this many records, and more than half of that if there are as many."""
 
-REACH = 16
+REACH = 24
 """A record sees the groups of this many blocks, its own among them."""
+
+CANDIDATES = 96
+"""A record sees so many of these groups, those nearest to its block."""
 
 TOGETHER = 256
 """Blocks among which neighbours are looked for, so that time is linear in the records."""
@@ -57,11 +60,13 @@ def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
     slots = np.full((len(rows), int(held.max())), groups, dtype=np.intp)
     order = np.argsort(home, kind="stable")
     slots[home[order], np.arange(groups) - np.repeat(np.cumsum(held) - held, held)] = order
-    near = slots[_neighbours(x, rows)].reshape(len(rows), -1)
-    near = _to_the_left(near, groups)
     columns = x.T.astype(np.float32, order="C")
     middles = np.full((x.shape[1], groups + 1), BEYOND, dtype=np.float32)
     middles[:, :-1] = centres.T
+    inside = columns.take(rows, axis=1)
+    boxes = inside.min(axis=2), inside.max(axis=2)
+    near = slots[_neighbours(*boxes)].reshape(len(rows), -1)
+    near = _nearest_to_box(near, middles, *boxes)
     found = np.empty((n, count), dtype=np.intp)
     step = max(1, CELLS // (rows.shape[1] * near.shape[1]))
     # Memory that is asked for once costs less than the arithmetic in it.
@@ -79,13 +84,21 @@ def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
     return found
 
 
-def _to_the_left(near: Labels, empty: int) -> Labels:
-    """Return the rows without their empty places, but for those at the end of the shorter ones."""
-    there = near < empty
-    place = np.cumsum(there, axis=1) - 1
-    moved = np.full((len(near), int(place[:, -1].max()) + 1), empty, dtype=np.intp)
-    moved[np.nonzero(there)[0], place[there]] = near[there]
-    return moved
+def _nearest_to_box(near: Labels, middles: Single, low: Single, high: Single) -> Labels:
+    """Return those of the groups of each row whose centres are nearest to the box of a block."""
+    if near.shape[1] <= CANDIDATES:
+        return near
+    away = np.zeros(near.shape, dtype=np.float32)
+    for middle, least, most in zip(middles, low[:, :, None], high[:, :, None], strict=True):
+        centres = middle.take(near)
+        apart = np.maximum(least - centres, centres - most)
+        away += np.square(np.maximum(apart, np.float32(0.0)))
+        # Those in the box are told apart by how far from its middle they are.
+        away += np.float32(MIDDLES) * np.square(centres - (least + most) * np.float32(0.5))
+    chosen = np.argpartition(away, CANDIDATES - 1, axis=1)[:, :CANDIDATES]
+    # In their order, as the first of equals is the nearest.
+    chosen.sort(axis=1)
+    return np.take_along_axis(near, chosen, axis=1)
 
 
 def _blocks(x: Matrix, centres: Matrix) -> tuple[Labels, Labels]:
@@ -97,11 +110,12 @@ def _blocks(x: Matrix, centres: Matrix) -> tuple[Labels, Labels]:
     n = len(x)
     count = 1 << max(0, (-(-n // BLOCK) - 1).bit_length())
     width = -(-n // count)
-    low, high = x.min(axis=0), x.max(axis=0)
+    columns = np.ascontiguousarray(x.T)
+    low, high = columns.min(axis=1), columns.max(axis=1)
     unit = np.where(high - low > NARROW, high - low, 1.0) / STEPS
     # Small whole numbers are sorted digit by digit, much faster than others; the blocks only say where
     # to look.
-    steps = ((x - low) / unit).T.astype(np.uint16, order="C")
+    steps = ((columns - low[:, None]) / unit[:, None]).astype(np.uint16)
     places = (np.clip(centres - low, 0.0, high - low) / unit).T.astype(np.uint16, order="C")
     rows = (np.arange(count * width) * n // (count * width))[None]
     home = np.zeros(len(centres), dtype=np.intp)
@@ -117,14 +131,12 @@ def _blocks(x: Matrix, centres: Matrix) -> tuple[Labels, Labels]:
     return rows, home
 
 
-def _neighbours(x: Matrix, rows: Labels) -> Labels:
-    """Return the blocks nearest to each block, itself first."""
-    inside = x[rows]
-    low, high = inside.min(axis=1).T, inside.max(axis=1).T
+def _neighbours(low: Single, high: Single) -> Labels:
+    """Return the blocks nearest to each block, itself first, from the sides (d, b) of their boxes."""
     near = []
-    for first in range(0, len(rows), TOGETHER):
+    for first in range(0, low.shape[1], TOGETHER):
         part = slice(first, first + TOGETHER)
-        gap = np.zeros((len(rows[part]),) * 2)
+        gap = np.zeros((low[0, part].size,) * 2)
         for least, most in zip(low[:, part], high[:, part], strict=True):
             apart = np.maximum(least[:, None] - most, least - most[:, None])
             # Boxes that touch are told apart by how far their middles are.
