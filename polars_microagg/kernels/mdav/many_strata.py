@@ -19,7 +19,7 @@ CELLS = 1 << 18
 SMALL = 256
 """Up to this many records of a stratum all distances are computed; of more, a table is scanned."""
 
-SCANNED = 1 << 20
+SCANNED = 1 << 21
 """Values of the strata that are scanned together."""
 
 Cube = npt.NDArray[np.float64]
