@@ -20,7 +20,7 @@ __all__ = ["group_strata"]
 LOCKSTEP = 8192
 """Strata up to this size are grouped side by side where the method can."""
 
-BESIDE, TOGETHER = 1.2e-6, 1 << 19
+BESIDE, TOGETHER = 1.2e-6, 1 << 20
 """Seconds that takes for a record, and the records of a job: with fewer strata it takes longer."""
 
 SHARES = 64

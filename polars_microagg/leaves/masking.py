@@ -117,7 +117,8 @@ def _bounded(x: Matrix, weights: Vector) -> Vector:
     >>> _bounded(np.array([[1e308]]), np.array([2.0**90])) < 2.0**90
     array([ True])
     """
-    tops = np.frexp(np.abs(x).max(axis=0, initial=0.0))[1] + np.frexp(weights)[1]
+    largest = np.maximum(x.max(axis=0, initial=0.0), -x.min(axis=0, initial=0.0))
+    tops = np.frexp(largest)[1] + np.frexp(weights)[1]
     return np.asarray(np.ldexp(weights, -max(0, int(tops.max(initial=0)) - MOST)))
 
 

@@ -41,16 +41,19 @@ def improved_strata(
     result. In no stratum is the sum of squares higher. `each` is a function like map, which may work on
     several strata at a time.
     """
-    result = labels + len(x)
     stops = np.cumsum(sizes)
     long = np.flatnonzero((sizes > FEW) & (k <= LARGEST)).tolist()
     parts = [slice(int(stops[i] - sizes[i]), int(stops[i])) for i in long]
     jobs = ((np.ascontiguousarray(x[part]), labels[part], k) for part in parts)
+    # Groups that stay keep their numbers; those that were searched get numbers above, stratum by stratum.
+    result, made = labels.copy(), int(labels.max(initial=-1)) + 1
     for part, found in zip(parts, each(_dealt_out, jobs), strict=True):
-        # Numbers of one stratum are below those of all that follow.
-        result[part] = found + part.start
-    grouped = Partition.from_labels(result)
-    return grouped.labels, len(grouped)
+        result[part] = found + made
+        made += int(found.max()) + 1
+    # Numbers that are no longer used are given up, in the order of the numbers.
+    used = np.bincount(result, minlength=made) > 0
+    number = np.cumsum(used) - 1
+    return number.take(result), int(used.sum())
 
 
 def _dealt_out(stratum: tuple[Matrix, Labels, int]) -> Labels:
@@ -79,7 +82,7 @@ def _dealt_out(stratum: tuple[Matrix, Labels, int]) -> Labels:
             break
     split_groups(groups, np.arange(len(groups.sizes)))
     better = groups.squares().sum() < before.sum()
-    return Partition.from_labels(groups.labels).labels if better else labels
+    return groups.labels if better else labels
 
 
 def _worst(groups: Groups, near: Labels, squares: Vector) -> Labels:
