@@ -4,6 +4,7 @@
     python benchmarks/scale_mdav.py --quick     # up to 1e5, about a minute
     python benchmarks/scale_mdav.py --same      # the groups of all searches compared at 1e5
     python benchmarks/scale_mdav.py --threads   # what threads and processes gain and lose
+    python benchmarks/scale_mdav.py --strata    # many strata, each alone and side by side
 
 k = 5, standardised data, one BLAS thread, one run each in a process of its own. Memory is the
 peak beyond the data. The exponent is that of n since the line before. The first line is the
@@ -31,6 +32,7 @@ from machine import machine
 from polars_microagg.kernels.local.annealing_search import block_start
 from polars_microagg.kernels.mdav.frontier import Frontier
 from polars_microagg.kernels.mdav.full_scan import FullScan
+from polars_microagg.kernels.mdav.many_strata import mdav_of_strata
 from polars_microagg.kernels.mdav.rounds import mdav_groups
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks
 from polars_microagg.methods.mdav import mdav
@@ -163,11 +165,32 @@ def threads():
             )
 
 
+def strata():
+    print("\nMany strata, lognormal, each alone and side by side, CPU us a record\n")
+    rows = [("records of each", "columns", "strata", "alone", "side by side"), ("---",) * 5]
+    for d in (4, 8):
+        for n in (300, 1000, 3000, 5000, 8000):
+            count = max(12, 400_000 // n)
+            x, sizes = data("lognormal", n * count, d), np.full(count, n)
+            parts = np.split(x, count)
+            took = []
+            for work in (
+                lambda p=parts: [mdav(part, k=K) for part in p],
+                lambda x=x, s=sizes: mdav_of_strata(x, s, k=K),
+            ):
+                start = time.process_time()
+                work()
+                took.append(f"{(time.process_time() - start) / len(x) * 1e6:.2f}")
+            rows.append((n, d, count, *took))
+    print("\n".join(f"| {' | '.join(map(str, row))} |" for row in rows))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="up to 1e5 records")
     parser.add_argument("--same", action="store_true", help="only compare groups at 1e5")
     parser.add_argument("--threads", action="store_true", help="only measure threads")
+    parser.add_argument("--strata", action="store_true", help="only measure many strata")
     parser.add_argument("--alone", nargs=4, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.alone:
@@ -175,9 +198,10 @@ def main():
         alone(way, kind, int(d), int(n))
         return
     print(f"{machine()}\nload {os.getloadavg()[0]:.1f}")
-    if arguments.same or arguments.threads:
-        (same if arguments.same else threads)()
-        return
+    for way in (same, threads, strata):
+        if getattr(arguments, way.__name__):
+            way()
+            return
     cpu = measured("whole", "gaussian", 5, 10**5)[0]
     load = cpu / QUIET
     print(f"calibration {cpu:.3f} CPU s, {load:.2f} times those of a quiet machine")
