@@ -28,7 +28,7 @@ SETTINGS = {
             "SHELL": 1000,
             "QUEUE": 2,
         },
-        **{"AHEAD": 1, "FILL": 1, "PATIENCE": 0, "CELLS": 1},
+        **{"AHEAD": 1, "FILL": 1, "PATIENCE": 0, "FRESH": 10**9, "CELLS": 1},
     },
     "small": {
         **{
@@ -41,7 +41,7 @@ SETTINGS = {
             "AHEAD": 4,
             "FILL": 2,
         },
-        **{"PATIENCE": 1, "BUSY": 20, "CELLS": 64},
+        **{"PATIENCE": 1, "FRESH": 2, "CELLS": 64},
     },
     "as it is": {},
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from polars_microagg.kernels.distance import coordinates, squared_distances
 from polars_microagg.kernels.mdav.box_index import BoxIndex
-from polars_microagg.kernels.mdav.outer_shell import OuterShell
+from polars_microagg.kernels.mdav.outer_shell import SMALLEST, OuterShell
 
 if TYPE_CHECKING:
     from polars_microagg.core.partition import Labels, Vector
@@ -25,16 +25,12 @@ FILL = 8
 SHELL = 96
 """The first shell holds one record in this many."""
 
-SMALLEST = 4096
-"""Fewest records in a shell."""
+PATIENCE = 64
+"""A shell is rebuilt when its searches have looked at more values outside it than this many times
+the records left when it was built."""
 
-DEARER = 2
-"""Cost of scanning a record outside the shell, in records inside it."""
-
-PATIENCE = 4
-"""A shell is rebuilt when it cannot tell the outermost record, or when its searches have scanned more
-records outside it than this many times those left at the start and these scans cost more than those
-inside. If they cost more, the number doubles."""
+FRESH = 8
+"""It is also rebuilt when one in this many of these records has gone."""
 
 
 class Frontier:
@@ -50,15 +46,12 @@ class Frontier:
     def __init__(self, left: RemainingMean, k: int) -> None:
         self._left, self._k = left, k
         self._boxes = BoxIndex(left.records, left.rows)
-        self._size = max(SMALLEST, len(left) // SHELL)
         # More neighbours than a group of k: when groups of other records take some of them, k
         # certain ones may still be left.
         self._count = min(4 * k, 2 * k + 64)
         self._pending: list[Labels] = []
         self._lists: dict[int, tuple[Labels, Vector, Labels]] = {}
-        self._patience = PATIENCE * len(left)
-        self._busy = np.empty(0, dtype=np.intp)
-        self._shell = OuterShell(left, self._boxes, self._size, self._busy)
+        self._shell = OuterShell(left, self._boxes, max(SMALLEST, len(left) // SHELL))
 
     def groups(self) -> Labels:
         """Remove the groups of the outermost record r and of s opposite; return their rows (2, k)."""
@@ -70,20 +63,28 @@ class Frontier:
         return np.array((first, self._take(s)))
 
     def _outermost(self) -> int:
-        shell = self._shell
-        row = -1
-        if shell.scanned <= max(self._patience, shell.searches * len(shell) // DEARER):
-            row = shell.outermost()
-        # -1 means that a record outside the shell may be farther, so the answer of the old shell is
-        # not used. If even a new shell cannot tell, all records are searched: the fall-back is
-        # exact.
-        if row < 0:
-            self._rebuild_shell()
-            row = self._shell.outermost()
+        shell, left = self._shell, len(self._left)
+        # As records go, the mean moves and bounds about the old one get worse.
+        if shell.scanned > PATIENCE * shell.built or left < shell.built - shell.built // FRESH:
+            shell = self._rebuild_shell()
+        row = shell.outermost()
+        # -1 means that a record outside the shell may be farther. If even a new shell cannot tell,
+        # all records are searched: the fall-back is exact.
+        if row < 0 and left < shell.built:
+            row = self._rebuild_shell().outermost()
         return row if row >= 0 else self._farthest_from_mean()
+
+    def _rebuild_shell(self) -> OuterShell:
+        """Build a new shell of the size that the last one had in the end."""
+        self._flush()
+        # The lists would still be right, but those of records that are gone leave nowhere else.
+        self._lists.clear()
+        self._shell = OuterShell(self._left, self._boxes, self._shell.size)
+        return self._shell
 
     def _farthest_from_mean(self) -> int:
         """Search all records: too many are equally far for a shell to tell them apart."""
+        self._flush()
         mean = self._left.mean()
         values = self._boxes.measure(coordinates(mean))
         # A record whose value is lower by more than the slack is truly nearer to the mean, so the
@@ -92,20 +93,6 @@ class Frontier:
         rows = np.sort(self._boxes.rows[values >= values.max() - self._boxes.slack])
         distances = squared_distances(self._left.columns.take(rows, axis=1), mean)
         return int(rows[distances.argmax()])
-
-    def _rebuild_shell(self) -> None:
-        """Build a new shell, larger or smaller as the last one saved or cost work."""
-        outside, inside = DEARER * self._shell.scanned, self._shell.searches * len(self._shell)
-        self._busy = np.union1d(self._busy, self._shell.busy())
-        if outside > inside:
-            self._size = min(2 * self._size, max(SMALLEST, len(self._left) // 4))
-            self._patience *= 2
-        elif outside < inside // 16:
-            self._size = max(self._size // 2, SMALLEST)
-        self._flush()
-        # The lists would still be right, but those of records that are gone leave nowhere else.
-        self._lists.clear()
-        self._shell = OuterShell(self._left, self._boxes, self._size, self._busy)
 
     def _flush(self) -> None:
         # The boxes learn of removals late, in one step. That is safe: removed records are filtered

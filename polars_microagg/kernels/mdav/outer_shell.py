@@ -10,8 +10,10 @@ from polars_microagg.kernels.distance import coordinates, squared_distances
 from polars_microagg.kernels.farthest_records import FarthestQueue
 
 if TYPE_CHECKING:
-    from polars_microagg.core.partition import Labels, Matrix, Vector
+    from polars_microagg.core.partition import Labels, Vector
+    from polars_microagg.kernels.distance import Point
     from polars_microagg.kernels.mdav.box_index import BoxIndex
+    from polars_microagg.kernels.mdav.many_strata import Cube
     from polars_microagg.kernels.remaining_mean import RemainingMean
 
 __all__ = ["OuterShell"]
@@ -19,8 +21,11 @@ __all__ = ["OuterShell"]
 QUEUE = 512
 """Records farthest from the mean that are kept as candidates."""
 
-BUSY = 4
-"""A box joins the next shell if more than one in this many searches had to look into it."""
+SMALLEST = 4096
+"""Fewest records in a shell."""
+
+DEARER = 2
+"""Cost of a value outside the shell, in values inside it."""
 
 INFLATED = 1 + 1e-12
 """Factor on bounds of distances, for rounding."""
@@ -33,60 +38,91 @@ rounding than the factor `INFLATED` makes good."""
 class OuterShell:
     """Records far from the mean, and bounds on how far all others can be from any point.
 
-    About `size` records, and all records of the boxes `busy`, are in the shell. Records that are
-    gone must be gone from `boxes` as well, whenever a shell is built or searched. `searches` counts
-    the searches for the record farthest from another, `scanned` the records outside the shell that
-    they looked at.
+    The records are sorted once by their distance from the mean of the time, the outermost first. The
+    shell is the first of them that are left, about `size`, and the next ones take the places of
+    those that are gone. Records that are gone must be gone from `boxes` as well, whenever a shell is
+    built or searched. `scanned` counts the values outside the shell that were looked at since it was
+    built.
     """
 
-    def __init__(self, left: RemainingMean, boxes: BoxIndex, size: int, busy: Labels) -> None:
+    def __init__(self, left: RemainingMean, boxes: BoxIndex, size: int) -> None:
         self._left, self._boxes = left, boxes
         self._mean = mean = coordinates(left.mean())
         values = boxes.measure(mean)
-        there = values > -np.inf
-        size = min(size, len(left))
-        # `values` are squared distances from the mean less |mean|^2, -inf where a record is gone. A
-        # record within the slack of the last one may belong to either side; it goes into the shell.
-        last = np.partition(values, values.size - size, axis=None)[values.size - size]
-        inner = values < last - boxes.slack
-        inner[busy] = False
-        self._rows = np.sort(boxes.rows[there & ~inner])
-        values[~inner] = -np.inf
-        self._bound_others(values.max(axis=2) + float(mean @ mean) + boxes.margin)
-        # A last column stands for every record outside the shell.
-        size = len(self._rows)
-        self._table = np.zeros((len(left.records), size + 1))
-        np.take(left.records, self._rows, axis=1, out=self._table[:, :size])
-        self._table[-1, size] = -np.inf
-        self._position = np.full(len(left.taken), size)
-        self._position[self._rows] = np.arange(size)
+        # `values` are squared distances from the mean less |mean|^2, -inf where a record is gone;
+        # with the margin, these bound the squared distances. Whoever is gone sorts last.
+        margin = float(mean @ mean) + boxes.margin
+        self.built = len(left)
+        self.size, self._most = size, max(SMALLEST, self.built // 4)
+        self._bound_parts(values, margin)
+        values = values.ravel()
+        head = min(self.built, max(self._most, 2 * size))
+        chosen = np.argpartition(values, values.size - head)[values.size - head :]
+        chosen = chosen[values.take(chosen).argsort()[::-1]]
+        self._sorted = boxes.rows.ravel().take(chosen)
+        # No record from the i-th one on is farther from the mean of the time than the i-th number.
+        squared = np.maximum(values.take(chosen) + margin, 0.0)
+        values[chosen] = -np.inf
+        last = float(values.max(initial=-np.inf))
+        self._limits = np.append(squared**0.5, max(last + margin, 0.0) ** 0.5)
+        if last == -np.inf:
+            self._limits[-1] = -np.inf
+        self._next = 0
+        self._rows = np.empty(0, dtype=np.intp)
+        self._position = np.zeros(len(left.taken), dtype=np.intp)
         self._gone = np.empty(256, dtype=np.intp)
-        self._new = 0
-        self._number: dict[int, int] = {}
         self._queue: FarthestQueue | None = None
-        self._visits = np.zeros(len(boxes), dtype=np.intp)
-        self.searches = self.scanned = 0
+        self.scanned = self._spent = self._searches = 0
+        self._fill()
 
     def __len__(self) -> int:
-        """Count the records that were in the shell at first."""
+        """Count the records in the shell, with those that went since it was filled."""
         return len(self._rows)
 
-    def _bound_others(self, squared: Matrix) -> None:
-        """Bound, part by part, how far from the mean the records outside the shell are."""
+    def _bound_parts(self, values: Cube, margin: float) -> None:
+        """Bound, part by part, how far from the mean the records of the boxes are."""
         boxes = self._boxes
-        most = squared.max(axis=1)
-        self._outside = (most > -np.inf).nonzero()[0]
-        most = np.maximum(most[self._outside], 0.0)
-        # No record outside the shell is farther than this from the mean of the time.
-        self._reach = float(most.max(initial=0.0)) ** 0.5 if len(most) else -np.inf
-        middle = boxes.middle[self._outside].T - self._mean[:, None]
-        self._extent = np.vstack((middle, boxes.half[self._outside].T, most))
+        d = len(self._mean)
+        most = values.max(axis=2)
+        self._farthest = np.where(most > -np.inf, np.maximum(most + margin, 0.0), -np.inf)
+        values = np.where(values > -np.inf, values, np.inf)
+        self._nearest = values.min(axis=2) + (margin - 2.0 * boxes.margin)
+        self._extent = np.empty((2 * d + 1, len(boxes)))
+        self._extent[:d] = boxes.middle.T - self._mean[:, None]
+        self._extent[d:-1] = boxes.half.T
         # The same of the parts of these boxes, (2 d + 1, boxes, parts).
-        middle = boxes.part_middle.take(self._outside, axis=0) - self._mean
-        half = boxes.part_half.take(self._outside, axis=0)
-        squared = squared[self._outside][:, :, None]
-        extent = np.concatenate((middle, half, squared), axis=2)
-        self._part_extent = np.ascontiguousarray(extent.transpose(2, 0, 1))
+        self._part_extent = np.empty((2 * d + 1, *self._farthest.shape))
+        self._part_extent[:d] = (boxes.part_middle - self._mean).transpose(2, 0, 1)
+        self._part_extent[d:-1] = boxes.part_half.transpose(2, 0, 1)
+
+    def _fill(self) -> None:
+        """Take the next records of the sorted ones in, so that `size` are in the shell."""
+        stay = self._rows[~self._left.taken.take(self._rows)]
+        self._position[self._rows] = 0
+        rows = [stay]
+        missing = self.size - len(stay)
+        while missing > 0 and self._next < len(self._sorted):
+            new = self._sorted[self._next : self._next + missing]
+            self._next += len(new)
+            rows.append(new[~self._left.taken.take(new)])
+            missing -= len(rows[-1])
+        self._rows = np.concatenate(rows)
+        # A first column stands for every record outside the shell.
+        size = len(self._rows)
+        self._table = np.zeros((len(self._left.records), size + 1))
+        self._table[:, 1:] = self._left.records.take(self._rows, axis=1)
+        self._table[-1, 0] = -np.inf
+        self._position[self._rows] = np.arange(1, size + 1)
+        self._new = self._lost = 0
+        self._number: dict[int, int] = {}
+        # No record outside the shell is farther than this from the mean of the time.
+        self._reach = float(self._limits[self._next])
+        # A part that is in the shell as a whole has nothing outside it.
+        limit = self._reach**2 * INFLATED if self._reach > -np.inf else -np.inf
+        bounds = np.minimum(self._farthest, limit)
+        bounds[self._nearest > limit] = -np.inf
+        self._part_extent[-1] = bounds
+        bounds.max(axis=1, out=self._extent[-1])
 
     def remove(self, rows: Labels) -> None:
         """Pass over these records from now on."""
@@ -95,24 +131,30 @@ class OuterShell:
             self._gone = np.resize(self._gone, 2 * self._new)
         self._gone[start : self._new] = self._position.take(rows)
 
-    def busy(self) -> Labels:
-        """Return the boxes that many searches had to look into."""
-        return (self._visits * BUSY > max(self.searches, 1)).nonzero()[0]
-
     def outermost(self) -> int:
         """Return the row farthest from the mean, or -1 if it may be outside the shell."""
         exact = self._left.mean()
-        mean = self._now = coordinates(exact)
+        self._now = coordinates(exact)
         if self._queue is not None:
             row, certain = self._queue.farthest(exact, self._left.taken)
             if certain:
                 return row
-        there = (~self._left.taken.take(self._rows)).nonzero()[0]
-        if not len(there):
-            return -1
-        distances = squared_distances(self._table[:-1].take(there, axis=1), mean)
-        first = len(there) - min(QUEUE, len(there))
-        chosen = np.sort(np.argpartition(distances, first)[first:])
+        self._fill()
+        row, certain = self._new_queue(exact)
+        if not certain and self.size < self._most:
+            self.size = min(2 * self.size, self._most)
+            self._fill()
+            row, certain = self._new_queue(exact)
+        return row if certain else -1
+
+    def _new_queue(self, exact: Point) -> tuple[int, bool]:
+        """Queue the outermost records of the shell; return the first, and whether it is that of all."""
+        mean = self._now
+        if not len(self._rows):
+            return -1, False
+        distances = squared_distances(self._table[:-1, 1:], mean)
+        first = len(distances) - min(QUEUE, len(distances))
+        chosen = np.argpartition(distances, first)[first:]
         distances[chosen] = 0.0
         # Triangle inequality: the mean has moved by `step`, so a record outside the shell is now at
         # most the old bound plus |step| away. `next_` bounds the shell's records that are not
@@ -123,11 +165,10 @@ class OuterShell:
         # All remaining records are queued, so nothing is left to bound.
         if first == 0 and self._reach == -np.inf:
             reach = -np.inf
-        self._queued = self._rows[there[chosen]]
-        self._columns = self._table[:-1].take(there[chosen], axis=1)
+        self._queued = np.sort(self._rows[chosen])
+        self._columns = self._left.columns.take(self._queued, axis=1)
         self._queue = FarthestQueue(self._columns, self._queued, exact, reach * INFLATED)
-        row, certain = self._queue.farthest(exact, self._left.taken)
-        return row if certain else -1
+        return self._queue.farthest(exact, self._left.taken)
 
     def likely_outermost(self, count: int) -> Labels:
         """Return the rows of records that will probably be the next outermost ones."""
@@ -142,8 +183,11 @@ class OuterShell:
 
     def measure_from(self, rows: Labels) -> None:
         """Measure the whole shell from each of these records, in one matrix product."""
+        self._resize()
         self._number = {row: number for number, row in enumerate(rows.tolist())}
-        self._table[-1, self._gone[: self._new]] = -np.inf
+        gone = self._gone[: self._new]
+        self._lost += int(np.count_nonzero(gone))
+        self._table[-1, gone] = -np.inf
         self._new = 0
         self._points = self._left.columns.take(rows, axis=1)
         weights = np.ones((len(rows), len(self._table)))
@@ -157,6 +201,17 @@ class OuterShell:
         reach = np.maximum((away + self._reach) * INFLATED, 0.0)
         self._bounds = (reach * reach).tolist()
 
+    def _resize(self) -> None:
+        """Fill the shell, larger or smaller as the last searches went beyond it or not."""
+        inside, outside = self._searches * len(self._rows), DEARER * self._spent
+        if outside > inside:
+            self.size = min(self.size + self.size // 2, self._most)
+        elif outside < inside // 16:
+            self.size = max(self.size - self.size // 16, SMALLEST)
+        if outside > inside or self._lost * 4 > len(self._rows):
+            self._fill()
+        self._searches = self._spent = 0
+
     def opposites(self, rows: Labels) -> Labels:
         """Return the rows probably farthest from these, as far as they were measured from."""
         numbers = [self._number[row] for row in rows.tolist() if row in self._number]
@@ -165,7 +220,7 @@ class OuterShell:
             values = self._values[number]
             values[self._gone[: self._new]] = -np.inf
             best[i] = values.argmax()
-        farthest: Labels = self._rows[best[best < len(self)]]
+        farthest: Labels = self._rows[best[best > 0] - 1]
         return farthest
 
     def measured_from(self, row: int) -> bool:
@@ -174,26 +229,21 @@ class OuterShell:
 
     def opposite(self, row: int) -> int:
         """Return the row of the record farthest from one that the shell has been measured from."""
-        self.searches += 1
+        self._searches += 1
         number = self._number[row]
         values, point = self._values[number], self._points[:, number]
         values[self._gone[: self._new]] = -np.inf
-        best = int(values.argmax())
-        top, slack = float(values[best]), self._boxes.slack
+        top, slack = float(values.max()), self._boxes.slack
         # The product is not exact. Whatever it cannot tell from the top by the slack is compared by
         # exact distance; rows ascend, so argmax takes the lowest of equals.
         none = np.empty(0, dtype=np.intp)
-        close = (values >= top - slack).nonzero()[0] if top > -np.inf else none
-        if len(close) > 1:
-            distances = squared_distances(self._table[:-1].take(close, axis=1), point)
-            best = int(close[distances.argmax()])
+        rows = self._rows[(values >= top - slack).nonzero()[0] - 1] if top > -np.inf else none
         # Beyond the bound even with the rounding margin: no record outside the shell can be as far,
         # so the best one inside is the answer.
-        if top + self._norms[number] - self._boxes.margin > self._bounds[number]:
-            return int(self._rows[best])
-        rows = self._beyond(point, top, self._norms[number])
-        if len(close):
-            rows = np.append(rows, self._rows[best])
+        if top + self._norms[number] - self._boxes.margin <= self._bounds[number]:
+            rows = np.append(rows, self._beyond(point, top, self._norms[number]))
+        if len(rows) == 1:
+            return int(rows[0])
         rows.sort()
         distances = squared_distances(self._left.columns.take(rows, axis=1), point)
         return int(rows[distances.argmax()])
@@ -210,16 +260,17 @@ class OuterShell:
         # A little less than what must be reached, as the bounds are rounded.
         least = top + norm - self._boxes.margin - float(offset @ offset)
         near = (weights @ self._extent >= least).nonzero()[0]
-        boxes = self._outside.take(near)
-        self._visits[boxes] += 1
         # Of these boxes only the parts that may hold such a record; none if all its records are in
         # the shell, as its bound is -inf.
         extent = self._part_extent.take(near, axis=1)
         hit = (weights @ extent.reshape(len(weights), -1) >= least).nonzero()[0]
         of, part = np.divmod(hit, self._boxes.parts)
-        parts = boxes.take(of) * self._boxes.parts + part
+        parts = near.take(of) * self._boxes.parts + part
         values = self._boxes.measure_parts(point, parts)
-        self.scanned += values.size
+        # A bound costs about two values.
+        spent = 2 * (len(self._boxes) + self._boxes.parts * len(near)) + values.size
+        self.scanned += spent
+        self._spent += spent
         # What is gone has an infinite value.
         values[values == np.inf] = -np.inf
         best = max(top, float(values.max(initial=-np.inf)))
