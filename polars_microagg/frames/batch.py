@@ -263,8 +263,8 @@ def _alike(columns: list[pl.Series], labels: Labels) -> bool:
     """
     low = labels.min()
     groups = labels if not low else labels - low
-    first = np.zeros(int(groups.max()) + 1, dtype=np.uint32)
-    # The last assignment wins, so walking backwards leaves the first row of each group.
-    first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1, dtype=np.uint32)
-    like = pl.Series(first.take(groups))
+    # Some row of each group: all others must have its values.
+    one = np.zeros(int(groups.max()) + 1, dtype=np.uint32)
+    one[groups] = np.arange(len(groups), dtype=np.uint32)
+    like = pl.Series(one.take(groups))
     return all(column.eq_missing(column.gather(like)).all() for column in columns)

@@ -54,26 +54,26 @@ class Segments:
         """Return, for each row, the value of its segment."""
         return values if len(values) == 1 else values[self.code]
 
-    def sum(self, column: Vector) -> Vector:
-        """Return the sum of each segment, added up row by row."""
+    def sum(self, column: Vector, power: int = 1) -> Vector:
+        """Return the sum of each segment, or of its squares, added up row by row."""
         # A stratum has the same sums alone and among others: both ways add in row order.
         if len(self.sizes) > 1:
-            return np.bincount(self.code, column).astype(np.float64, copy=False)
+            return np.bincount(self.code, column**power).astype(np.float64, copy=False)
         total = 0.0
         for start in range(0, len(column), CHUNK):
-            part = column[start : start + CHUNK].copy()
+            part = column[start : start + CHUNK] ** power
             part[0] += total
             total = float(np.cumsum(part, out=part)[-1])
         return np.array([total])
 
-    def mean(self, column: Vector) -> Vector:
-        """Return the mean of each segment over the values present; 0 where there is none."""
+    def mean(self, column: Vector, power: int = 1) -> Vector:
+        """Return the mean of the values present in each segment, or of their squares; 0 without any."""
         absent = np.isnan(column)
         if not absent.any():
-            present, total = self.sizes, self.sum(column)
+            present, total = self.sizes, self.sum(column, power)
         else:
             present = np.maximum(np.bincount(self.code, ~absent), 1)
-            total = self.sum(np.where(absent, 0.0, column))
+            total = self.sum(np.where(absent, 0.0, column), power)
         mean: Vector = total / present
         return mean
 
@@ -91,33 +91,32 @@ class Segments:
         return quantiles
 
 
-def _zscore(column: Vector, segments: Segments) -> Vector:
+def _zscore(column: Vector, segments: Segments) -> None:
     column -= segments.spread(segments.mean(column))
-    variance = segments.mean(column * column)
+    variance = segments.mean(column, 2)
     column /= segments.spread(np.sqrt(np.where(variance > 0, variance, 1.0)))
-    return column
 
 
-def _minmax(column: Vector, segments: Segments) -> Vector:
+def _minmax(column: Vector, segments: Segments) -> None:
     span = np.fmax.reduceat(column, segments.starts)
-    shares: Vector = column / segments.spread(np.where(span > 0, span, 1.0))
-    return shares
+    column /= segments.spread(np.where(span > 0, span, 1.0))
 
 
-def _robust(column: Vector, segments: Segments) -> Vector:
+def _robust(column: Vector, segments: Segments) -> None:
     low, middle, high = segments.quantile(column, 0.25, 0.5, 0.75)
     span = high - low
     steady = (column - segments.spread(middle)) / segments.spread(np.where(span > 0, span, 1.0))
-    return np.where(segments.spread(span > 0), steady, _zscore(column, segments))
+    _zscore(column, segments)
+    np.copyto(column, steady, where=segments.spread(span > 0))
 
 
-SCALES: dict[str, Callable[[Vector, Segments], Vector] | None] = {
+SCALES: dict[str, Callable[[Vector, Segments], None] | None] = {
     "zscore": _zscore,
     "minmax": _minmax,
     "robust": _robust,
     "none": None,
 }
-"""Each may overwrite the column."""
+"""Each overwrites the column."""
 
 
 def scaled(
@@ -157,10 +156,11 @@ def scaled(
         # A column starts at its least value and is brought to the order of 1 by a power of two,
         # which is exact. So shifts and powers of two of the input cannot change a bit, and whole
         # numbers stay whole.
-        column, top = _from_zero(x[:, j], segments, factor, zero=zero)
+        column = out[:, j]
+        tops[:, j] = top = _from_zero(x[:, j], segments, factor, column, zero=zero)
         if rescale:
-            column = rescale(_times_power(column, -_exponent(top), segments), segments)
-        out[:, j], tops[:, j] = column, top
+            _times_power(column, -_exponent(top), segments)
+            rescale(column, segments)
     for number in np.unique(joint[joint >= 0]) if joint is not None else ():
         own = np.flatnonzero(joint == number)
         factor, span = (1.0 if v is None else float(v[own[0]]) for v in (factors, spans))
@@ -223,9 +223,9 @@ def _in_least_unit(factors: Vector, x: Matrix) -> Vector:
 
 
 def _from_zero(
-    column: Vector, segments: Segments, factor: float, *, zero: bool
-) -> tuple[Vector, Vector]:
-    """Shift each segment to start at 0 unless `zero`; the second result is its largest size."""
+    column: Vector, segments: Segments, factor: float, out: Vector, *, zero: bool
+) -> Vector:
+    """Write each segment, shifted to start at 0 unless `zero`; return its largest size."""
     low = np.fmin.reduceat(column, segments.starts)
     high = np.fmax.reduceat(column, segments.starts)
     huge = np.fmax(np.abs(low), np.abs(high)) > HUGE
@@ -233,18 +233,21 @@ def _from_zero(
         unit = np.where(huge, 2.0**-64, 1.0)
         column, low, high = column * segments.spread(unit), low * unit, high * unit
     if zero:
-        return column * factor, np.fmax(np.abs(low), np.abs(high)) * factor
-    column = column - segments.spread(low)
-    return column if factor == 1.0 else column * factor, (high - low) * factor
+        np.multiply(column, factor, out=out)
+        return np.fmax(np.abs(low), np.abs(high)) * factor
+    np.subtract(column, segments.spread(low), out=out)
+    if factor != 1.0:
+        out *= factor
+    return (high - low) * factor
 
 
-def _times_power(column: Vector, exponents: Labels, segments: Segments) -> Vector:
-    """Multiply each segment by a power of two, given by its exponent; may overwrite the column."""
+def _times_power(column: Vector, exponents: Labels, segments: Segments) -> None:
+    """Multiply each segment by a power of two, given by its exponent."""
     if (np.abs(exponents) > BOUNDED).any():
-        return np.ldexp(column, segments.spread(exponents))
-    # The same bits in less time, as these powers are doubles.
-    column *= segments.spread(np.ldexp(1.0, exponents))
-    return column
+        np.ldexp(column, segments.spread(exponents), out=column)
+    else:
+        # The same bits in less time, as these powers are doubles.
+        column *= segments.spread(np.ldexp(1.0, exponents))
 
 
 def _exponent(values: Vector) -> Labels:
