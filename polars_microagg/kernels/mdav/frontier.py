@@ -118,7 +118,7 @@ class Frontier:
         taken = self._left.taken
         if row not in self._lists:
             self._search_again(row)
-        rows, sums, near = self._lists[row]
+        rows, sums, near = self._lists.pop(row)
         # Removal only takes competitors away. If all k nearest are still there, they are still the
         # k nearest.
         if not taken.take(rows).any():
@@ -130,7 +130,7 @@ class Frontier:
         if len(near) == self._k:
             return self._remove(np.sort(near))
         self._search_again(row)
-        rows, sums, _ = self._lists[row]
+        rows, sums, _ = self._lists.pop(row)
         return self._remove(rows, sums)
 
     def _remove(self, rows: Labels, sums: Vector | None = None) -> Labels:
@@ -141,7 +141,6 @@ class Frontier:
 
     def _search_again(self, row: int) -> None:
         """Find the neighbours of a record, and of those that the next rounds will probably need."""
-        self._lists.pop(row, None)
         ahead = self._shell.likely_outermost(FILL)
         self._search(np.concatenate(([row], ahead, self._shell.opposites(ahead))))
 

@@ -140,35 +140,28 @@ class OuterShell:
             if certain:
                 return row
         self._fill()
-        row, certain = self._new_queue(exact)
-        if not certain and self.size < self._most:
-            self.size = min(2 * self.size, self._most)
-            self._fill()
-            row, certain = self._new_queue(exact)
-        return row if certain else -1
+        return self._fill_queue(exact) if len(self._rows) else -1
 
-    def _new_queue(self, exact: Point) -> tuple[int, bool]:
-        """Queue the outermost records of the shell; return the first, and whether it is that of all."""
-        mean = self._now
-        if not len(self._rows):
-            return -1, False
-        distances = squared_distances(self._table[:-1, 1:], mean)
+    def _fill_queue(self, exact: Point) -> int:
+        """Queue the outermost records of the shell; return what `outermost` does."""
+        distances = squared_distances(self._table[:-1, 1:], exact)
+        farthest = float(distances.max())
+        row = int(self._rows[distances == farthest].min())
         first = len(distances) - min(QUEUE, len(distances))
         chosen = np.argpartition(distances, first)[first:]
         distances[chosen] = 0.0
         # Triangle inequality: the mean has moved by `step`, so a record outside the shell is now at
         # most the old bound plus |step| away. `next_` bounds the shell's records that are not
         # queued.
-        step = mean - self._mean
-        next_ = (float(distances.max()) + _TINY) ** 0.5
-        reach = max(self._reach + float(step @ step) ** 0.5, next_)
-        # All remaining records are queued, so nothing is left to bound.
-        if first == 0 and self._reach == -np.inf:
-            reach = -np.inf
+        step = self._now - self._mean
+        beyond = self._reach + float(step @ step) ** 0.5
+        next_ = (float(distances.max()) + _TINY) ** 0.5 if first else -np.inf
         self._queued = np.sort(self._rows[chosen])
         self._columns = self._left.columns.take(self._queued, axis=1)
-        self._queue = FarthestQueue(self._columns, self._queued, exact, reach * INFLATED)
-        return self._queue.farthest(exact, self._left.taken)
+        reach = max(beyond, next_) * INFLATED
+        self._queue = FarthestQueue(self._columns, self._queued, exact, reach)
+        # The whole shell has been measured: what is not queued need not be told apart from the rest.
+        return row if farthest**0.5 > beyond * INFLATED**2 else -1
 
     def likely_outermost(self, count: int) -> Labels:
         """Return the rows of records that will probably be the next outermost ones."""
