@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polars_microagg.core.partition import Matrix
-from polars_microagg.kernels.distance import squared_distances
+from polars_microagg.kernels.distance import Point, squared_distances
 from polars_microagg.kernels.mdav import outer_shell
 from polars_microagg.kernels.mdav.box_index import BoxIndex
 from polars_microagg.kernels.mdav.outer_shell import OuterShell
@@ -29,7 +29,7 @@ class Peeled:
         self.boxes = BoxIndex(self.left.records, self.left.rows)
         self.shell = OuterShell(self.left, self.boxes, SIZE)
 
-    def farthest(self, point: object) -> int:
+    def farthest(self, point: Point) -> int:
         rows = self.left.rows
         distances = squared_distances(self.left.columns[:, rows], point)
         return int(rows[distances.argmax()])
