@@ -66,13 +66,15 @@ UNMAPPED = "failed to map segment"
 
 def parsers() -> dict[str, Parser]:
     """Return the parser of each command."""
-    made = {}
-    for name, (what, examples, add, _) in COMMANDS.items():
-        made[name] = Parser(
-            prog=f"microagg {name}", description=f"{what[:1].upper()}{what[1:]}.", epilog=examples
-        )
-        add(made[name])
-    return made
+    return {name: _parser(name) for name in COMMANDS}
+
+
+def _parser(name: str) -> Parser:
+    what, examples, add, _ = COMMANDS[name]
+    description = f"{what[:1].upper()}{what[1:]}."
+    parser = Parser(prog=f"microagg {name}", description=description, epilog=examples)
+    add(parser)
+    return parser
 
 
 def _front() -> Parser:
@@ -149,7 +151,7 @@ def _dispatch(words: list[str]) -> int:
         return 2
     if words[0] not in COMMANDS:
         _front().parse_args(words[:1])
-    parser = parsers()[words[0]]
+    parser = _parser(words[0])
     known, left = parser.parse_known_args(words[1:])
     if left:
         parser.unknown(left)

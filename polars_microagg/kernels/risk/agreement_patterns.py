@@ -62,24 +62,26 @@ def pattern_weights(counts: Vector, n: int) -> Vector:
     # M. A. Jaro (1989), "Advances in record-linkage methodology as applied to matching the 1985
     # census of Tampa, Florida", Journal of the American Statistical Association 84, 414-420: start
     # from m = 0.9, u = 0.1.
-    m, u, share = np.full(p, 0.9), np.full(p, 0.1), 1.0 / n
+    # Rows of `agreeing`: agreement on each column among matches, m, and among the rest, u.
+    agreeing, share = np.repeat([[0.9], [0.1]], p, axis=1), 1.0 / n
     total = counts.sum()
+    shares = agree.astype(np.float64)
     for _ in range(ROUNDS):
         # E step: the expected number of matches among the pairs of each pattern, in logarithms so
         # that no product of probabilities vanishes.
-        matched = np.log(share) + np.where(agree, np.log(m), np.log1p(-m)).sum(axis=1)
-        other = np.log1p(-share) + np.where(agree, np.log(u), np.log1p(-u)).sum(axis=1)
-        expected = counts / (1.0 + np.exp(np.clip(other - matched, -700, 700)))
-        rest = counts - expected
-        last = np.r_[m, u, share]
+        logs = np.where(agree, np.log(agreeing)[:, None], np.log1p(-agreeing)[:, None]).sum(axis=2)
+        odds = (np.log1p(-share) + logs[1]) - (np.log(share) + logs[0])
+        expected = counts / (1.0 + np.exp(np.minimum(np.maximum(odds, -700), 700)))
         # M step: shares of agreement among matches, and among the rest.
-        m, u = (
-            np.clip(part @ agree / max(part.sum(), SMALLEST), SMALLEST, 1 - SMALLEST)
-            for part in (expected, rest)
-        )
-        share = float(np.clip(expected.sum() / total, SMALLEST, 1 - SMALLEST))
-        if np.abs(np.r_[m, u, share] - last).max() < SMALLEST:
+        found = [
+            part @ shares / max(part.sum(), SMALLEST) for part in (expected, counts - expected)
+        ]
+        last, past = agreeing, share
+        agreeing = np.minimum(np.maximum(found, SMALLEST), 1 - SMALLEST)
+        share = float(min(max(expected.sum() / total, SMALLEST), 1 - SMALLEST))
+        if max(np.abs(agreeing - last).max(initial=0.0), abs(share - past)) < SMALLEST:
             break
+    m, u = agreeing
     evidence: Vector = np.where(agree, np.log(m / u), np.log((1 - m) / (1 - u))).sum(axis=1)
     return evidence
 

@@ -9,6 +9,7 @@ import json
 import math
 import platform
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -56,9 +57,15 @@ QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 def tools() -> Tool:
     """Return versions of everything that the values may depend on."""
     names = ("polars", "numpy", "pyarrow", "duckdb")
-    versions = {name: importlib.metadata.version(name) for name in names}
+    versions = {name: _installed(name) for name in names}
     own = {"polars_microagg": __version__, **versions, "python": platform.python_version()}
     return cast(Tool, own)
+
+
+@cache
+def _installed(name: str) -> str:
+    """Return the version of a package; its metadata are files that take milliseconds to read."""
+    return importlib.metadata.version(name)
 
 
 def canonical(config: Mapping[str, Any]) -> bytes:
