@@ -1,12 +1,17 @@
 """A database with the macros, for the tests of this folder."""
 
-import duckdb
 import pytest
 
-import polars_microagg.duckdb as mgd
+from tests.databases import DATABASES, registered
+
+
+@pytest.fixture(scope="session")
+def _databases():
+    yield
+    DATABASES.close()
 
 
 @pytest.fixture
-def con():
-    with mgd.register(duckdb.connect()) as con:
+def con(_databases):
+    with registered() as con:
         yield con

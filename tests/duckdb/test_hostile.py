@@ -77,13 +77,12 @@ def test_there_are_at_least_300_of_them():
 
 
 @pytest.fixture
-def con(tmp_path, monkeypatch):
+def con(con, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with mgd.register(duckdb.connect()) as con:
-        con.execute("SET python_enable_replacements = false")
-        con.execute("CREATE TABLE canary AS SELECT 42 AS alive")
-        con.execute("CREATE TABLE people AS SELECT i AS age, i * i AS income FROM range(8) r(i)")
-        yield con
+    con.execute("SET python_enable_replacements = false")
+    con.execute("CREATE TABLE canary AS SELECT 42 AS alive")
+    con.execute("CREATE TABLE people AS SELECT i AS age, i * i AS income FROM range(8) r(i)")
+    return con
 
 
 def state(con):
