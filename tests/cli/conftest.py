@@ -1,5 +1,7 @@
 """A small register, and the command line called in this process."""
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -22,7 +24,7 @@ class Done:
 
 
 def process(folder, *arguments):
-    """Run the program in a folder: its code, and what it said on standard error."""
+    """Run the program in a process and a folder of its own: its code, and what it said on standard error."""
     done = subprocess.run(
         [sys.executable, "-m", "polars_microagg.cli.main", *map(str, arguments)],
         cwd=folder,
@@ -30,9 +32,24 @@ def process(folder, *arguments):
         text=True,
         check=False,
     )
-    assert "Traceback" not in done.stderr
-    assert "bug" not in done.stderr
-    return done.returncode, done.stderr
+    return sane(done.returncode, done.stderr)
+
+
+def called(folder, *arguments):
+    """The same without a process, whose imports take longer than what most commands do."""
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()) as said,
+    ):
+        code = main([str(argument) for argument in arguments])
+    return sane(code, said.getvalue())
+
+
+def sane(code, said):
+    assert "Traceback" not in said
+    assert "bug" not in said
+    return code, said
 
 
 @pytest.fixture(scope="session")

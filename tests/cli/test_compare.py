@@ -1,4 +1,4 @@
-"""Methods side by side, with real processes: the time there is, and the roles of a configuration."""
+"""Methods side by side: the time there is, and the roles of a configuration."""
 
 import json
 import re
@@ -6,13 +6,13 @@ import re
 import polars as pl
 import pytest
 
-from .conftest import process
+from .conftest import called
 
 COLUMNS = ["--columns", "age,income", "--strata", "region"]
 
 
 def compare(folder, *arguments):
-    code, said = process(folder, "compare", "in.parquet", *arguments)
+    code, said = called(folder, "compare", "in.parquet", *arguments)
     assert code in (0, 2, 3), said
     return code, said
 
@@ -85,13 +85,13 @@ def test_a_wrong_call_of_compare_is_answered_at_once(arguments, code, said, sour
 @pytest.mark.deep
 def test_a_report_without_time_for_a_map_is_written_all_the_same(source, tmp_path):
     roles = [*COLUMNS, "--drop", "name", "--k", "5"]
-    assert process(tmp_path, "protect", "in.parquet", "-o", "o.parquet", *roles)[0] == 0
+    assert called(tmp_path, "protect", "in.parquet", "-o", "o.parquet", *roles)[0] == 0
     call = ("report", "o.parquet", "--original", "in.parquet", "--seconds")
-    code, said = process(tmp_path, *call, "1e-6")
+    code, said = called(tmp_path, *call, "1e-6")
     assert code == 0, said
     assert "The report has no" in said
     assert (tmp_path / "o.parquet.report.html").exists()
-    code, said = process(tmp_path, *call, "soon", "--overwrite")
+    code, said = called(tmp_path, *call, "soon", "--overwrite")
     assert code == 2
     assert "--seconds soon was given; it must be a number above 0, or 0 for no map." in said
 

@@ -12,7 +12,7 @@ from polars_microagg.publishing.formats import csv_errors
 from polars_microagg.publishing.formats.csv_errors import refuse_encoding
 from polars_microagg.publishing.formats.text_types import typed
 
-from .conftest import process
+from .conftest import called
 
 LINES = [f"P{i},N,{20 + i // 2},{1000 + 7 * i}" for i in range(20)]
 HEADER = "id,region,age,income"
@@ -34,7 +34,7 @@ def written(path, content):
 
 def protect(folder, content, *more, name="in.csv"):
     written(folder / name, content)
-    found = process(folder, "protect", name, "-o", "o.csv", *(more or ROLES))
+    found = called(folder, "protect", name, "-o", "o.csv", *(more or ROLES))
     assert (found[0] == 0) == (folder / "o.csv").exists()
     return found
 
@@ -86,25 +86,25 @@ def test_a_column_of_another_separator_is_read_when_it_is_said(tmp_path):
     assert protect(tmp_path, text(), *ROLES, "--overwrite")[0] == 0
     assert released == (tmp_path / "o.csv").read_bytes()
     with_original = ["--original", "s.csv", "--separator", ";"]
-    assert process(tmp_path, "verify", "o.csv", *with_original)[0] == 0
-    assert process(tmp_path, "verify", "o.csv", *with_original[2:]) == (
+    assert called(tmp_path, "verify", "o.csv", *with_original)[0] == 0
+    assert called(tmp_path, "verify", "o.csv", *with_original[2:]) == (
         2,
         "--separator is of the original. Add --original.\n",
     )
-    assert process(tmp_path, "risk", "o.csv", *with_original)[0] == 0
+    assert called(tmp_path, "risk", "o.csv", *with_original)[0] == 0
     compared = ["--columns", "age,income", "--methods", "mdav", "--ks", "5"]
-    assert process(tmp_path, "compare", "s.csv", *compared, "--separator", ";")[0] == 0
+    assert called(tmp_path, "compare", "s.csv", *compared, "--separator", ";")[0] == 0
 
 
 @pytest.mark.deep
 def test_the_separator_is_a_key_of_the_configuration_that_init_writes(tmp_path):
     (tmp_path / "in.csv").write_text(text().replace(",", "\t"))
-    assert process(tmp_path, "init", "in.csv", "-o", "job.toml")[0] == 3
+    assert called(tmp_path, "init", "in.csv", "-o", "job.toml")[0] == 3
     options = ["-o", "job.toml", "--separator", "tab", "-k", "2"]
-    assert process(tmp_path, "init", "in.csv", *options)[0] == 0
+    assert called(tmp_path, "init", "in.csv", *options)[0] == 0
     job = (tmp_path / "job.toml").read_text()
     assert 'separator = "\\t"' in job
-    code, said = process(tmp_path, "protect", "in.csv", "-o", "o.csv", "--config", "job.toml")
+    code, said = called(tmp_path, "protect", "in.csv", "-o", "o.csv", "--config", "job.toml")
     assert code == 0, said
     assert pl.read_csv(tmp_path / "o.csv").height == 20
 
@@ -127,7 +127,7 @@ def test_what_is_no_separator_is_refused(mark, microagg):
 
 def test_only_csv_has_a_separator(source, tmp_path):
     roles = ["--columns", "age", "--k", "5", "--separator", ";"]
-    code, said = process(tmp_path, "protect", "in.parquet", "-o", "o.csv", *roles)
+    code, said = called(tmp_path, "protect", "in.parquet", "-o", "o.csv", *roles)
     assert (code, said) == (2, "--separator is for CSV, and 'in.parquet' is none. Leave it out.\n")
 
 
@@ -136,7 +136,7 @@ def test_one_column_may_have_any_name_when_the_separator_is_said(tmp_path):
     roles = ["--columns", "a;b", "--k", "5"]
     assert protect(tmp_path, content, *roles)[0] == 3
     assert protect(tmp_path, content, *roles, "--separator", ",")[0] == 0
-    assert process(tmp_path, "verify", "o.csv")[0] == 0
+    assert called(tmp_path, "verify", "o.csv")[0] == 0
 
 
 def test_kept_text_that_looks_like_a_date_stays_as_it_is(tmp_path):

@@ -1,13 +1,13 @@
-"""Where a release goes, with real processes: folders, tables of DuckDB, types a format lacks."""
+"""Where a release goes: folders, tables of DuckDB, types a format lacks."""
 
 import polars as pl
 import pytest
 
-from .conftest import ROLES, process
+from .conftest import ROLES, called
 
 
 def protect(folder, target, *more):
-    return process(folder, "protect", "in.parquet", "-o", target, *ROLES, *more)
+    return called(folder, "protect", "in.parquet", "-o", target, *ROLES, *more)
 
 
 @pytest.mark.parametrize("name", ["folder", pytest.param("folder.csv", marks=pytest.mark.deep)])
@@ -17,7 +17,7 @@ def test_a_folder_is_no_place_for_a_table(name, source, tmp_path):
         f"{name!r} cannot be written: it is a folder. Name a file in it. Nothing was published.\n"
     )
     assert protect(tmp_path, name, "--overwrite") == (5, said)
-    code, said = process(tmp_path, "risk", name, "--columns", "age")
+    code, said = called(tmp_path, "risk", name, "--columns", "age")
     assert (code, said) == (3, f"{name!r} cannot be read: it is a folder. Name a file in it.\n")
     assert {path.name for path in tmp_path.iterdir()} == {source.name, name}
 
@@ -71,10 +71,10 @@ def test_names_that_duckdb_lacks_are_told(names, said, people, tmp_path):
     columns = people.rename(names).columns
     roles = ["--columns", "income", "--k", "5"]
     roles += [word for name in columns if name != "income" for word in ("--keep", name)]
-    code, found = process(tmp_path, "protect", "in.parquet", "-o", "o.duckdb::t", *roles)
+    code, found = called(tmp_path, "protect", "in.parquet", "-o", "o.duckdb::t", *roles)
     assert code == 5, found
     assert said in found
-    assert process(tmp_path, "protect", "in.parquet", "-o", "o.parquet", *roles)[0] == 0
+    assert called(tmp_path, "protect", "in.parquet", "-o", "o.parquet", *roles)[0] == 0
     assert not (tmp_path / "o.duckdb").exists()
 
 
@@ -103,8 +103,8 @@ def test_a_schema_can_be_named(source, tmp_path):
         code, said = protect(tmp_path, f"o.duckdb::{name}")
         assert code == 2
         assert "it is there already" in said
-        assert process(tmp_path, "verify", f"o.duckdb::{name}")[0] == 0
-    code, said = process(tmp_path, "risk", "o.duckdb::lab.none", "--columns", "age")
+        assert called(tmp_path, "verify", f"o.duckdb::{name}")[0] == 0
+    code, said = called(tmp_path, "risk", "o.duckdb::lab.none", "--columns", "age")
     assert code == 3
     assert "the file has no such table" in said
 
@@ -115,4 +115,4 @@ def test_a_table_has_one_manifest_however_its_name_is_written(source, tmp_path):
     more = ("--overwrite", "--method", "vmdav")
     assert protect(tmp_path, "o.duckdb::PEOPLE", *more)[0] == 0
     assert [path.name for path in tmp_path.glob("*.json")] == ["o.duckdb.people.manifest.json"]
-    assert process(tmp_path, "verify", "o.duckdb::people")[0] == 0
+    assert called(tmp_path, "verify", "o.duckdb::people")[0] == 0
