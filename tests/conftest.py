@@ -1,4 +1,4 @@
-"""The quick loop and `--deep`, short evolutions, methods for one test.
+"""The quick loop and `--deep`, short searches, no waiting for disks, methods for one test.
 
 `python -m pytest` tries every test in few examples, and of a product of parameters every value of
 each; `--deep` tries all of it. HYPOTHESIS_PROFILE=thorough draws all that tests can, and a thousand
@@ -16,14 +16,14 @@ from hypothesis import HealthCheck, settings
 from polars_microagg.core import registry
 from tests.loop import DEEP, QUICK, left_out
 
-GENERATIONS = 30
-"""The laws hold after any number of generations, and are tried thousands of times."""
+SHORT = {"generations": 30, "effort": 0.1}
+"""The laws hold however long a method searches, and are tried thousands of times."""
 
 
 for entry in registry.methods().values():
-    if "generations" in entry.options:
-        entry.function.__kwdefaults__["generations"] = GENERATIONS
-        entry.options["generations"] = replace(entry.options["generations"], default=GENERATIONS)
+    for name in SHORT.keys() & entry.options.keys():
+        entry.function.__kwdefaults__[name] = SHORT[name]
+        entry.options[name] = replace(entry.options[name], default=SHORT[name])
 
 always = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quick", max_examples=QUICK, derandomize=True, database=None, **always)
@@ -84,6 +84,14 @@ def pytest_collection(session):
 
 def pytest_sessionfinish(session):
     gc.unfreeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_disks():
+    """Let no file wait for the device: no test cuts the power, and a release waits six times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
 
 
 @pytest.fixture
