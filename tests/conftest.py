@@ -46,6 +46,8 @@ def pytest_cmdline_main(config):
     if getattr(config.option, "numprocesses", 0) is None:
         config.option.numprocesses = "auto"
         config.option.dist = "worksteal"
+        # There is a worker for each processor: more threads of algebra would wait for each other.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_configure(config):

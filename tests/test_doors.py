@@ -129,8 +129,9 @@ def assert_same(masked):
 
 
 @every_method
-@pytest.mark.parametrize("columns", [MIXED, OTHERS], ids=["mixed", "others"])
-@pytest.mark.parametrize("strata", [None, ["region"]], ids=["whole", "strata"])
+@pytest.mark.parametrize(
+    ("columns", "strata"), [(MIXED, None), (OTHERS, ["region"])], ids=["mixed", "others by stratum"]
+)
 def test_all_doors_agree(con, method, columns, strata):
     frame = table()
     masked = doors(con, method, frame, columns, strata)
