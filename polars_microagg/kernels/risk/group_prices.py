@@ -30,7 +30,7 @@ TURNS = 300
 CHUNK = 1_000_000
 """So many sums are held at once."""
 
-SOME = 10
+SOME = 3
 """At first at most so many sets for each record are looked at, with each number of records."""
 
 WORK = 100_000_000
@@ -240,14 +240,15 @@ def _cheaper(squares: Matrix, prices: Vector, k: int, most: int) -> tuple[Labels
             # through sets that are all below 0. Rounding must not hide one whose own are all equal.
             rows, others = np.nonzero((total < 0.0) & (star >= 2.0 / size * total - rounded))
             more = np.sort(np.column_stack((part[rows], others)), axis=1)
+            # Many are the same set, so twice as many may be kept as different ones.
+            more, sum_of_more, whole = _lowest(more, total[rows, others], prices, size * most)
+            complete &= whole
             grown = np.concatenate((grown, more))
-            sums = np.concatenate((sums, total[rows, others]))
+            sums = np.concatenate((sums, sum_of_more))
             if len(sums) > 2 * most or start + step >= len(sets):
                 first = _first(grown, n)
-                grown, sums = grown[first], sums[first]
-                if size < k:
-                    grown, sums, whole = _lowest(grown, sums, prices, most)
-                    complete &= whole
+                grown, sums, whole = _lowest(grown[first], sums[first], prices, most)
+                complete &= whole
         sets, totals = grown, sums
     return sets, totals, complete
 

@@ -7,6 +7,7 @@ from polars_microagg.kernels.local.local_search import squares_within
 from polars_microagg.kernels.risk.group_prices import group_price_bound
 from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
 from polars_microagg.kernels.risk.semidefinite_bound import semidefinite_bound
+from polars_microagg.kernels.risk.semidefinite_patches import patch_size, patched_bound
 
 __all__ = ["tightest_bound"]
 
@@ -17,7 +18,10 @@ MOST = 5000
 """With more records than this they are not, as that takes the square of it in memory."""
 
 DECOMPOSED = 1500
-"""With more records than this, eigenvalues take too long."""
+"""With more records than this, eigenvalues of all of them take too long."""
+
+PATCHED = 8_000_000
+"""With more records than this over the size of a patch, patches take too much memory."""
 
 STEPS = 200
 """Steps of the multipliers of pairs for an effort of 1."""
@@ -49,4 +53,6 @@ def tightest_bound(x: Matrix, k: int, labels: Labels, effort: float) -> float:
         return max(floor, group_price_bound(x, k, labels, max(1, round(ROUNDS * effort))))
     if k > LISTED and len(x) <= DECOMPOSED:
         return max(floor, semidefinite_bound(x, k, labels, max(1, round(TURNS * effort))))
+    if len(x) * patch_size(len(x), k) <= PATCHED:
+        return max(floor, patched_bound(x, k, max(1, round(TURNS * effort))))
     return floor

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_microagg.kernels.risk import group_prices, semidefinite_bound, tightest_bound
+from polars_microagg.kernels.risk import (
+    group_prices,
+    semidefinite_bound,
+    semidefinite_patches,
+    tightest_bound,
+)
 from tests.kernels.local.test_moves_and_swaps import optimum, sse
 from tests.loop import tries
 
@@ -71,6 +76,7 @@ def test_no_grouping_goes_under_any_floor(kind, scale, rng, k, more):
         assert below(group_prices.group_price_bound(x, k, labels, rounds), best, x)
     for steps in (1, 10, 60):
         assert below(semidefinite_bound.semidefinite_bound(x, k, labels, steps), best, x)
+        assert below(semidefinite_patches.patched_bound(x, k, steps), best, x)
     for effort in (0.0, 0.01, 1.0):
         assert below(tightest_bound.tightest_bound(x, k, labels, effort), best, x)
 
