@@ -31,10 +31,10 @@ STIFF = 0.5
 """Weight of the constraints on who is together."""
 
 ADJUSTED = 3
-"""Times that prices are adjusted in a step; with fewer they may swing."""
+"""Times that prices are adjusted in a step."""
 
-DAMPED = 0.7
-"""Share of such an adjustment, as all prices are adjusted at once."""
+DAMPED = 0.5
+"""Share of such an adjustment: with more, prices of records that share pairs may swing."""
 
 CELLS = 1 << 21
 """So many cells of patches are handled at once."""
