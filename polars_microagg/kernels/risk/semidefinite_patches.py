@@ -9,6 +9,7 @@ import numpy as np
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.risk.lower_bound import ROUNDING
 from polars_microagg.kernels.risk.neighbour_floors import listed_neighbours
+from polars_microagg.kernels.risk.unlisted_pairs import least_unlisted
 
 __all__ = ["patch_size", "patched_bound"]
 
@@ -76,9 +77,11 @@ def patched_bound(x: Matrix, k: int, steps: int) -> float:
     costs = pairs.squares / (2 * k)
     wanted = costs / steep / unit
     stiff = STIFF * np.maximum(pairs.often, 1)
-    # No price is higher than what a record beyond the list costs at least.
-    far = lists.far / (2 * k)
-    prices = np.minimum(nearby, far) / mean
+    # Half of a price is left to the pair, as in `_floor`: here twice the mean of those nearby.
+    weights = 2 * k / (k - 1) * nearby
+    far = (weights + least_unlisted(x, pairs.one, pairs.other, weights)) / (2 * k)
+    # No price is higher than what a record that is not listed costs at least.
+    prices = np.minimum(nearby / mean, far / unit)
     together: Vector = np.zeros(len(wanted))
     duals = np.zeros((len(patches), size, size))
     best = 0.0
@@ -98,7 +101,9 @@ def patched_bound(x: Matrix, k: int, steps: int) -> float:
         if step % EVERY == 0:
             inner, own = _inner(pairs, patches, duals, n)
             inner, own = STIFF * unit * steep * inner, STIFF * unit * np.square(scale) * own
-            best = max(best, _floor(pairs, costs - inner, own, far, unit * prices, k))
+            floor = _floor(pairs, costs - inner, own, far, unit * prices, k)
+            # Of the weights, too, some may be lost by rounding.
+            best = max(best, floor - ROUNDING * n * mean)
     return best
 
 
@@ -221,7 +226,8 @@ def _floor(
     # A sum of matrices Y Y' of patches is such a matrix M, with 0 where no patch has both records.
     # By `_floor` of `semidefinite_bound`, the least that rows of C - M, with half the difference of
     # two prices for each pair listed, cost for the record itself and k - 1 others, add up to a
-    # floor. All others have no M and no difference, and cost at least `far` each.
+    # floor. All other pairs have no M, and a difference of their own that is fixed: with it they
+    # cost at least `far` each.
     n = len(own)
     half = 0.5 * (prices[pairs.one] - prices[pairs.other])
     rows = np.concatenate((pairs.one, pairs.other))
