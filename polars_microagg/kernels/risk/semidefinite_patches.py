@@ -28,6 +28,9 @@ COVER = 2
 EVERY = 10
 """After so many steps the floor is worked out."""
 
+SMALLEST = 1.0
+"""Scales of records are at least this share of their mean."""
+
 STIFF = 0.5
 """Weight of the constraints on who is together."""
 
@@ -71,7 +74,7 @@ def patched_bound(x: Matrix, k: int, steps: int) -> float:
     patches = _patches(lists.near)
     pairs = _listed(x, lists.near, patches)
     # Records cost very different amounts: with X scaled by those, one weight suits all.
-    scale = np.sqrt(np.maximum(nearby / mean, 1.0))
+    scale = np.sqrt(np.maximum(nearby / mean, SMALLEST))
     steep = scale[pairs.one] * scale[pairs.other]
     unit = mean / (k - 1)
     costs = pairs.squares / (2 * k)
@@ -95,7 +98,9 @@ def patched_bound(x: Matrix, k: int, steps: int) -> float:
             met = _met(pairs, agreed, wanted, prices, steep, stiff)
             missing = k - 1.0 - _by_record(pairs, met / steep, n)
             slope = _by_record(pairs, (met > 0.0) / (2.0 * np.square(steep) * stiff), n)
-            change = DAMPED * missing / np.maximum(slope, 1e-3 / STIFF)
+            # Where no pair is together, as if one with a record like itself were.
+            slope = np.maximum(slope, 0.5 / (STIFF * np.square(np.square(scale))))
+            change = DAMPED * missing / slope
             prices = np.minimum(prices + change, far / unit)
         together = _met(pairs, agreed, wanted, prices, steep, stiff)
         if step % EVERY == 0:
