@@ -39,8 +39,8 @@ def lower_bound(
     k : int
         Smallest group size, at least 2.
     effort : float, default 0
-        How hard to try for a higher floor: 1 is some ten seconds for a thousand records, and more never
-        finds a lower one. With 0 it is found from the nearest neighbours of each record.
+        How hard to try for a higher floor: 1 is some ten seconds for a thousand records, less for each of
+        many, and more never finds a lower one. With 0 it is found from the nearest neighbours of each record.
     **kinds : Any
         Which columns are categories, as for `mask`: ``nominal``, ``ordinal``, ``taxonomy`` and so on.
 
@@ -67,7 +67,9 @@ def lower_bound(
     - by multipliers for pairs of records: i is in the group of j if and only if j is in that of i;
     - for k up to 5 and up to 5,000 records, towards the greatest sum there is, by column generation
       with all groups that would be cheaper;
-    - for larger k and up to 1,500 records, by a semidefinite relaxation.
+    - for larger k and up to 1,500 records, by a semidefinite relaxation;
+    - for more records, by such a relaxation of overlapping patches of neighbours, up to half a
+      million records over k.
 
     The floor holds for groups made by any method, within strata or not, since strata only leave
     fewer groupings.

@@ -47,7 +47,8 @@ def above_optimum(
     Notes
     -----
     The bound is that of `lower_bound`, for the k that the release keeps. A release by `lowloss` usually is
-    within 1 to 5 % of it for k up to 5, and up to 5,000 records.
+    within 1 to 5 % of it for k up to 5 and up to 5,000 records, or larger k and up to 1,500 records, and
+    within 5 to 20 % for more.
 
     Finding the bound is what takes long. With a floor at hand, from ``lower_bound(original, columns, k,
     effort=1)``, it need not be found twice: ``100 * (loss / floor - 1)``. Both searches may end at

@@ -30,8 +30,14 @@ TURNS = 300
 CHUNK = 1_000_000
 """So many sums are held at once."""
 
-SOME = 3
-"""At first at most so many sets for each record are looked at, with each number of records."""
+SOME = 10
+"""At first at most so many sets for each record are looked at, with each number of records,"""
+
+QUICK = 50_000_000
+"""and at most this many pairs of a set and a record."""
+
+LARGEST = 10
+"""So many times as many groups of k are held."""
 
 WORK = 100_000_000
 """At last, at most this many pairs of a set and a record; if that is not all, nothing is proven."""
@@ -62,7 +68,8 @@ def group_price_bound(x: Matrix, k: int, labels: Labels, rounds: int) -> float:
     squares /= scale
     groups, best, gap = _listed(squares, k, labels), 0.0, 0.03
     least = LEAST if n <= DENSE else ROUGH
-    some, most = SOME * n, max(SOME * n, WORK // n)
+    some = min(SOME * n, QUICK // n)
+    most = max(some, WORK // n)
     for _ in range(rounds):
         costs = _squares_within(squares, groups)
         prices = _interior_point(groups, costs, n, gap)
@@ -226,6 +233,8 @@ def _cheaper(squares: Matrix, prices: Vector, k: int, most: int) -> tuple[Labels
     for size in range(3, k + 1):
         sets, totals, whole = _lowest(sets, totals, prices, most)
         complete &= whole
+        # Groups of k are not grown further, so many more of them may be held.
+        held = most if size < k else LARGEST * most
         grown = np.zeros((0, size), np.intp)
         sums = np.zeros(0)
         for start in range(0, len(sets), step):
@@ -240,14 +249,14 @@ def _cheaper(squares: Matrix, prices: Vector, k: int, most: int) -> tuple[Labels
             # through sets that are all below 0. Rounding must not hide one whose own are all equal.
             rows, others = np.nonzero((total < 0.0) & (star >= 2.0 / size * total - rounded))
             more = np.sort(np.column_stack((part[rows], others)), axis=1)
-            # Many are the same set, so twice as many may be kept as different ones.
-            more, sum_of_more, whole = _lowest(more, total[rows, others], prices, size * most)
+            # A set may come from each of the others in it, so as many times more are kept.
+            more, sum_of_more, whole = _lowest(more, total[rows, others], prices, size * held)
             complete &= whole
             grown = np.concatenate((grown, more))
             sums = np.concatenate((sums, sum_of_more))
-            if len(sums) > 2 * most or start + step >= len(sets):
+            if len(sums) > 2 * held or start + step >= len(sets):
                 first = _first(grown, n)
-                grown, sums, whole = _lowest(grown[first], sums[first], prices, most)
+                grown, sums, whole = _lowest(grown[first], sums[first], prices, held)
                 complete &= whole
         sets, totals = grown, sums
     return sets, totals, complete

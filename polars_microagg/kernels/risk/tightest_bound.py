@@ -20,7 +20,7 @@ MOST = 5000
 DECOMPOSED = 1500
 """With more records than this, eigenvalues of all of them take too long."""
 
-PATCHED = 8_000_000
+PATCHED = 4_000_000
 """With more records than this over the size of a patch, patches take too much memory."""
 
 STEPS = 200

@@ -125,6 +125,19 @@ def test_no_cheaper_group_is_hidden_by_rounding_where_all_are_alike(rng, k, digi
     assert len(cheap) == k + 1
 
 
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_no_more_groups_are_held_than_asked_for_and_they_are_cheaper(k):
+    # One price that is too high makes all groups of its record cheaper, far too many to hold.
+    x = np.random.default_rng(k).normal(size=(40, 2))
+    squares, prices = group_prices.all_squares(x), np.full(40, 0.01)
+    prices[0] = 1e3
+    cheap, excess, complete = group_prices._cheaper(squares, prices, k, 6)
+    assert (len(cheap), complete) == (6 * group_prices.LARGEST, False)
+    own = [sse(x[group], np.zeros(k, int)) - prices[group].sum() for group in cheap]
+    assert excess == pytest.approx(own)
+    assert (excess < 0).all()
+
+
 def test_what_was_not_looked_at_proves_nothing(monkeypatch):
     x = np.random.default_rng(0).normal(size=(30, 3))
     labels = np.arange(30) // 3
