@@ -82,6 +82,9 @@ def test_the_floor_of_a_given_matrix_worked_by_hand():
     # 1/2 - 1/4 for each of the first two, and 1 for each of the others.
     assert floor == pytest.approx(2.5)
     assert floor <= sse(x, np.array([0, 0, 1, 1]))
+    # Where all listed pairs are dearer, every record takes one that is not listed.
+    dear = semidefinite_patches._floor(pairs, pairs.squares + 100.0, 0.0 * own, far, 0.0 * own, 2)
+    assert dear == pytest.approx(4.0 + 6.25 + 4.0 + 6.25)
 
 
 def test_patches_of_all_records_come_to_the_floor_of_one_matrix():
