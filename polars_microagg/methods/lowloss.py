@@ -66,12 +66,12 @@ def search_under_rule(
 def _steps(n: int, effort: float) -> int:
     """Return how many steps a search reports."""
     whole = n <= WHOLE
-    return max(1, annealing_steps(n, effort) if whole else n * border_rounds(n, effort))
+    return max(1, annealing_steps(n, effort) if whole else n * border_rounds(effort))
 
 
 def _seconds(n: int, effort: float) -> float:
     """Estimate how long the patches of n records take on one processor."""
-    return SECONDS * n * border_rounds(n, effort)
+    return SECONDS * n * border_rounds(effort)
 
 
 @method(cite="this library", sizes="k..2k-1", cost="n", search=search_under_rule)

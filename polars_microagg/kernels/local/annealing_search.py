@@ -41,10 +41,7 @@ HOT_STEPS = 100
 """Steps a record in each of these annealings."""
 
 CUTS = 2
-"""Number of times that borders of patches are drawn after those, for `MANY` records at effort 1."""
-
-MANY = 100_000
-"""With more records the borders are drawn less often, with fewer more often."""
+"""Number of times that borders of patches are drawn after those at effort 1."""
 
 LOCAL = 3
 """Cuts with local search only, before patches are annealed again."""
@@ -56,12 +53,9 @@ BLOCK = 512
 """Least number of records in a block of the core."""
 
 
-def border_rounds(n: int, effort: float) -> int:
+def border_rounds(effort: float) -> int:
     """Return how often the borders of patches are drawn, at least once."""
-    if not effort:
-        return 1
-    cuts: float = effort * CUTS * (MANY / n) ** 0.3
-    return 1 + len(HOT_PATCHES) + max(1, round(cuts))
+    return 1 + len(HOT_PATCHES) + max(1, round(effort * CUTS)) if effort else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +108,7 @@ class AnnealingSearch:
         # A group that a border separates from its neighbours cannot exchange with them. The next cut
         # falls elsewhere (axes turned at random), so over a few cuts every neighbourhood is searched
         # whole.
-        for cut in range(border_rounds(len(self.x), self.effort)):
+        for cut in range(border_rounds(self.effort)):
             own = neighbour_count(self.k), rng, _work(cut), self.rule
             labels = in_patches(self.x, labels, self.k, *own, each=self.each, tick=visited)
             # Hot annealings may end higher. More effort goes on from where less ends, and the best
@@ -127,10 +121,19 @@ class AnnealingSearch:
 
 def _work(cut: int) -> Work:
     """Return what is done between two drawings of borders."""
+    # Annealing gains more in its time than chains do, but they gain most in the end. So what it can
+    # do comes first.
+    if cut == 0:
+        return _exchange
     hot = range(1, 1 + len(HOT_PATCHES))
     if cut in hot:
         return partial(_anneal_hot, heats=HOT_PATCHES[cut - 1])
     return _improve if cut < hot.stop + LOCAL else _anneal_again
+
+
+def _exchange(groups: Groups, near: Labels, _: np.random.Generator) -> None:
+    """Search a patch without chance, and without chains."""
+    exchange(groups, near)
 
 
 def _improve(groups: Groups, near: Labels, _: np.random.Generator) -> None:

@@ -69,11 +69,11 @@ def dissolutions(groups: Groups, near: Labels, chosen: Labels) -> tuple[Vector, 
     it alone costs least.
     """
     members = groups.members[chosen, : groups.sizes[chosen[0]]]
-    reachable = groups.labels[near[members][:, :, :REACH]]
-    size = groups.sizes[reachable].astype(np.float64)
-    cost = squares_of(groups.x[members][:, :, None] - groups.centres[reachable]) * (
-        size / (size + 1.0)
-    )
+    reachable = groups.labels.take(near.take(members, axis=0)[:, :, :REACH])
+    size = groups.sizes.take(reachable).astype(np.float64)
+    away = groups.centres.take(reachable, axis=0)
+    away -= groups.x.take(members, axis=0)[:, :, None]
+    cost = squares_of(away) * (size / (size + 1.0))
     # The table of a group has room for `most` members; a full group cannot receive.
     cost[(reachable == chosen[:, None, None]) | (size >= groups.most)] = np.inf
     best = cost.argmin(axis=2)[:, :, None]

@@ -64,21 +64,25 @@ class EjectionCosts:
 
     def _renew(self, rows: Labels) -> None:
         groups = self._groups
-        own = groups.labels[rows, None]
+        own = groups.labels.take(rows)[:, None]
+        records = groups.x.take(rows, axis=0)
         others = nearest_groups(groups, self._near, rows, self.into.shape[1])
         absent = others == own
         for j in range(1, others.shape[1]):
             absent[:, j] |= (others[:, :j] == others[:, j : j + 1]).any(axis=1)
-        sizes = groups.sizes[others]
-        there = squares_of(groups.x[rows, None] - groups.centres[others])
+        sizes = groups.sizes.take(others)
+        centres = groups.centres.take(others, axis=0)
+        there = squares_of(records[:, None] - centres)
         joining = there * (sizes / (sizes + 1.0))
         # A group may have more than 2k - 1 records for a while, as many as its table has room for:
         # `split_groups` splits it, which never costs anything.
         joining[absent | (sizes >= groups.most)] = np.inf
         self.into[rows], self.joining[rows] = groups.members[others, 0], joining
-        partners = groups.members[others, : int(sizes.max())]
-        away = squares_of(groups.x[partners] - groups.centres[others][:, :, None])
-        apart = squares_of(groups.x[partners] - groups.x[rows, None, None])
+        partners = groups.members.take(others, axis=0)[:, :, : int(sizes.max())]
+        others_there = groups.x.take(partners, axis=0)
+        apart = squares_of(others_there - records[:, None, None])
+        others_there -= centres[:, :, None]
+        away = squares_of(others_there)
         # If x takes the place of y in a group of b records with centre q, its sum of squares
         # changes by |x-q|^2 - |y-q|^2 - |x-y|^2/b, as the centre moves by (x-y)/b.
         cost = there[:, :, None] - away - apart / sizes[:, :, None]
@@ -160,50 +164,59 @@ class _BestChains:
         """Extend each chain by one record in all ways, and keep the best ones of each start."""
         labels, last = self.groups.labels, chains[:, -1]
         count = PUSHES if chains.shape[1] == 1 else LATER
-        sums = sums[:, None] + self.costs.cost[last, :count]
+        sums = sums[:, None] + self.costs.cost.take(last, axis=0)[:, :count]
         # A chain is extended only while its sum is below what the first group saves. If all records
         # are starts, as in the last pass, the bound itself loses no improving ring: a ring with a
         # negative sum has a record from which on all its partial sums are negative. It may lose
         # improving paths, which have only one start.
-        open_ = np.flatnonzero(sums < self.leaving[start, None])
+        open_ = np.flatnonzero(sums < self.leaving.take(start)[:, None])
         row = open_ // count
-        added, sums = self.costs.replaced[last, :count].ravel()[open_], sums.ravel()[open_]
-        into = labels[added]
+        sums = sums.take(open_)
+        added = self.costs.replaced.take(last.take(row) * PUSHES + open_ % count)
+        into = labels.take(added)
         # No group is visited twice. So every term is computed for a group that only this step
         # changes, and the terms add up.
-        new = into != self.own[start[row]]
-        for column in labels[chains[:, 1:]].T:
-            new &= into != column[row]
-        row, added, sums = row[new], added[new], sums[new]
-        kept = _lowest(start[row], sums, BEAM)
-        row, added = row[kept], added[kept]
-        return start[row], np.concatenate((chains[row], added[:, None]), axis=1), sums[kept]
+        new = into != self.own.take(start.take(row))
+        for column in labels.take(chains[:, 1:].T):
+            new &= into != column.take(row)
+        new = np.flatnonzero(new)
+        row, sums = row.take(new), sums.take(new)
+        start = start.take(row)
+        kept = _lowest(start, sums, BEAM)
+        row, added = row.take(kept), added.take(new.take(kept))
+        chains = np.concatenate((chains.take(row, axis=0), added[:, None]), axis=1)
+        return start.take(kept), chains, sums.take(kept)
 
     def _close(self, start: Labels, chains: Labels, sums: Vector) -> None:
         """End chains: the last record takes the place of the first, or joins a group."""
-        groups, last, own = self.groups, chains[:, -1], self.own[start]
-        apart = squares_of(groups.x[last] - groups.x[chains[:, 0]]) / groups.sizes[own]
+        groups, last, own = self.groups, chains[:, -1], self.own.take(start)
+        records = groups.x.take(last, axis=0)
+        apart = squares_of(records - groups.x.take(chains[:, 0], axis=0)) / groups.sizes.take(own)
         # The last record replaces the first one in its group: the same formula, with the first
         # record as y. All sizes stay the same.
-        ring = sums + squares_of(groups.x[last] - groups.centres[own]) - self.out[start] - apart
+        records -= groups.centres.take(own, axis=0)
+        ring = sums + squares_of(records) - self.out.take(start) - apart
         self._keep_best(start, chains, ring, own)
         # Or it joins another group for good; then the first group must have more than k. This also
         # leaves out a first record exactly on its centre, which saves nothing by leaving: a path
         # that would pay may be missed, but none is wrong.
-        able = np.flatnonzero(self.leaving[start] > 0.0)
-        start, chains, sums, last = start[able], chains[able], sums[able], last[able]
-        into = groups.labels[self.costs.into[last]]
-        joining = self.costs.joining[last].copy()
-        for column in groups.labels[chains].T:
+        able = np.flatnonzero(self.leaving.take(start) > 0.0)
+        if not len(able):
+            return
+        start, sums, last = start.take(able), sums.take(able), last.take(able)
+        chains = chains.take(able, axis=0)
+        into = groups.labels.take(self.costs.into.take(last, axis=0))
+        joining = self.costs.joining.take(last, axis=0)
+        for column in groups.labels.take(chains.T):
             joining[into == column[:, None]] = np.inf
         best = joining.argmin(axis=1)
         index = np.arange(len(start))
-        path = sums + joining[index, best] - self.leaving[start]
+        path = sums + joining[index, best] - self.leaving.take(start)
         self._keep_best(start, chains, path, into[index, best])
 
     def _keep_best(self, start: Labels, chains: Labels, total: Vector, ends: Labels) -> None:
         """Store the best chain of each start, if it is better than those before."""
-        better = np.flatnonzero(total < self.best[start])
+        better = np.flatnonzero(total < self.best.take(start))
         better = better[_lowest(start[better], total[better], 1)]
         start, chains = start[better], chains[better]
         self.best[start] = total[better]

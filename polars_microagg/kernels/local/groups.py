@@ -93,7 +93,7 @@ class Groups:
 
     def squares(self) -> Vector:
         """Return the squared distance of each record from the centre of its group."""
-        offsets = self.x[:-1] - self.centres[self.labels]
+        offsets = self.x[:-1] - self.centres.take(self.labels, axis=0)
         squares: Vector = np.einsum("ij,ij->i", offsets, offsets)
         return squares
 

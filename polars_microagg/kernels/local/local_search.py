@@ -40,9 +40,6 @@ NEAR = 12
 SHARES = 64
 """Parts in which several processes search small strata."""
 
-SMALL_LEAF = 512
-"""Records among which neighbours are searched in a quick search."""
-
 PASSES = 1000
 """Bound on the rounds, which rounding could make endless."""
 
@@ -131,7 +128,7 @@ def _patched(
     labels = Partition.from_labels(labels).labels
     rng = np.random.default_rng(0)
     if quick:
-        return in_patches(x, labels, k, neighbour_count(k), rng, _exchange, rule, SMALL_LEAF, each)
+        return in_patches(x, labels, k, neighbour_count(k), rng, _exchange, rule, each)
     for work in (_exchange, _improve):
         labels = in_patches(x, labels, k, neighbour_count(k), rng, work, rule, each=each)
     return labels
@@ -217,16 +214,20 @@ def improve(groups: Groups, near: Labels) -> None:
 
     The groups have k to 2k - 1 records afterwards.
     """
-    # The cheap exchanges first; chains start where these have run out, and exchanges near them may
-    # pay again.
+    # The cheap exchanges first. Chains do most of what exchanges do, and start where these have run
+    # out; where no chain is left, exchanges near all that chains have changed may pay again.
     exchange(groups, near)
     few, everyone = near[:, :NEAR], np.arange(len(groups))
     pushes, rows = EjectionCosts(groups, few), everyone
+    ejected = np.zeros(len(groups.sizes), dtype=np.bool_)
     for _ in range(PASSES):
         changed = np.zeros(len(groups.sizes), dtype=np.bool_)
         changed[eject_records(groups, pushes, rows)] = True
+        ejected |= changed
+        if not changed.any():
+            changed = _exchanged(groups, near, _near(groups, few, ejected))
+            ejected[:] = False
         if changed.any():
-            changed |= _exchanged(groups, near, _near(groups, few, changed))
             rows = _near(groups, few, changed)
             pushes.renew(rows)
         elif len(rows) < len(everyone):
@@ -279,5 +280,8 @@ def _near(groups: Groups, near: Labels, changed: npt.NDArray[np.bool_]) -> Label
     """Return the records that are in a group that has changed, or have a neighbour in one."""
     if not changed.any():
         return np.empty(0, dtype=np.intp)
-    record = changed[groups.labels]
-    return np.flatnonzero(record | record[near].any(axis=1))
+    record = changed.take(groups.labels)
+    around = record.copy()
+    for column in near.T:
+        around |= record.take(column)
+    return np.flatnonzero(around)

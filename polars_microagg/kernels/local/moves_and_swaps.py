@@ -100,14 +100,16 @@ def _best_swaps(
     groups: Groups, near: Labels, rows: Labels, targets: int
 ) -> tuple[Vector, Labels, Labels]:
     """Return the gains and both rows of the swaps that pay."""
-    own = groups.labels[rows]
-    records, centres = groups.x[rows], groups.centres[own]
+    own = groups.labels.take(rows)
+    records, centres = groups.x.take(rows, axis=0), groups.centres.take(own, axis=0)
     others = nearest_groups(groups, near, rows, targets)
-    width = int(groups.sizes[others].max())
-    partners = groups.members[others, :width]
-    steps = groups.x[partners] - records[:, None, None]
-    between = groups.centres[others] - centres[:, None]
-    shares = 1.0 / groups.sizes[own][:, None] + 1.0 / groups.sizes[others]
+    sizes = groups.sizes.take(others)
+    partners = groups.members.take(others, axis=0)[:, :, : int(sizes.max())]
+    steps = groups.x.take(partners, axis=0)
+    steps -= records[:, None, None]
+    between = groups.centres.take(others, axis=0)
+    between -= centres[:, None]
+    shares = 1.0 / groups.sizes.take(own)[:, None] + 1.0 / sizes
     # If x in a group of a records with centre p is swapped for z in one of b records with centre q,
     # the sum of squares changes by 2 (q-p).(z-x) - (1/a + 1/b) |z-x|^2. Only the groups with the
     # nearest centres are tried, but every member of them.
@@ -177,8 +179,10 @@ def nearest_groups(groups: Groups, near: Labels, rows: Labels, count: int) -> La
     They are in order of distance unless all c are wanted; a record's own group stands in where
     there are few.
     """
-    neighbour_groups = groups.labels[near[rows]]
-    distances = squares_of(groups.x[rows][:, None] - groups.centres[neighbour_groups])
+    neighbour_groups = groups.labels.take(near.take(rows, axis=0))
+    away = groups.centres.take(neighbour_groups, axis=0)
+    away -= groups.x.take(rows, axis=0)[:, None]
+    distances = squares_of(away)
     # A group that several neighbours share is kept once, for the nearest of them.
     for j in range(1, neighbour_groups.shape[1]):
         distances[(neighbour_groups[:, :j] == neighbour_groups[:, j : j + 1]).any(axis=1), j] = (

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix
 
-__all__ = ["near_groups"]
+__all__ = ["near_groups", "nearest_blocks"]
 
 BLOCK = 80
 """A block has at most this many records, and more than half of that if there are as many."""
@@ -37,6 +37,7 @@ BEYOND = 1e9
 """A coordinate of a centre that is not there; no squared distance between others is as large."""
 
 Single = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.floating]
 
 
 def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
@@ -65,7 +66,7 @@ def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
     middles[:, :-1] = centres.T
     inside = columns.take(rows, axis=1)
     boxes = inside.min(axis=2), inside.max(axis=2)
-    near = slots[_neighbours(*boxes)].reshape(len(rows), -1)
+    near = slots[nearest_blocks(*boxes, REACH)].reshape(len(rows), -1)
     near = _nearest_to_box(near, middles, *boxes)
     found = np.empty((n, count), dtype=np.intp)
     step = max(1, CELLS // (rows.shape[1] * near.shape[1]))
@@ -131,8 +132,8 @@ def _blocks(x: Matrix, centres: Matrix) -> tuple[Labels, Labels]:
     return rows, home
 
 
-def _neighbours(low: Single, high: Single) -> Labels:
-    """Return the blocks nearest to each block, itself first, from the sides (d, b) of their boxes."""
+def nearest_blocks(low: Floats, high: Floats, reach: int) -> Labels:
+    """Return up to `reach` blocks nearest to each block, itself first, by the sides (d, b) of their boxes."""
     near = []
     for first in range(0, low.shape[1], TOGETHER):
         part = slice(first, first + TOGETHER)
@@ -143,7 +144,7 @@ def _neighbours(low: Single, high: Single) -> Labels:
             between = (least + most)[:, None] - (least + most)
             gap += np.square(np.maximum(apart, 0.0)) + MIDDLES * np.square(between)
         np.fill_diagonal(gap, -1.0)
-        near.append(np.argsort(gap, axis=1, kind="stable")[:, :REACH] + first)
+        near.append(np.argsort(gap, axis=1, kind="stable")[:, :reach] + first)
     return np.concatenate(near)
 
 

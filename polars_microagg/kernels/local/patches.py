@@ -11,8 +11,8 @@ import numpy as np
 
 from polars_microagg.core.partition import GroupRule, Labels, Matrix, Members
 from polars_microagg.kernels.local.groups import Groups
+from polars_microagg.kernels.local.near_records import near_records
 from polars_microagg.kernels.neighbour_blocks import random_parts
-from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
 __all__ = ["Map", "Work", "in_patches"]
 
@@ -23,11 +23,8 @@ what is left to chance in this patch."""
 Map: TypeAlias = Callable[[Callable[..., Labels], Iterable[Any]], Iterator[Labels]]
 """A function like map."""
 
-LEAF = 2048
-"""Records among which neighbours are searched."""
-
-PATCH = 1 << 14
-"""Records that are worked on together."""
+PATCH = 20_000
+"""About the most records that are worked on together."""
 
 
 def in_patches(
@@ -38,7 +35,6 @@ def in_patches(
     rng: np.random.Generator,
     work: Work,
     rule: GroupRule | None = None,
-    leaf: int | None = None,
     each: Map = map,
     tick: Callable[[int], None] | None = None,
 ) -> Labels:
@@ -51,23 +47,20 @@ def in_patches(
     """
     grouped = Members.of(np.arange(len(labels)), labels, int(labels.max()) + 1)
     sizes = grouped.sizes
-    # Groups, not records, are cut into leaves by their centres: no group is cut by a border, so
-    # none falls below k.
+    # Groups, not records, are parted by their centres: no group is cut by a border, so none falls
+    # below k.
     centres = np.stack([np.bincount(labels, column) / sizes for column in x.T], axis=1)
-    leaves = random_parts(centres, max(4, (leaf or LEAF) // k), rng)
+    patches = random_parts(centres, max(4, PATCH * len(sizes) // len(labels)), rng)
     result = np.empty(len(labels), dtype=np.intp)
     made = 0
-    patches = list(_patches(leaves, sizes))
     # Chance is of its own in each patch, so that it does not matter which of them is done first.
     chances = rng.spawn(len(patches))
-    listed = [grouped.take(np.concatenate(patch)) for patch in patches]
+    listed = [grouped.take(patch) for patch in patches]
 
     def parts() -> Iterator[_Patch]:
-        for patch, members, chance in zip(patches, listed, chances, strict=True):
+        for members, chance in zip(listed, chances, strict=True):
             rows = members.order
-            own = rule and rule.take(rows)
-            leaf_sizes = np.array([sizes[leaf].sum() for leaf in patch])
-            yield _Patch(x[rows], members.sizes, k, near, own, leaf_sizes, chance)
+            yield _Patch(x[rows], members.sizes, k, near, rule and rule.take(rows), chance)
 
     for members, local in zip(listed, each(partial(_worked, work), parts()), strict=True):
         result[members.order] = local + made
@@ -86,7 +79,6 @@ class _Patch:
     k: int
     near: int
     rule: GroupRule | None
-    leaf_sizes: Labels
     chance: np.random.Generator
 
 
@@ -96,21 +88,7 @@ def _worked(work: Work, patch: _Patch) -> Labels:
     records = patch.x - patch.x.mean(axis=0)
     local = np.repeat(np.arange(len(patch.sizes)), patch.sizes)
     groups = Groups(records, local, patch.k, patch.rule)
-    work(groups, neighbour_lists(records, patch.leaf_sizes, patch.near), patch.chance)
+    work(groups, near_records(records, patch.near), patch.chance)
     used = np.cumsum(groups.sizes > 0) - 1
     labels: Labels = used[groups.labels]
     return labels
-
-
-def _patches(leaves: list[Labels], sizes: Labels) -> Iterator[list[Labels]]:
-    """Join consecutive leaves into patches."""
-    patch: list[Labels] = []
-    records = 0
-    for leaf in leaves:
-        patch.append(leaf)
-        records += int(sizes[leaf].sum())
-        if records >= PATCH:
-            yield patch
-            patch, records = [], 0
-    if patch:
-        yield patch

@@ -107,7 +107,6 @@ def test_patches_give_every_record_a_group_and_keep_k(ties):
     x = rng.integers(0, 9, (3000, 3)).astype(float) if ties else rng.normal(size=(3000, 3))
     labels = mdav(x, k=4).labels
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(patches, "LEAF", 200)
         patch.setattr(patches, "PATCH", 900)
         seen = []
         same = in_patches(x, labels, 4, 12, rng, lambda g, *_: seen.append(len(g)))
