@@ -13,8 +13,9 @@ __all__ = ["near_records"]
 BLOCK = 80
 """A block has at most this many records, and half of that or more if there are as many."""
 
-REACH = 32
-"""Blocks among which the neighbours of a record are looked for, its own among them."""
+LEAST, EACH, MOST = 32, 8, 128
+"""Blocks among which the neighbours of a record are looked for, its own among them: at least, for each
+column, and at most. With more columns a block has more neighbours."""
 
 SAMPLE = 32
 """About twice as many records of a block decide along which column it is cut."""
@@ -44,7 +45,8 @@ def near_records(x: Matrix, count: int) -> Labels:
     near = np.empty((n, count), dtype=np.intp)
     near[:] = np.arange(n)[:, None]
     inside = np.ascontiguousarray(x.T).take(rows, axis=1)
-    blocks = nearest_blocks(inside.min(axis=2), inside.max(axis=2), REACH)
+    reach = min(max(LEAST, EACH * x.shape[1]), MOST)
+    blocks = nearest_blocks(inside.min(axis=2), inside.max(axis=2), reach)
     among = _once(rows, n)[blocks].reshape(len(rows), -1)
     step = max(1, CELLS // (rows.shape[1] * among.shape[1]))
     room = np.empty((2, min(step, len(rows)), rows.shape[1], among.shape[1]), dtype=np.float32)
