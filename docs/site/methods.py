@@ -8,7 +8,7 @@ __all__ = ["INDEX", "method_pages"]
 
 SOURCE, INDEX = "docs/methods.md", "methods/index.md"
 SECONDS = {
-    "n": "about a second for a thousand records at `effort=1`",
+    "n": "about two seconds for a thousand records at `effort=1`",
     "n log n": "hundredths of a second for 10,000 records",
     "n^2/k": "about a tenth of a second for 10,000 records",
     "n^2": "up to a second or so for 10,000 records",

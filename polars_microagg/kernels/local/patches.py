@@ -13,6 +13,7 @@ from polars_microagg.core.partition import GroupRule, Labels, Matrix, Members
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.near_records import near_records
 from polars_microagg.kernels.neighbour_blocks import random_parts
+from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
 __all__ = ["Map", "Work", "in_patches"]
 
@@ -25,6 +26,12 @@ Map: TypeAlias = Callable[[Callable[..., Labels], Iterable[Any]], Iterator[Label
 
 PATCH = 20_000
 """About the most records that are worked on together."""
+
+COLUMNS = 12
+"""With more columns than this nearly all blocks are neighbours, and to compare records directly is faster."""
+
+LEAF = 2048
+"""Records that are compared directly."""
 
 
 def in_patches(
@@ -88,7 +95,18 @@ def _worked(work: Work, patch: _Patch) -> Labels:
     records = patch.x - patch.x.mean(axis=0)
     local = np.repeat(np.arange(len(patch.sizes)), patch.sizes)
     groups = Groups(records, local, patch.k, patch.rule)
-    work(groups, near_records(records, patch.near), patch.chance)
+    work(groups, _near(records, patch.near, patch.chance), patch.chance)
     used = np.cumsum(groups.sizes > 0) - 1
     labels: Labels = used[groups.labels]
     return labels
+
+
+def _near(x: Matrix, count: int, rng: np.random.Generator) -> Labels:
+    """Return the (n, count) rows of records near each record of a patch."""
+    if x.shape[1] <= COLUMNS:
+        return near_records(x, count)
+    parts = random_parts(x, LEAF, rng)
+    rows = np.concatenate(parts)
+    near = np.empty((len(x), count), dtype=np.intp)
+    near[rows] = rows[neighbour_lists(x[rows], np.array([len(part) for part in parts]), count)]
+    return near

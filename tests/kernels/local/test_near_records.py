@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from polars_microagg.kernels.local import patches
 from polars_microagg.kernels.local.near_records import near_records
+from polars_microagg.kernels.local.patches import in_patches
 
 
 def records(kind, n, d):
@@ -71,3 +73,22 @@ def test_memory_at_a_time_changes_nothing(monkeypatch):
     whole = near_records(x, 12)
     monkeypatch.setattr("polars_microagg.kernels.local.near_records.CELLS", 1)
     assert (near_records(x, 12) == whole).all()
+
+
+@pytest.mark.parametrize("d", [2, 13])
+def test_records_of_a_patch_know_those_near_them_in_any_number_of_columns(monkeypatch, d):
+    monkeypatch.setattr(patches, "PATCH", 500)
+    monkeypatch.setattr(patches, "LEAF", 200)
+    # Islands of 25 records, far from each other: the nearest are of the same island.
+    rng = np.random.default_rng(d)
+    x = np.repeat(100.0 * rng.normal(size=(60, d)), 25, axis=0) + rng.normal(size=(1500, d))
+    shares = []
+
+    def work(groups, near, _):
+        apart = np.square(groups.x[:-1, None] - groups.x[near]).sum(axis=2)
+        shares.append((apart < 50 * d).mean())
+        assert (near != np.arange(len(near))[:, None]).mean() > 0.99
+
+    in_patches(x, np.repeat(np.arange(300), 5), 5, 8, rng, work)
+    assert len(shares) >= 3
+    assert min(shares) > 0.8
