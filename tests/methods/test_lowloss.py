@@ -160,7 +160,7 @@ def test_an_interrupt_leaves_nothing_half_done(monkeypatch, whole, error):
 
     def stop(done, total, what):
         told.append(done / total)
-        if done > total / 2:
+        if done > total / 3:
             raise error
 
     released = None
