@@ -68,8 +68,8 @@ def lower_bound(
     - for k up to 5 and up to 5,000 records, towards the greatest sum there is, by column generation
       with all groups that would be cheaper;
     - for larger k and up to 1,500 records, by a semidefinite relaxation;
-    - for more records, by such a relaxation of overlapping patches of neighbours, up to half a
-      million records over k.
+    - for more records, by such a relaxation of overlapping patches of neighbours, up to 125,000
+      records over k.
 
     The floor holds for groups made by any method, within strata or not, since strata only leave
     fewer groupings.

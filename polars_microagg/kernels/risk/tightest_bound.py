@@ -20,8 +20,8 @@ MOST = 5000
 DECOMPOSED = 1500
 """With more records than this, eigenvalues of all of them take too long."""
 
-PATCHED = 4_000_000
-"""With more records than this over the size of a patch, patches take too much memory."""
+PATCHED = 1_000_000
+"""With more records than this over the size of a patch, patches take more than about a minute."""
 
 STEPS = 200
 """Steps of the multipliers of pairs for an effort of 1."""
