@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.kernels.local.halved_blocks import halved, one_block
 
 __all__ = ["near_groups", "nearest_blocks"]
 
@@ -20,9 +21,6 @@ CANDIDATES = 96
 
 TOGETHER = 256
 """Blocks among which neighbours are looked for, so that time is linear in the records."""
-
-SAMPLE = 32
-"""About twice as many records of a block decide along which column it is cut."""
 
 STEPS = 65_535
 """A column has this many steps where records are put in blocks."""
@@ -103,31 +101,17 @@ def _nearest_to_box(near: Labels, middles: Single, low: Single, high: Single) ->
 
 
 def _blocks(x: Matrix, centres: Matrix) -> tuple[Labels, Labels]:
-    """Return the (b, w) rows of blocks of records, and the block in which each centre lies.
-
-    Blocks are halved by rank where records spread most. A record may be twice in its block, so that
-    all have as many.
-    """
-    n = len(x)
-    count = 1 << max(0, (-(-n // BLOCK) - 1).bit_length())
-    width = -(-n // count)
+    """Return the (b, w) rows of blocks of records, and the block in which each centre lies."""
     columns = np.ascontiguousarray(x.T)
-    low, high = columns.min(axis=1), columns.max(axis=1)
+    low, high = (side[:, None] for side in (columns.min(axis=1), columns.max(axis=1)))
     unit = np.where(high - low > NARROW, high - low, 1.0) / STEPS
-    # Small whole numbers are sorted digit by digit, much faster than others; the blocks only say where
-    # to look.
-    steps = ((columns - low[:, None]) / unit[:, None]).astype(np.uint16)
-    places = (np.clip(centres - low, 0.0, high - low) / unit).T.astype(np.uint16, order="C")
-    rows = (np.arange(count * width) * n // (count * width))[None]
+    # The blocks only say where to look, so steps will do.
+    steps = ((columns - low) / unit).astype(np.uint16)
+    places = (np.clip(centres.T - low, 0.0, high - low) / unit).astype(np.uint16)
+    rows, count = one_block(len(x), BLOCK)
     home = np.zeros(len(centres), dtype=np.intp)
     while len(rows) < count:
-        half = rows.shape[1] // 2
-        some = steps.take(rows[:, :: max(1, half // SAMPLE)], axis=1)
-        widest = ((some.max(axis=2) - some.min(axis=2)) * unit[:, None]).argmax(axis=0)
-        keys = steps.reshape(-1).take(rows + n * widest[:, None])
-        order = np.argsort(keys, axis=1, kind="stable")
-        rows = np.take_along_axis(rows, order, axis=1).reshape(2 * len(rows), half)
-        border = np.take_along_axis(keys, order[:, half - 1 : half], axis=1)[:, 0]
+        rows, widest, border = halved(rows, columns, steps)
         home = 2 * home + (places[widest[home], np.arange(len(home))] > border[home])
     return rows, home
 

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.kernels.local.halved_blocks import halved, one_block
 from polars_microagg.kernels.local.near_groups import nearest_blocks
 
 __all__ = ["near_records"]
@@ -16,9 +17,6 @@ BLOCK = 80
 LEAST, EACH, MOST = 32, 8, 128
 """Blocks among which the neighbours of a record are looked for, its own among them: at least, for each
 column, and at most. With more columns a block has more neighbours."""
-
-SAMPLE = 32
-"""About twice as many records of a block decide along which column it is cut."""
 
 CELLS = 1 << 17
 """Distances handled at a time, so that they stay in the cache."""
@@ -71,29 +69,16 @@ def near_records(x: Matrix, count: int) -> Labels:
 
 
 def _blocks(x: Matrix) -> Labels:
-    """Return the (b, w) rows of blocks of records; one may be twice, so that all have as many.
-
-    Blocks are halved by rank where records spread most.
-    """
-    n = len(x)
-    count = 1 << max(0, (-(-n // BLOCK) - 1).bit_length())
-    width = -(-n // count)
+    """Return the (b, w) rows of blocks of records."""
     columns = np.ascontiguousarray(x.T)
-    # Small whole numbers are sorted digit by digit, much faster than others. Ranks of values, so that
-    # a few that are far off do not make all others equal.
+    # Ranks of values, so that a few that are far off do not make all others equal.
     ranks = np.empty(columns.shape, dtype=np.uint16)
-    places = (np.arange(n) * 65_536 // n).astype(np.uint16)
+    places = (np.arange(len(x)) * 65_536 // len(x)).astype(np.uint16)
     for rank, order in zip(ranks, np.argsort(columns, axis=1, kind="stable"), strict=True):
         rank[order] = places
-    rows = (np.arange(count * width) * n // (count * width))[None]
+    rows, count = one_block(len(x), BLOCK)
     while len(rows) < count:
-        half = rows.shape[1] // 2
-        some = columns.take(rows[:, :: max(1, half // SAMPLE)], axis=1)
-        widest = (some.max(axis=2) - some.min(axis=2)).argmax(axis=0)
-        order = np.argsort(
-            ranks.reshape(-1).take(rows + n * widest[:, None]), axis=1, kind="stable"
-        )
-        rows = np.take_along_axis(rows, order, axis=1).reshape(2 * len(rows), half)
+        rows = halved(rows, columns, ranks)[0]
     return rows
 
 
