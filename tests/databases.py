@@ -20,6 +20,10 @@ PLACES = """
         (SELECT list_sort(list(database_name)) FROM duckdb_databases()),
         (SELECT list_sort(list(database_name || '.' || schema_name)) FROM duckdb_schemas())
 """
+LEFT = """
+    SELECT name FROM duckdb_variables() UNION ALL SELECT name FROM duckdb_secrets()
+    UNION ALL SELECT name FROM duckdb_prepared_statements()
+"""
 SETTINGS = "SELECT name, value FROM duckdb_settings()"
 FUNCTIONS = """
     SELECT database_name, schema_name, function_name, macro_definition
@@ -48,7 +52,7 @@ class Databases:
             return self.free.pop()
         con = mgd.register(duckdb.connect())
         if not self.clean:
-            self.clean = state(con, MADE, PLACES, SETTINGS)
+            self.clean = state(con, MADE, PLACES, SETTINGS, LEFT)
             self.functions = state(con, FUNCTIONS)
         return con
 
@@ -56,7 +60,7 @@ class Databases:
         """Drop what a test has made; close the database if it is not as it was after that."""
         with suppress(duckdb.Error):
             self.empty(con)
-            if state(con, MADE, PLACES, SETTINGS) == self.clean:
+            if state(con, MADE, PLACES, SETTINGS, LEFT) == self.clean:
                 self.free.append(con)
                 return
         con.close()
@@ -68,7 +72,7 @@ class Databases:
             con.execute(f"DROP {kind} {'.'.join(map(quoted, place))}")
         was = dict(self.clean[2])
         for name, value in con.execute(SETTINGS).fetchall():
-            if value != was[name]:
+            if value != was.get(name, value):
                 con.execute(f"RESET {name}")
 
     def close(self) -> None:

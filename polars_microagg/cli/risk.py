@@ -32,6 +32,7 @@ from polars_microagg.errors import originals, usage
 from polars_microagg.publishing.column_kinds import kinds_of, read_as_text
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.text_types import retyped
+from polars_microagg.publishing.large.sampled_checks import of_sample
 from polars_microagg.publishing.manifest.compare_original import (
     aligned,
     exchanged,
@@ -187,8 +188,9 @@ PLAIN = ("loss", "il")
 
 def _comparable(manifest: Manifest, known: bool) -> list[str]:
     """Return measures of a manifest that are computed again and must agree."""
-    names = names_told(assessed(), manifest["digits"])
-    return [n for n in (PLAIN if known else names) if n in names and n in manifest["measures"]]
+    names = set(names_told(assessed(), manifest["digits"])).difference(of_sample(manifest))
+    wanted = PLAIN if known else assessed()
+    return [n for n in wanted if n in names and n in manifest["measures"]]
 
 
 def _refuse_exchanged(manifest: Manifest, before: pl.DataFrame, after: pl.DataFrame) -> None:

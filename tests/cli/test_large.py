@@ -4,6 +4,7 @@ import io
 import json
 import sys
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -244,6 +245,19 @@ def test_risk_in_batches_is_that_of_whole_tables(by, large, microagg):
     assert found["dld_low"] <= whole["dld"] <= found["dld_high"]
     alone = [arguments for arguments in call if arguments not in ("--original", given)]
     assert figures(microagg(*alone)) == figures(microagg(*alone, "--memory", "2GB"))
+
+
+def test_risk_of_a_whole_table_does_not_hold_it_to_measures_of_a_sample(people, tmp_path, microagg):
+    # Of 10,000 records or more a manifest tells four digits, which a sample does not have.
+    rng = np.random.default_rng(0)
+    many = pl.concat([people] * 200).with_columns(income=pl.Series(rng.normal(size=12_000)))
+    given, out = tmp_path / "many.parquet", tmp_path / "o.parquet"
+    many.write_parquet(given)
+    done = microagg("protect", given, "-o", out, *ROLES, "--memory", "2GB")
+    assert done.code == 0, done.err
+    told = json.loads((tmp_path / "o.parquet.manifest.json").read_text())["measures"]["dld"]
+    found = figures(microagg("risk", out, "--original", given, "--json"))
+    assert told != pytest.approx(found["dld"], abs=1e-3)
 
 
 def test_risk_and_report_in_batches_refuse_another_original(large, tmp_path, microagg):

@@ -252,7 +252,12 @@ def _parts(
         # No thread can start, or nothing is left: that says nothing of the file.
         if of_system(error) in (errno.EAGAIN, errno.ENOMEM):
             raise MemoryError from None
-        why = f"it is not a whole {entry.title} file. Write it again, or give it the ending of its format."
+        way = (
+            "Send it as one"
+            if what == STDIN
+            else "Write it again, or give it the ending of its format"
+        )
+        why = f"it is not a whole {entry.title} file. {way}."
         raise InvalidDataError.unreadable(what, why) from None
     raise InvalidDataError.unreadable(what, "it has no columns. Write a table to it first.")
 

@@ -23,12 +23,20 @@ from polars_microagg.publishing.manifest.record import taken
 from polars_microagg.publishing.manifest.rounding import agree
 from polars_microagg.publishing.warnings.advice import advice, of_release
 
-__all__ = ["measured_again", "warnings_again"]
+__all__ = ["measured_again", "of_sample", "warnings_again"]
+
+LINKED = ("dld", "dr", "score")
+"""Measures that compare each record with all others, or are made of one that does."""
 
 
 def _sampled(manifest: Manifest) -> Mapping[str, Any]:
     """Return what a manifest says of a sample."""
     return manifest.get("how", {}).get("sampled", {})
+
+
+def of_sample(manifest: Manifest) -> Sequence[str]:
+    """Return the measures of which a manifest has those of a sample, not of all records."""
+    return LINKED if _sampled(manifest).get("linked") else ()
 
 
 @contextmanager
