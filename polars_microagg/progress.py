@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Literal, TypeAlias
@@ -119,6 +119,39 @@ def ticker(what: str, total: int) -> Callable[[int], None]:
         if done - told >= max(1, total // SHARES) or (done >= total and told < total):
             told = done
             callback(min(done, total), total, what)
+
+    return tick
+
+
+def tickers(what: str, totals: Sequence[int]) -> Callable[[int], None]:
+    """Return the function to call with what is done of all of several pieces of work.
+
+    They are reported one after the other, as `ticker` does each, also where they are done side by side.
+
+    >>> with progress(print):
+    ...     tick = tickers("sums", [2, 3])
+    >>> for done in (1, 4, 5):
+    ...     tick(done)
+    1 2 sums
+    2 2 sums
+    2 3 sums
+    3 3 sums
+    """
+    if current() is None:
+        return _ignore
+    left = iter(totals)
+    total, before = next(left, 0), 0
+    report = ticker(what, total)
+
+    def tick(done: int) -> None:
+        nonlocal total, before, report
+        while done - before >= total > 0:
+            report(total)
+            before += total
+            total = next(left, 0)
+            report = ticker(what, total)
+        if done > before:
+            report(done - before)
 
     return tick
 

@@ -63,7 +63,7 @@ CALLS = [
     ("mdav", {"refine": True}),
     pytest.param("vmdav", {}, marks=pytest.mark.deep),
     ("lowloss", {"effort": 0.05}),
-    pytest.param("mdav", {"confidential": "sick", "l": 2}, marks=pytest.mark.deep),
+    pytest.param("vmdav", {"confidential": "sick", "l": 2}, marks=pytest.mark.deep),
     pytest.param("genetic", {"generations": 3}, marks=pytest.mark.deep),
 ]
 
@@ -85,6 +85,11 @@ def test_some_strata_are_grouped_side_by_side_and_others_by_processes(started, m
     assert (sizes <= 340).sum() > 1
     assert (sizes > 340).sum() > 1
     same(started, lambda n: mg.groups(frame, COLUMNS, 3, strata="s", workers=n))
+
+
+def test_strata_side_by_side_are_shared_in_jobs_of_many(started, monkeypatch):
+    monkeypatch.setattr(grouping, "TOGETHER", 700)
+    same(started, lambda n: mg.groups(people(2400, strata=7), COLUMNS, 3, strata="s", workers=n))
 
 
 @pytest.mark.deep

@@ -56,9 +56,12 @@ def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
     rows, home = _blocks(x, centres)
     held = np.bincount(home, minlength=len(rows))
     # The centres of each block, filled up with one that is beyond all others.
-    slots = np.full((len(rows), int(held.max())), groups, dtype=np.intp)
+    # Where more lie in a block than it has records, most are equal, and the first ones will do.
+    slots = np.full((len(rows), min(int(held.max()), BLOCK)), groups, dtype=np.intp)
     order = np.argsort(home, kind="stable")
-    slots[home[order], np.arange(groups) - np.repeat(np.cumsum(held) - held, held)] = order
+    place = np.arange(groups) - np.repeat(np.cumsum(held) - held, held)
+    order, place = order[place < BLOCK], place[place < BLOCK]
+    slots[home[order], place] = order
     columns = x.T.astype(np.float32, order="C")
     middles = np.full((x.shape[1], groups + 1), BEYOND, dtype=np.float32)
     middles[:, :-1] = centres.T

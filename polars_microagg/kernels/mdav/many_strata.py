@@ -11,7 +11,7 @@ from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.kernels.mdav.rounds import groups_of_many
 from polars_microagg.kernels.whole_numbers import whole_steps
 
-__all__ = ["mdav_of_strata"]
+__all__ = ["SMALL", "mdav_of_strata"]
 
 CELLS = 1 << 18
 """Values handled at a time, so that they stay in the cache."""
@@ -32,7 +32,7 @@ def mdav_of_strata(
     """Return the MDAV group of each record, numbered over all strata, and the number of groups.
 
     `x` (n, d) holds scaled records stratum by stratum, `sizes` (s,) the number of records of each,
-    at least k. `tick` is called with the number of records that have been grouped.
+    at least k. `tick` is called with how many records of strata that are not `SMALL` have been grouped.
 
     >>> mdav_of_strata(np.array([[0.0], [9.0], [1.0], [8.0], [5.0], [5.0]]), np.array([4, 2]), k=2)
     (array([0, 1, 0, 1, 2, 2]), 3)
@@ -41,22 +41,19 @@ def mdav_of_strata(
     # A stratum of q k records or more, but less than (q + 1) k, makes q groups.
     rounds = sizes // k
     labels = np.repeat(np.cumsum(rounds) - rounds, sizes)
-    done = _add_all_compared(labels, x, sizes, starts, k)
-    for records in _add_scanned(labels, x, sizes, starts, k):
+    _add_all_compared(labels, x, sizes, starts, k)
+    for done in _add_scanned(labels, x, sizes, starts, k):
         if tick is not None:
-            tick(done + records)
-    if tick is not None:
-        tick(len(x))
+            tick(done)
     return labels, int(rounds.sum())
 
 
-def _add_all_compared(labels: Labels, x: Matrix, sizes: Labels, starts: Labels, k: int) -> int:
-    """Add the number of its group in its stratum to the label of each record of a small stratum.
-
-    Returns the number of these records.
-    """
+def _add_all_compared(labels: Labels, x: Matrix, sizes: Labels, starts: Labels, k: int) -> None:
+    """Add the number of its group in its stratum to the label of each record of a small stratum."""
     rounds = sizes // k
     small = (sizes <= SMALL).nonzero()[0]
+    if not len(small):
+        return
     exact = np.zeros(len(sizes), dtype=np.bool_)
     exact[small] = whole_steps(x.T, starts, sizes)[small] > 0
     # Strata with the same number of groups go through the same rounds, so they can be one batch.
@@ -66,8 +63,6 @@ def _add_all_compared(labels: Labels, x: Matrix, sizes: Labels, starts: Labels, 
     new = np.diff(rounds[order]) != 0
     new |= exact[order[1:]] != exact[order[:-1]]
     for chosen in np.split(order, np.flatnonzero(new) + 1):
-        if not len(chosen):
-            continue
         width = int(sizes[chosen].max())
         step = max(1, CELLS // (width * x.shape[1]))
         for first in range(0, len(chosen), step):
@@ -77,7 +72,6 @@ def _add_all_compared(labels: Labels, x: Matrix, sizes: Labels, starts: Labels, 
             rows = np.where(filled, starts[part][:, None] + slots, starts[part][:, None])
             batch = _Strata(x, rows, filled, k, whole=bool(exact[part[0]]))
             labels[rows[filled]] += batch.group(int(rounds[part[0]]))[filled]
-    return int(sizes[small].sum())
 
 
 def _add_scanned(labels: Labels, x: Matrix, sizes: Labels, starts: Labels, k: int) -> Iterator[int]:
@@ -87,20 +81,24 @@ def _add_scanned(labels: Labels, x: Matrix, sizes: Labels, starts: Labels, k: in
     """
     # Strata of about one size have about as many rounds.
     order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes > SMALL)]
+    if not len(order):
+        return
     records = np.cumsum(sizes[order])
-    total = int(sizes[order].sum())
-    batch = (records - 1) * -(-total * (x.shape[1] + 1) // SCANNED) // max(1, total)
-    done = 0
-    for part in np.split(order, np.flatnonzero(np.diff(batch)) + 1):
+    batches = -(-int(records[-1]) * (x.shape[1] + 1) // SCANNED)
+    ends = np.flatnonzero(np.diff((records - 1) * batches // records[-1])) + 1
+    before = 0
+    for part in np.split(order, ends):
         strata = [x[starts[i] : starts[i] + sizes[i]] for i in part]
         # The last group of each has number 0.
-        made = [1] * len(part)
+        made, done = [1] * len(part), before
         for i, rows in groups_of_many(strata, k):
             numbers = np.arange(made[i], made[i] + len(rows))
             labels[starts[part[i]] + rows] += numbers[:, None]
             made[i] += len(rows)
             done += rows.size
             yield done
+        before += int(sizes[part].sum())
+        yield before
 
 
 class _Strata:

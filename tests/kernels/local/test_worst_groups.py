@@ -1,5 +1,7 @@
 """A quick search after MDAV: never worse, the same in any company, and k in every group."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -139,3 +141,18 @@ def test_what_is_dissolved_does_not_depend_on_how_much_is_handled_at_a_time(monk
 
     assert dissolved(1 << 19)[0] > 0
     assert dissolved(1 << 19) == dissolved(1 << 10)
+
+
+def test_many_equal_records_take_no_more_memory_than_others():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_000, 2))
+    x[rng.random(20_000) < 0.7] = 0.25
+    centres = x[np.argsort(x[:, 0], kind="stable")[::5]]
+    tracemalloc.start()
+    try:
+        near_groups(x / 8, centres / 8, 4)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # 0.6 GB where a block had room for all of its centres.
+    assert peak < 200e6
