@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from polars_microagg.bars import LONG, Bar, notebook
 from polars_microagg.errors import InvalidParameterError
 
-__all__ = ["Callback", "current", "progress", "steps_of", "ticker"]
+__all__ = ["Callback", "current", "progress", "steps_of", "ticker", "tickers"]
 
 Callback: TypeAlias = Callable[[int, int, str], object]
 """Called with what is done, what there is to do in all, and the name of the work."""

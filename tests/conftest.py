@@ -20,10 +20,33 @@ SHORT = {"generations": 30, "effort": 0.1}
 """The laws hold however long a method searches, and are tried thousands of times."""
 
 
-for entry in registry.methods().values():
-    for name in SHORT.keys() & entry.options.keys():
-        entry.function.__kwdefaults__[name] = SHORT[name]
-        entry.options[name] = replace(entry.options[name], default=SHORT[name])
+def set_defaults(given):
+    """Set the defaults of options of all methods, by method and name; return those before."""
+    before = {}
+    for (method, name), value in given.items():
+        entry = registry.methods()[method]
+        before[method, name] = entry.options[name].default
+        entry.function.__kwdefaults__[name] = value
+        entry.options[name] = replace(entry.options[name], default=value)
+    return before
+
+
+DEFAULTS = set_defaults(
+    {
+        (method, name): SHORT[name]
+        for method, entry in registry.methods().items()
+        for name in SHORT.keys() & entry.options.keys()
+    }
+)
+
+
+@pytest.fixture
+def defaults_of_users():
+    """Search as long as for users: for tests of what is shown to them."""
+    short = set_defaults(DEFAULTS)
+    yield
+    set_defaults(short)
+
 
 always = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quick", max_examples=QUICK, derandomize=True, database=None, **always)

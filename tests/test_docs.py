@@ -23,6 +23,8 @@ from polars_microagg.cli.main import COMMANDS
 from polars_microagg.core import registry
 from tests.reference import reference_path
 
+pytestmark = pytest.mark.usefixtures("defaults_of_users")
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OPTIONS = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ import polars_microagg.duckdb as mgd
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.deep
+pytestmark = [pytest.mark.deep, pytest.mark.usefixtures("defaults_of_users")]
 
 
 def blocks(page, language):

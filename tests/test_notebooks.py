@@ -10,6 +10,8 @@ from docs.site import notebooks
 from docs.site.notebook_page import FOLDER, notebook_page, said, text_of
 from docs.site.notebooks import RAISES, executed
 
+pytestmark = pytest.mark.usefixtures("defaults_of_users")
+
 ROOT = Path(__file__).parents[1]
 PATHS = sorted((ROOT / FOLDER).glob("*.ipynb"))
 LACKING = [name for name in ("nbclient", "ipykernel") if not find_spec(name)]

@@ -28,6 +28,8 @@ from polars_microagg.core import registry
 from tests.browser import BROWSER, FLAGS
 from tools import package_page
 
+pytestmark = pytest.mark.usefixtures("defaults_of_users")
+
 ROOT = Path(__file__).parents[1]
 GENERATOR = ("sphinx", "furo", "myst_parser", "numpydoc")
 LACKING = [name for name in GENERATOR if not find_spec(name)]
