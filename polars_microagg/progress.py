@@ -109,7 +109,11 @@ def ticker(what: str, total: int) -> Callable[[int], None]:
     2 200 sums
     200 200 sums
     """
-    callback = current()
+    return _ticker(current(), what, total)
+
+
+def _ticker(callback: Callback | None, what: str, total: int) -> Callable[[int], None]:
+    """Return what `ticker` does, for a callback."""
     if callback is None:
         return _ignore
     told = 0
@@ -137,11 +141,12 @@ def tickers(what: str, totals: Sequence[int]) -> Callable[[int], None]:
     2 3 sums
     3 3 sums
     """
-    if current() is None:
+    callback = current()
+    if callback is None:
         return _ignore
     left = iter(totals)
     total, before = next(left, 0), 0
-    report = ticker(what, total)
+    report = _ticker(callback, what, total)
 
     def tick(done: int) -> None:
         nonlocal total, before, report
@@ -149,7 +154,7 @@ def tickers(what: str, totals: Sequence[int]) -> Callable[[int], None]:
             report(total)
             before += total
             total = next(left, 0)
-            report = ticker(what, total)
+            report = _ticker(callback, what, total)
         if done > before:
             report(done - before)
 
