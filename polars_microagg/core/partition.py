@@ -55,6 +55,8 @@ class Partition:
         """
         labels = np.asarray(labels, dtype=np.intp)
         n = len(labels)
+        # Those of one stratum among many begin with a large number.
+        labels = labels - (labels.min() if n else 0)
         counts = np.bincount(labels)
         first = np.full(len(counts), n, dtype=np.intp)
         # The last assignment wins, so walking backwards leaves the first row of each group.

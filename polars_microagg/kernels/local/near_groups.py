@@ -72,14 +72,14 @@ def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
     found = np.empty((n, count), dtype=np.intp)
     step = max(1, CELLS // (rows.shape[1] * near.shape[1]))
     # Memory that is asked for once costs less than the arithmetic in it.
-    room = np.empty((2, min(step, len(rows)), rows.shape[1], near.shape[1]), dtype=np.float32)
+    room = np.empty((2, min(step, len(rows)), near.shape[1], rows.shape[1]), dtype=np.float32)
     for first in range(0, len(rows), step):
         part, among = rows[first : first + step], near[first : first + step]
         distances, away = room[:, : len(part)]
         distances[:] = 0.0
         # Added up column by column, so that the bits do not depend on the machine.
         for column, middle in zip(columns, middles, strict=True):
-            np.subtract(column.take(part)[:, :, None], middle.take(among)[:, None, :], out=away)
+            np.subtract(middle.take(among)[:, :, None], column.take(part)[:, None], out=away)
             away *= away
             distances += away
         found[part] = _nearest(distances, among, count)
@@ -140,14 +140,29 @@ MIDDLES = 1e-3
 
 
 def _nearest(distances: Single, among: Labels, count: int) -> Labels:
-    """Return those of the candidates of each block that are nearest to each of its records."""
-    found = np.zeros((*distances.shape[:2], count), dtype=np.intp)
+    """Return those of the (b, c) candidates that are nearest to each record, by (b, c, w) distances.
+
+    The distances are spent.
+    """
+    # Positive numbers in single precision are ordered as their bits are. The last bits, which nobody
+    # misses, say which candidate it is: then the least key tells where it is.
+    keys = distances.view(np.uint32)
+    slots = np.uint32((1 << (among.shape[1] - 1).bit_length()) - 1)
+    keys &= ~slots
+    keys |= np.arange(among.shape[1], dtype=np.uint32)[:, None]
+    beyond = np.float32(BEYOND).view(np.uint32) & ~slots
+    found = np.zeros((len(among), distances.shape[2], count), dtype=np.intp)
     block = np.arange(len(among))[:, None]
-    slot = np.arange(distances.shape[1])
+    past = np.zeros(found.shape[:2], dtype=np.uint32)
+    there = np.ones(found.shape[:2], dtype=np.bool_)
     for j in range(count):
-        # The least one again and again is faster than to sort, or to select.
-        best = distances.argmin(axis=2)
-        there = distances[block, slot, best] < BEYOND
-        found[:, :, j] = np.where(there, among[block, best], found[:, :, 0])
-        distances[block, slot, best] = np.inf
+        least = keys.min(axis=1)
+        best = past + least
+        # Where all have been taken, the first ones come again.
+        there &= (best < beyond) & (best >= past)
+        found[:, :, j] = np.where(there, among[block, best & slots], found[:, :, 0])
+        # Below zero keys become the largest ones, so the next of them is the least.
+        least += np.uint32(1)
+        keys -= least[:, None]
+        past += least
     return found

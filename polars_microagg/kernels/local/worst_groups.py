@@ -77,12 +77,22 @@ def _dealt_out(stratum: tuple[Matrix, Labels, int]) -> Labels:
     # Most cost more to deal out than they did, but leave many groups with records to spare. These
     # then move to where they cost least, and that is worth more.
     dissolve_groups(groups, near, worst, anyway=True)
+    rows = np.arange(len(labels))
     for _ in range(ROUNDS):
-        if not len(move_records(groups, near, np.arange(len(labels)))):
-            break
+        rows = _beside(groups, near, move_records(groups, near, rows))
     split_groups(groups, np.arange(len(groups.sizes)))
     better = groups.squares().sum() < before.sum()
     return groups.labels if better else labels
+
+
+def _beside(groups: Groups, near: Labels, changed: Labels) -> Labels:
+    """Return the records of some groups, and those near them: no other has anything new to gain."""
+    new = np.zeros(len(groups.sizes), dtype=np.bool_)
+    new[changed] = True
+    found = new.take(groups.labels)
+    for column in near.T:
+        found |= new.take(groups.labels.take(column))
+    return np.flatnonzero(found)
 
 
 def _worst(groups: Groups, near: Labels, squares: Vector) -> Labels:

@@ -9,7 +9,7 @@ from polars_microagg.kernels.local import dissolve_split, worst_groups
 from polars_microagg.kernels.local.dissolve_split import dissolve_groups
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.local_search import squares_within
-from polars_microagg.kernels.local.near_groups import near_groups
+from polars_microagg.kernels.local.near_groups import BEYOND, _nearest, near_groups
 from polars_microagg.kernels.local.worst_groups import improved_strata
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 from polars_microagg.methods.mdav import mdav
@@ -156,3 +156,27 @@ def test_many_equal_records_take_no_more_memory_than_others():
         tracemalloc.stop()
     # 0.6 GB where a block had room for all of its centres.
     assert peak < 200e6
+
+
+def test_the_nearest_candidates_are_those_that_sorting_finds():
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        b, c, w, count = rng.integers(1, [4, 97, 20, 9])
+        distances = rng.integers(0, 50, (b, c, w)) * rng.choice([1e-30, 1.0, 0.25, 1e6])
+        distances[rng.random(distances.shape) < rng.choice([0.0, 0.1, 0.9])] = BEYOND**2
+        among = rng.permuted(np.tile(np.arange(c), (b, 1)), axis=1)
+        order = np.argsort(distances, axis=1, kind="stable")[:, :count]
+        found = _nearest(distances.astype(np.float32), among, count)
+        for i, r in np.ndindex(b, w):
+            there = [among[i, j] for j in order[i, :, r] if distances[i, j, r] < BEYOND]
+            nearest = there[0] if there else 0
+            assert found[i, r].tolist() == there + [nearest] * (count - len(there))
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "integers", "lognormal"])
+def test_records_whose_groups_stay_have_nothing_new_to_gain(monkeypatch, kind):
+    x = records(kind, 1500, 3)
+    labels = grouped(x, 3)
+    found = improved_strata(x, labels, np.array([1500]), 3)[0]
+    monkeypatch.setattr(worst_groups, "_beside", lambda groups, *_: np.arange(len(groups)))
+    assert (improved_strata(x, labels, np.array([1500]), 3)[0] == found).all()
