@@ -23,7 +23,7 @@ from polars_microagg.leaves.references import Reference
 from polars_microagg.leaves.rules import coded, restricted, rule_of
 from polars_microagg.out_of_core.aligned import aligned
 from polars_microagg.out_of_core.parquet_source import ParquetSource
-from polars_microagg.out_of_core.parquet_writer import parquet_writer
+from polars_microagg.out_of_core.parquet_writer import TableWriter
 from polars_microagg.out_of_core.passes import MaskingRun
 from polars_microagg.out_of_core.spill import Ranges, Spill, read
 
@@ -40,7 +40,7 @@ def write_masked(
     ]
     schema, start = _released(run), 0
     gone = np.zeros(run.table.rows if leaves[0].parted else 0, dtype=np.bool_)
-    writer = parquet_writer(made, without_metadata(schema))
+    writer = TableWriter(made, without_metadata(schema))
     try:
         for number, table in enumerate(
             run.table.even(run.budget.batch, run.budget.range, run.needed)

@@ -21,7 +21,7 @@ from polars_microagg.frames.safe_collect import schema_of, sunk
 from polars_microagg.frames.selection import by_name
 from polars_microagg.leaves.metadata_scrub import without_notes
 from polars_microagg.out_of_core.parquet_source import ParquetSource
-from polars_microagg.out_of_core.parquet_writer import parquet_writer
+from polars_microagg.out_of_core.parquet_writer import TableWriter
 from polars_microagg.publishing.formats.column_batches import even
 from polars_microagg.publishing.formats.files import (
     STDIN,
@@ -291,7 +291,7 @@ def _write(frames: Iterable[pl.DataFrame], path: Path, what: object) -> None:
     first = next(frames)
     _refuse_types(first.clear(), what)
     schema = _table(first.clear()).schema
-    with parquet_writer(path, schema, level=1) as writer:
+    with TableWriter(path, schema, level=1) as writer:
         for frame in chain([first], frames):
             writer.write_table(_table(frame), row_group_size=max(1, frame.height))
 

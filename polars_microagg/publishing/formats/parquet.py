@@ -9,7 +9,7 @@ from typing import IO
 import polars as pl
 
 from polars_microagg.leaves.metadata_scrub import without_metadata
-from polars_microagg.out_of_core.parquet_writer import parquet_writer
+from polars_microagg.out_of_core.parquet_writer import TableWriter
 from polars_microagg.publishing.formats.register import Format, Made, register
 
 __all__ = ["PARQUET"]
@@ -38,7 +38,7 @@ def _write(made: Made, file: IO[bytes]) -> None:
         with paths[0].open("rb") as source:
             shutil.copyfileobj(source, file, 1 << 20)
         return
-    with parquet_writer(file, schema) as writer:
+    with TableWriter(file, schema) as writer:
         for table in made.tables():
             writer.write_table(table)
 
