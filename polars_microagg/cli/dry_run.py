@@ -18,7 +18,8 @@ def preview_text(preview: dict[str, Any]) -> str:
     lines = [
         table([row[:width] for row in rows], head=("column", "type", "role", "kind")[:width]),
         "",
-        f"About {preview['rows']:,} rows, of which the first {looked_at:,} were looked at."
+        f"{'' if preview['exact'] else 'About '}{preview['rows']:,} rows, of which the first "
+        f"{looked_at:,} were looked at."
         if looked_at
         else f"{preview['rows']:,} rows, {preview['strata']['count']} strata, "
         f"{preview['strata']['below_k']} of them below k.",

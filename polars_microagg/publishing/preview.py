@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import polars as pl
 
@@ -29,7 +29,14 @@ from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import foresee
 from polars_microagg.publishing.warnings.advice import of_table
 
-__all__ = ["estimate", "preview"]
+__all__ = [
+    "Trial",
+    "columns_of",
+    "estimate",
+    "preview",
+    "problems_of",
+    "warnings_of",
+]
 
 ENOUGH = 0.15
 """Seconds from which on a trial is long enough to extrapolate from."""
@@ -65,30 +72,14 @@ def preview(
     """
     masking = cast(MaskRequest, request.masking)  # a masked table is not previewed
     sizes = classes(frame, roles.strata)["size"] if roles.strata else pl.Series([frame.height])
-    problems = list(_problems(request, masking, frame, roles, (place, record, overwrite)))
+    problems = list(problems_of(request, masking, frame, roles, (place, record, overwrite)))
     blocks = roles.blocks if problems else request.blocks(frame.schema)
-    options = {name: request.options.get(name, COMMON[name]) for name in FORESEEN}
-    roles_of = roles.by_column
-    known = [n for n in roles.mask if kind_of(frame.schema[n], n, request.kinds)]
-    chosen = categories(frame.schema, known, request.kinds)
     result: dict[str, Any] = {
         "rows": frame.height,
-        "columns": [
-            {"name": name, "type": type_name(dtype), "role": roles_of.get(name, "none")}
-            | ({"kind": chosen[name]} if name in chosen else {})
-            for name, dtype in frame.schema.items()
-        ],
+        "columns": columns_of(request, frame, roles),
         "strata": {"count": len(sizes), "below_k": int((sizes < request.k).sum())},
         "problems": problems,
-        "warnings": of_table(
-            frame,
-            blocks,
-            request.k,
-            strata=roles.strata,
-            kept=roles.as_they_are(frame.columns),
-            kinds=request.kinds,
-            **options,
-        ),
+        "warnings": warnings_of(request, frame, roles, blocks),
     }
     if not problems:
         result["suppressed"] = int(suppressed_rows(frame, masking).sum())
@@ -96,7 +87,34 @@ def preview(
     return result
 
 
-def _problems(
+def columns_of(
+    request: ReleaseRequest, frame: pl.DataFrame, roles: ColumnRoles
+) -> list[dict[str, str]]:
+    """Describe each column: its name, type and role, and its kind where that is one of categories."""
+    roles_of = roles.by_column
+    known = [n for n in roles.mask if kind_of(frame.schema[n], n, request.kinds)]
+    chosen = categories(frame.schema, known, request.kinds)
+    return [
+        {"name": name, "type": type_name(dtype), "role": roles_of.get(name, "none")}
+        | ({"kind": chosen[name]} if name in chosen else {})
+        for name, dtype in frame.schema.items()
+    ]
+
+
+def warnings_of(
+    request: ReleaseRequest,
+    frame: pl.DataFrame,
+    roles: ColumnRoles,
+    blocks: Sequence[Sequence[str]],
+) -> list[str]:
+    """Return the warnings that can be given before masking."""
+    options = {name: request.options.get(name, COMMON[name]) for name in FORESEEN}
+    kept = roles.as_they_are(frame.columns)
+    asked: dict[str, Any] = {"strata": roles.strata, "kept": kept, "kinds": request.kinds}
+    return of_table(frame, blocks, request.k, **asked, **options)
+
+
+def problems_of(
     request: ReleaseRequest,
     masking: MaskRequest,
     frame: pl.DataFrame,
@@ -148,41 +166,59 @@ def _refuse_column(masking: MaskRequest, frame: pl.DataFrame, name: str) -> None
     refuse_unique(column, name, kind)
 
 
+@dataclass(frozen=True)
+class Trial:
+    """So many rows that were masked in so many seconds: those that are left, before and after."""
+
+    rows: int
+    before: pl.DataFrame
+    after: pl.DataFrame
+    seconds: float
+
+    @classmethod
+    def of(cls, masking: MaskRequest, frame: pl.DataFrame, roles: ColumnRoles) -> Self:
+        """Mask more and more rows, until that takes long enough to extrapolate from."""
+        # A null pattern that is rare in the sample need not be rare in the table.
+        plan = replace(masking.plan, small_strata="drop")
+        trial = replace(masking, plan=plan, strata=(), order_by=())
+        names = [*roles.mask, *masking.plan.entity, *masking.plan.confidential]
+        columns = pl.DataFrame({name: frame.get_column(name) for name in names})
+        rows = min(max(FIRST, 2 * plan.k), len(columns))
+        while True:
+            sample = columns.sample(rows, seed=0)
+            started = time.process_time()
+            try:
+                masked, gone = mask_table(sample, trial)
+            except InvalidDataError:
+                # Few records of many categories look nearly unique, which all of them need not be.
+                if rows == len(columns):
+                    raise
+                rows = min(4 * rows, len(columns))
+                continue
+            seconds = time.process_time() - started
+            if seconds > ENOUGH or rows == len(columns):
+                return cls(rows, sample.filter(~gone), masked, seconds)
+            rows = min(2 * rows, len(columns))
+
+    def grown(self, cost: str, sizes: Sequence[int]) -> float:
+        """Return the seconds in which strata of these sizes are masked."""
+        return self.seconds * sum(_work(cost, n) for n in sizes) / _work(cost, self.rows)
+
+
 def estimate(
     masking: MaskRequest, frame: pl.DataFrame, roles: ColumnRoles, sizes: Sequence[int]
 ) -> dict[str, Any]:
     """Time a trial on some rows, and extrapolate seconds and megabytes to strata of these sizes."""
-    # A null pattern that is rare in the sample need not be rare in the table.
-    plan = replace(masking.plan, small_strata="drop")
-    trial = replace(masking, plan=plan, strata=(), order_by=())
-    names = [*roles.mask, *masking.plan.entity, *masking.plan.confidential]
-    columns = pl.DataFrame({name: frame.get_column(name) for name in names})
-    rows = min(max(FIRST, 2 * plan.k), len(columns))
-    while True:
-        sample = columns.sample(rows, seed=0)
-        started = time.process_time()
-        try:
-            masked, gone = mask_table(sample, trial)
-        except InvalidDataError:
-            # Few records of many categories look nearly unique, which all of them need not be.
-            if rows == len(columns):
-                raise
-            rows = min(4 * rows, len(columns))
-            continue
-        middle = time.process_time()
-        if masked.height:
-            assess(sample.filter(~gone), masked, roles.mask, **plan.kinds)
-        ended = time.process_time()
-        if middle - started > ENOUGH or rows == len(columns):
-            break
-        rows = min(2 * rows, len(columns))
-    cost = plan.method.cost
-    grown = sum(_work(cost, n) for n in sizes) / _work(cost, rows)
-    measuring = (ended - middle) * _work("n log n", frame.height) / _work("n log n", rows)
+    trial = Trial.of(masking, frame, roles)
+    started = time.process_time()
+    if trial.after.height:
+        assess(trial.before, trial.after, roles.mask, **masking.plan.kinds)
+    measuring = time.process_time() - started
+    measuring *= _work("n log n", frame.height) / _work("n log n", trial.rows)
     table_bytes = frame.estimated_size() * COPIES + frame.height * len(roles.mask) * 8 * BYTES
     return {
-        "trial_rows": rows,
-        "masking_seconds": round((middle - started) * grown, 2),
+        "trial_rows": trial.rows,
+        "masking_seconds": round(trial.grown(masking.plan.method.cost, sizes), 2),
         "measuring_seconds": round(measuring, 2),
         "memory_megabytes": round(BASE + table_bytes / 2**20),
     }

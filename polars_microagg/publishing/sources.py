@@ -72,6 +72,8 @@ class Size:
     rows: int
     width: float
     masked: int
+    exact: bool = True
+    """Whether the rows were counted, and not told from the length of a file."""
 
 
 class Source(Protocol):
@@ -130,7 +132,8 @@ class FrameSource:
             if read is None:
                 return None
             rows += read
-        return Size(rows, sum(map(width_of, types)), self.masked or len(types))
+        wide = sum(map(width_of, types))
+        return Size(rows, wide, self.masked or len(types), exact=False)
 
     def set_down(
         self, folder: Path, batch: int, texts: Callable[[list[str]], Typed]
@@ -284,12 +287,13 @@ def _size_of_file(place: Location) -> Size:
         start = file.read(LINES)
     if any(re.match(begin, start) for _, begin in PACKERS):
         # Its lines cannot be seen; they are thought to be short ones, of which there are most.
-        return Size(PACKED * length // SHORT, float(SHORT), SHORT // CELL)
+        return Size(PACKED * length // SHORT, float(SHORT), SHORT // CELL, exact=False)
     lines, head = max(1, start.count(b"\n")), start.partition(b"\n")[0]
     mark = (place.separator or ",").encode() if place.format == "csv" else b'":'
     columns = max(1, head.count(mark) + (place.format == "csv"))
     line = max(1.0, len(start) / lines)
-    return Size(int(length / line), columns * width_of(pl.String()) + line, columns)
+    wide = columns * width_of(pl.String()) + line
+    return Size(int(length / line), wide, columns, exact=False)
 
 
 def _size_of_arrow(path: Path, length: int) -> Size:
@@ -309,4 +313,5 @@ def _size_of_arrow(path: Path, length: int) -> Size:
         columns = len(batches.schema)
     if first is None or not first.num_rows:
         return Size(0, 0.0, columns)
-    return Size(int(first.num_rows * share), first.nbytes / first.num_rows, columns)
+    rows = int(first.num_rows * share)
+    return Size(rows, first.nbytes / first.num_rows, columns, exact=False)

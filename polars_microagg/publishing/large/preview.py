@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
 
-from polars_microagg.errors import OutputError
+from polars_microagg.errors import MicroaggError, OutputError
 from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.leaves.options import leaf_size
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.preview import estimate, preview
+from polars_microagg.publishing.preview import (
+    Trial,
+    columns_of,
+    problems_of,
+    warnings_of,
+)
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.sources import Size
+from polars_microagg.wording import Sentence
 
 __all__ = ["FIRST", "preview_large"]
 
@@ -47,30 +53,72 @@ def preview_large(
     """Find what a large release would do, as `preview` does, from its `first` rows and its `size`.
 
     `limit` is the memory it may take. How small strata are, and what is required of rows, is known only of
-    the whole table, and not told.
+    the whole table, and not told. What rests on the first rows says so.
     """
+    if first.height < FIRST:  # these are all
+        size = replace(size, rows=first.height, exact=True)
     masking = cast(MaskRequest, request.masking)
-    # A stratum that is small among the first rows need not be small in the table.
-    policy = "null" if masking.plan.small_strata == "null" else "drop"
-    policy = masking.plan.small_strata if masking.plan.confidential else policy
-    trial = replace(masking, plan=replace(masking.plan, small_strata=policy))
+    plan = replace(masking.plan, small_strata="drop")
     required = tuple(r for r in request.require if r.name not in ("rows", "suppressed"))
-    result = preview(replace(request, masking=trial, require=required), first, roles, *target)
-    result.pop("suppressed", None)
-    result |= {"rows": size.rows, "looked_at": first.height}
-    if "estimate" in result:
+    trial = replace(masking, plan=plan, strata=())
+    asked = replace(request, masking=trial, require=required)
+    blocks, apart = roles.blocks, replace(roles, strata=())
+    problems = list(problems_of(asked, trial, first, roles, target))
+    if not problems:
+        blocks = asked.blocks(first.schema)
+    warnings = warnings_of(request, first, apart, blocks)
+    if first.height < size.rows:
+        seen = _Seen(first.height, size)
+        # What is found without rows is wrong with the call, and not with those that were looked at.
+        certain = {str(e) for e in problems_of(asked, trial, first.clear(), roles, target)}
+        problems = [e if str(e) in certain else seen.error(e) for e in problems]
+        certain = {*warnings_of(request, first.head(1), apart, blocks)}
+        warnings = [w if w in certain else seen.sentence(w) for w in warnings]
+    result: dict[str, Any] = {
+        "rows": size.rows,
+        "looked_at": first.height,
+        "exact": size.exact,
+        "columns": columns_of(request, first, roles),
+        "problems": problems,
+        "warnings": warnings,
+    }
+    if not problems:
         leaf = min(leaf_size(None, masking.plan), max(1, size.rows))
-        told = estimate(masking, first, roles, [leaf] * max(1, round(size.rows / leaf)))
+        tried = Trial.of(masking, first, roles)
+        grown = tried.grown(masking.plan.method.cost, [leaf] * max(1, round(size.rows / leaf)))
         width = len(first.columns) + 4 * len(roles.mask)
-        told["masking_seconds"] = round(FITTING + SEARCHED * told["masking_seconds"], 2)
         disk = size.rows * (size.width + ON_DISK * len(roles.mask))
         result["problems"] += _problems(target[0], disk)
-        result["estimate"] = told | {
+        result["estimate"] = {
+            "trial_rows": tried.rows,
+            "masking_seconds": round(FITTING + SEARCHED * grown, 2),
             "measuring_seconds": round(CELL * size.rows * width, 2),
             "memory_megabytes": round(limit / 1e6),
             "disk_megabytes": round(disk / 1e6),
         }
     return result
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The number of rows that were looked at, of a table of this size."""
+
+    rows: int
+    size: Size
+
+    @property
+    def _of(self) -> str:
+        about = "" if self.size.exact else "about "
+        return f"This was seen in the first {self.rows:,} of {about}{self.size.rows:,} rows."
+
+    def sentence(self, said: str) -> Sentence:
+        """Return a warning with the rows that it rests on."""
+        return Sentence("{said} {seen}", said=said, seen=self._of)
+
+    def error(self, error: MicroaggError) -> MicroaggError:
+        """Return an error with the rows that it rests on."""
+        template, fields = error.sentence.template, error.sentence.fields
+        return type(error).of_fields(f"{template} {{seen}}", **fields, seen=self._of)
 
 
 def _problems(place: Location, disk: float) -> list[OutputError]:
