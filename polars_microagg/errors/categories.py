@@ -18,14 +18,17 @@ __all__ = [
 ]
 
 
-def nearly_unique(column: str, alone: int, values: int) -> InvalidDataError:
-    """Refuse categories that nearly every record has for itself."""
+def nearly_unique(
+    column: str, alone: int, values: int, records: int | None = None
+) -> InvalidDataError:
+    """Refuse categories that nearly every record has for itself, of all or in a sample of so many."""
     return InvalidDataError.of_fields(
-        "Column {column} has {alone} categories of a single record each, in {values} records; "
+        "Column {column} has {alone} categories of a single record each, in {values} records{drawn}; "
         "{need}. {way}",
         column=repr(column),
         alone=alone,
         values=values,
+        drawn="" if records is None else f" that were drawn from {records}",
         need="categories of fewer than k records are not released, so next to nothing would be left",
         way=Sentence(
             "Leave it out if it names persons; or make its categories wider, or give their "

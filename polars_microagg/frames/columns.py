@@ -80,17 +80,17 @@ def require(column: pl.Series, name: str, nulls: str, kind: Kind | None = None) 
         raise InvalidDataError.not_in_taxonomy(name, bad)
 
 
-def refuse_unique(column: pl.Series, name: str, kind: Kind) -> None:
+def refuse_unique(column: pl.Series, name: str, kind: Kind, records: int | None = None) -> None:
     """Refuse categories that nearly every record has for itself, as names and numbers of persons.
 
-    A tree of classes can stand for them.
+    A tree of classes can stand for them. The column is a sample of so many `records`; by default it is whole.
     """
     values = len(column) - column.null_count()
     if kind.widens or values < FEW:
         return
     alone = int(column.drop_nulls().is_unique().sum())
     if alone > UNIQUE * values:
-        raise nearly_unique(name, alone, values)
+        raise nearly_unique(name, alone, values, records)
 
 
 def numbers(column: pl.Series, strata: Strata | None, kind: Kind | None = None) -> Vector:

@@ -154,7 +154,7 @@ def fit_leaves(
     refuse_few(n, plan.k)
     sample = frame.filter(in_sample(frame, sample_size(n, size) / n)) if whole else frame
     for name, kind in kinds.items():
-        refuse_unique(sample[name].alias(""), name, kind)
+        refuse_unique(sample[name].alias(""), name, kind, n if sample.height < n else None)
     call = _Call(replace(request, plan=plan), names, size, cut, n / max(sample.height, 1))
     large, tree = call.forest(sample)
     options = leaf_options(request, names)

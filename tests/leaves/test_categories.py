@@ -96,6 +96,15 @@ def test_known_are_the_categories_that_k_of_the_sample_have():
     assert own.large[0].known[0].names == ("cook",)
 
 
+def test_categories_that_are_refused_by_a_sample_say_so(monkeypatch):
+    frame = pl.DataFrame({"name": [f"n{i}" for i in range(2000)]})
+    with pytest.raises(mg.InvalidDataError, match=r"in 2000 records; "):
+        mg.fit_leaves(frame, "name", 5, size=100)
+    monkeypatch.setattr(fit, "SAMPLE", 200)
+    with pytest.raises(mg.InvalidDataError, match=r"in \d{3} records that were drawn from 2000;"):
+        mg.fit_leaves(frame, "name", 5, size=1000)
+
+
 def test_a_category_of_nobody_in_the_sample_is_like_all_others():
     rng = np.random.default_rng(2)
     frame = table(rng, 400)

@@ -3,7 +3,9 @@
 import json
 
 import polars as pl
+import pytest
 
+from polars_microagg.publishing import memory
 from polars_microagg.publishing.large import survey as surveys
 from polars_microagg.publishing.manifest.check import check
 from tests.publishing.test_large import PEOPLE, N, released, small_memory, written
@@ -18,10 +20,31 @@ def test_warnings_of_a_sample_say_so_and_are_given_again(tmp_path, monkeypatch):
     told = released(source, tmp_path / "o.parquet", keep=["sex", "net", "code"])
     assert told["how"]["sampled"]["warnings"] < N
     revealing = next(w for w in told["warnings"] if "'net' reveals" in w)
-    assert f"a sample of {told['how']['sampled']['warnings']:,} rows" in revealing
+    assert f"a sample of {told['how']['sampled']['warnings']:,} of {N:,} rows" in revealing
     assert any("'code' is nearly unique: about 3000 distinct values" in w for w in told["warnings"])
     found = check(tmp_path / "o.parquet", original=source)
     assert [f.what for f in found if not f.holds] == []
+
+
+@pytest.mark.parametrize("rows", [1000, N])
+def test_what_was_looked_for_in_a_sample_is_told_where_nothing_was_seen(
+    rows, tmp_path, monkeypatch
+):
+    # One record dwarfs its group; whether its group is in the sample nobody knows beforehand.
+    rich = PEOPLE.with_columns(pay=pl.when(pl.int_range(pl.len()) == 7).then(1e12).otherwise("pay"))
+    monkeypatch.setattr(surveys, "SAMPLE", rows)
+    released(written(rich, tmp_path, "parquet"), tmp_path / "large.parquet")
+    monkeypatch.setattr(memory, "BASE", 0)
+    whole = released(rich, tmp_path / "whole.parquet")["warnings"]
+    manifest = json.loads((tmp_path / "large.parquet.manifest.json").read_text())
+    large = manifest["warnings"]
+    assert any("one record makes more than 80%" in said for said in whole)
+    if rows == N:
+        assert large == whole
+        return
+    seen = manifest["how"]["sampled"]["warnings"]
+    where = f"were looked for in a sample of {seen:,} of {N:,} rows, and not in the others."
+    assert large[-1].endswith(where)
 
 
 def test_who_is_linked_in_a_sample_is_told_with_its_interval(tmp_path):

@@ -56,6 +56,7 @@ def warnings_of(
             return of_release(after, blocks, k, strata=strata, kept=kept)
         return advice(before, after, blocks, k, strata=strata, kept=kept, **asked)
     names = [name for block in blocks for name in block]
+    rows = after.height, release.rows
     seen = revealing(before, names, after, kept, call.kinds)
     seen += emptied_strata(before, after, names, strata, kept)
     groups = exposed(before, after, blocks, strata, call.center, call.kinds)
@@ -67,17 +68,20 @@ def warnings_of(
     ]
     if not beside:
         return counted
-    return [*_sampled(seen, after.height), *counted, *_sampled(groups, after.height)]
+    # Few exposed records among millions need not be in the sample: who reads no warning of them is to know.
+    others = " and kept columns that reveal masked ones" if kept else ""
+    where = (
+        f"Single records that show in the centre of their group{others} "
+        f"were looked for in a sample of {rows[0]:,} of {rows[1]:,} rows, and not in the others."
+    )
+    return [*_sampled(seen, rows), *counted, *_sampled(groups, rows), where]
 
 
-def _sampled(sentences: Iterable[str], rows: int) -> Iterator[str]:
-    """Add to each sentence that it is of a sample."""
+def _sampled(sentences: Iterable[str], rows: tuple[int, int]) -> Iterator[str]:
+    """Add to each sentence that it is of a sample of so many rows, of how many."""
     for said in sentences:
-        yield Sentence(
-            "{said} This was seen in a sample of {rows} rows, drawn with a seed.",
-            said=said,
-            rows=f"{rows:,}",
-        )
+        seen = f"This was seen in a sample of {rows[0]:,} of {rows[1]:,} rows, drawn with a seed."
+        yield Sentence("{said} {seen}", said=said, seen=seen)
 
 
 def _few(whole: ClassSizes, k: int) -> int:
