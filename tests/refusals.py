@@ -112,8 +112,8 @@ DATA = {
     ),
     "too few of a pattern": Case(
         mg.TooFewRecordsError,
-        "2 of 2 strata have fewer than k=4 records (the smallest has 2). Lower k, merge strata, "
-        "or use small_strata='null' to empty their masked cells and strata, or small_strata='drop' to "
+        "2 of 2 strata have fewer than k=4 records (the smallest has 2); with nulls='pattern', records that "
+        "lack the same values are a stratum. Lower k, merge strata, fill nulls with nulls='impute', or use small_strata='null' to empty their masked cells and strata, or small_strata='drop' to "
         "leave their rows out.",
         ["income", "debt"],
         k=4,

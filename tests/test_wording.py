@@ -65,6 +65,7 @@ CLASSES = [
     mg.InvalidDataError.unmerged("they do not know how often each value of 'sick' occurs"),
     mg.TooFewRecordsError.of(4, 5),
     mg.TooFewRecordsError.strata(1, 2, 3, 5),
+    mg.TooFewRecordsError.strata(1, 2, 3, 5, patterns=True),
     mg.TooFewRecordsError.emptied(3, 5, 5),
     mg.TooFewRecordsError.alike(2, 7, 1, 5),
     mg.MissingValuesError.nulls("age", 2),

@@ -115,7 +115,9 @@ class BrokenStrata:
             what, fewest = self.bound.model.what, int(self.worst)
         if self.strata == 1 and self.few == self.records:
             raise TooFewRecordsError.of(fewest, plan.k, what=what)
-        raise TooFewRecordsError.strata(self.small, self.strata, fewest, plan.k, what)
+        patterns = plan.nulls == "pattern"
+        counts = self.small, self.strata, fewest, plan.k, what
+        raise TooFewRecordsError.strata(*counts, patterns=patterns)
 
     def unreachable(self, plan: Plan) -> InvalidDataError:
         """Return the error that says what could be reached."""
@@ -127,6 +129,7 @@ class BrokenStrata:
             stratum=None if self.few == self.records else self.few,
             at_least=self.bound.model.at_least,
             empties=plan.entity_mode != "alike",
+            patterns=plan.nulls == "pattern",
         )
 
 

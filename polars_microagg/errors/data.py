@@ -18,6 +18,13 @@ __all__ = [
 ]
 
 EMPTY, DROP = Setting("small_strata", "null"), Setting("small_strata", "drop")
+PATTERNS = Sentence(
+    "; with {pattern}, records that lack the same values are a stratum",
+    pattern=Setting("nulls", "pattern"),
+)
+"""The reason why there may be more strata than a call names."""
+
+FILL = Sentence(" fill nulls with {impute},", impute=Setting("nulls", "impute"))
 
 
 class InvalidDataError(MicroaggError):
@@ -79,17 +86,18 @@ class InvalidDataError(MicroaggError):
         stratum: int | None,
         at_least: bool,
         empties: bool = True,
+        patterns: bool = False,
     ) -> Self:
         """Refuse a bound that even all records of a stratum as one group do not satisfy."""
         # Rounded to the side on which it can be had.
         could = f"{(math.floor if at_least else math.ceil)(reached * 1e4) / 1e4:g}"
-        merge = (
-            "; or merge strata, use {empty} to empty such strata, or use {drop} to leave them out"
-        )
+        merge = "; or merge strata,{fill} use {empty} to empty such strata, or use {drop} to leave them out"
+        patterns = patterns and stratum is not None
         return cls.of_fields(
             "{setting} cannot be reached: in {where}, {what} of {column} is {value}, and no grouping "
-            "changes that. {way}",
+            "changes that{patterns}. {way}",
             setting=bound,
+            patterns=PATTERNS if patterns else "",
             where="all records" if stratum is None else f"a stratum of {stratum} records",
             what=what,
             column=repr(column),
@@ -101,6 +109,7 @@ class InvalidDataError(MicroaggError):
                 value=could,
                 strata=Sentence(
                     "" if stratum is None else merge if empties else "; or use {drop}",
+                    fill=FILL if patterns else "",
                     empty=EMPTY,
                     drop=DROP,
                 ),
@@ -142,18 +151,30 @@ class TooFewRecordsError(InvalidDataError):
         )
 
     @classmethod
-    def strata(cls, small: int, total: int, fewest: int, k: int, what: str = "records") -> Self:
-        """Report how many strata are too small."""
+    def strata(
+        cls,
+        small: int,
+        total: int,
+        fewest: int,
+        k: int,
+        what: str = "records",
+        *,
+        patterns: bool = False,
+    ) -> Self:
+        """Report how many strata are too small, where `patterns` of nulls are strata, too, or are not."""
         return cls.of_fields(
-            "{small} of {total} strata have fewer than k={k} {what} (the smallest has {fewest}). {way}",
+            "{small} of {total} strata have fewer than k={k} {what} (the smallest has {fewest}){patterns}. "
+            "{way}",
+            patterns=PATTERNS if patterns else "",
             small=small,
             total=total,
             k=k,
             what=what,
             fewest=fewest,
             way=Sentence(
-                "Lower k, merge strata, or use {empty} to empty their masked cells and strata, or "
+                "Lower k, merge strata,{fill} or use {empty} to empty their masked cells and strata, or "
                 "{drop} to leave their rows out.",
+                fill=FILL if patterns else "",
                 empty=EMPTY,
                 drop=DROP,
             ),

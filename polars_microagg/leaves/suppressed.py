@@ -81,7 +81,9 @@ class SmallStrata:
                 raise TooFewRecordsError.of(self.fewest, leaves.k)
             if self.broken:
                 self._broken(leaves, strata).refuse(leaves.plan)
-            raise TooFewRecordsError.strata(self.small, strata, self.fewest, leaves.k, "records")
+            patterns = leaves.plan.nulls == "pattern"
+            counts = self.small, strata, self.fewest, leaves.k
+            raise TooFewRecordsError.strata(*counts, patterns=patterns)
 
     def _broken(self, leaves: Leaves, strata: int) -> BrokenStrata:
         """Return what is told of the first bound that some of so many strata break."""
