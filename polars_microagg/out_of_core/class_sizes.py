@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.model import Model
 from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
-from polars_microagg.errors import NotAnonymousError
+from polars_microagg.errors import BrokenPromiseError, NotAnonymousError
 from polars_microagg.leaves.references import Reference
 from polars_microagg.wording import Setting
 
@@ -249,6 +249,25 @@ class ClassSizes:
             "size_quantiles": {f"{q:g}": None if v is None else int(v) for q, v in found.items()},
         }
 
+    def keep_promise(self, plan: Plan) -> None:
+        """Refuse classes of a result of ours that break what a plan promises: BrokenPromiseError."""
+        what, least = "record(s)", self.smallest
+        if self.entities is not None:
+            what, least = "entities", self.fewest_entities
+        if least is not None and least < plan.k:
+            raise BrokenPromiseError.small_class(plan.method.name, least, plan.k, what)
+        for setting, _, worst in self._broken(plan):
+            said = setting, worst.model.what, worst.number
+            raise BrokenPromiseError.model(plan.method.name, *said)
+
+    def _broken(self, plan: Plan) -> Iterator[tuple[Setting, str, Worst]]:
+        """Yield each bound that some classes break, its confidential column, and the worst of them."""
+        for name, by_column in self.found.items():
+            for column in self.hidden:
+                worst = by_column.get(column)
+                if worst is not None and worst.classes:
+                    yield Setting(name, plan.models[name]), column, worst
+
     def hold(self, plan: Plan, columns: Sequence[str], strata: Sequence[str]) -> None:
         """Refuse classes that break what a plan promises of their records."""
         what = "size" if self.entities is None else "entities"
@@ -259,14 +278,10 @@ class ClassSizes:
             if self.entities is None:
                 raise NotAnonymousError.of(columns, plan.k, (*few, least), strata)
             raise NotAnonymousError.entities(columns, plan.k, (*few, least), strata)
-        for name, by_column in self.found.items():
-            for column in self.hidden:
-                if (worst := by_column.get(column)) is None or not worst.classes:
-                    continue
-                said = f"{worst.model.what} of {column!r}"
-                counts = worst.classes, worst.records, worst.number
-                promised = Setting(name, plan.models[name])
-                raise NotAnonymousError.model(columns, promised, said, counts, strata)
+        for promised, column, worst in self._broken(plan):
+            said = f"{worst.model.what} of {column!r}"
+            counts = worst.classes, worst.records, worst.number
+            raise NotAnonymousError.model(columns, promised, said, counts, strata)
         few_alike = self.alike.filter(pl.col("entities") < plan.k) if self.entities else self.alike
         if plan.entity_mode == "alike" and self.entities and few_alike.height:
             who = int((few_alike["entities"] * few_alike["multisets"]).sum())

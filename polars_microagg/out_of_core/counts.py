@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -44,12 +44,14 @@ def class_sizes(
     plan: Plan | None = None,
     beside: ParquetSource | None = None,
     kept_rows: Kept = None,
+    report: Callable[[int], object] = lambda _: None,
 ) -> list[ClassSizes]:
     """Count the classes of each block of columns within strata, exactly, in bounded memory.
 
     `entity` and `confidential` are columns of `source`, or of `beside`, whose `kept_rows` are the rows
     of `source`. Models have the `options`, and bounds, of `plan` if there is one. What does not fit
-    into memory waits in `folder`, a temporary one by default.
+    into memory waits in `folder`, a temporary one by default. `report` is told how many records of `source`
+    were read, each time.
     """
     models = options_of_models("class_sizes", options or {}, confidential)
     models |= dict(plan.models) if plan else {}
@@ -69,6 +71,7 @@ def class_sizes(
             codes = _codes(others, entity, references)
             for block in made:
                 block.add(frame, codes)
+            report(frame.height)
         return [block.result() for block in made]
 
 

@@ -76,8 +76,8 @@ def mask_source(
     width += 2 * bool(request.strata or plan.nulls == "pattern") + len(request.order_by)
     workers = request.plan.workers if workers is None else workers
     budget = MemoryBudget.of(memory, workers, width, table.wide)
-    # Values that models count are counted in the table that is read, and in the one that is written.
-    steps = STEPS + 2 * restricted(plan) + len(blocks) - 1
+    # Values that models count are counted in a pass before.
+    steps = STEPS + restricted(plan) + len(blocks) - 1
     released = empty.columns if released is None else released
     run = MaskingRun(table, request, budget, ticker(name, steps * table.rows), released)
     run.references = run.counted(table)

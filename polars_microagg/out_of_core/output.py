@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.analysis.anonymity import classes
-from polars_microagg.core.partition import Members
 from polars_microagg.errors import BrokenPromiseError
-from polars_microagg.frames.classes import classes_of
 from polars_microagg.frames.released_strata import released_keys
-from polars_microagg.frames.selection import as_frame, by_name
+from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.masking import arrow_of, fingerprints, masked_field
+from polars_microagg.leaves.masking import arrow_of, masked_field
 from polars_microagg.leaves.metadata_scrub import without_metadata, without_notes
-from polars_microagg.leaves.references import Reference
-from polars_microagg.leaves.rules import coded, restricted, rule_of
-from polars_microagg.out_of_core.aligned import aligned
+from polars_microagg.out_of_core.counts import class_sizes
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.parquet_writer import TableWriter
 from polars_microagg.out_of_core.passes import MaskingRun
-from polars_microagg.out_of_core.spill import Ranges, Spill, read
+from polars_microagg.out_of_core.spill import Ranges
 
 __all__ = ["verify_written", "write_masked"]
 
@@ -119,58 +114,21 @@ def verify_written(
         raise BrokenPromiseError.shape(run.plan.method.name, written.rows, expected)
     if not written.rows:
         return
-    # Whose the rows are may not be released; it is read beside the file then.
-    beside = [name for name in run.columns if name not in written.schema.names]
-    references = run.references if beside else run.counted(written)
-    count = -(-written.rows // run.budget.part)
-    spills = [Spill(folder, f"written-{j}", count) for j in range(len(run.plan.blocks))]
-    keyed = [[*block, *run.request.strata] for block in run.plan.blocks]
-    try:
-        for whole in _rows(run, written, beside, kept):
-            for names, spill in zip(keyed, spills, strict=True):
-                # Equal records have equal hashes and are counted in one place.
-                frame = whole.select(by_name(n).alias(str(j)) for j, n in enumerate(names))
-                numbers = (fingerprints(frame).to_numpy() % count).astype(np.intp)
-                if restricted(run.plan):
-                    # Confidential values are compared with those of the file as it was written.
-                    counted = coded(run.plan, references, whole)
-                    frame = frame.with_columns(counted.get_columns())
-                spill.write(frame, numbers)
-            run.report(whole.height)
-    finally:
-        for spill in spills:
-            spill.close()
-    for names, spill in zip(keyed, spills, strict=True):
-        for number in range(count):
-            if spill.path(number).exists():
-                _keep_promise(run, read([spill.path(number)]), len(names), references)
-                spill.path(number).unlink()
-
-
-def _rows(
-    run: MaskingRun,
-    written: ParquetSource,
-    beside: list[str],
-    kept: npt.NDArray[np.bool_] | None,
-) -> Iterator[pl.DataFrame]:
-    """Yield what is counted: columns of the written file, and those `beside` it of the source."""
-    there = [name for name in run.columns if name not in beside]
-    if beside:
-        for one, other in aligned(run.table, written, run.budget.batch, (beside, there), kept):
-            yield other.hstack(one)
-    else:
-        yield from map(as_frame, written.batches(run.budget.batch, there))
-
-
-def _keep_promise(
-    run: MaskingRun, records: pl.DataFrame, columns: int, references: tuple[Reference, ...]
-) -> None:
-    """Refuse classes of written records that break the promise of the call."""
-    names = [str(j) for j in range(columns)]
-    if restricted(run.plan):
-        rule = rule_of(run.plan, references, records)
-        run.plan.keep_promise(classes_of(records, names), rule)
-    else:
-        sizes = classes(records, names)["size"].to_numpy().astype(np.intp)
-        counted = Members(np.empty(0, dtype=np.intp), sizes)
-        run.plan.keep_promise(counted, run.plan.rule())
+    plan, there = run.plan, written.schema.names
+    counted = [*plan.entity, *plan.confidential]
+    found = class_sizes(
+        written,
+        plan.blocks,
+        run.request.strata,
+        run.budget,
+        folder=folder,
+        entity=plan.entity,
+        confidential=plan.confidential,
+        plan=plan,
+        # Whose the rows are may not be released; it is read beside the file then.
+        beside=None if {*counted} <= {*there} else run.table,
+        kept_rows=kept,
+        report=run.report,
+    )
+    for classes in found:
+        classes.keep_promise(plan)

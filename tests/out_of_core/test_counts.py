@@ -8,11 +8,17 @@ from polars.testing import assert_frame_equal
 from polars_microagg.analysis.anonymity import anonymity
 from polars_microagg.analysis.counted_classes import CountedClasses
 from polars_microagg.core.plan import Plan
-from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotAnonymousError
+from polars_microagg.errors import (
+    BrokenPromiseError,
+    InvalidDataError,
+    InvalidParameterError,
+    NotAnonymousError,
+)
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core import grouped
 from polars_microagg.out_of_core.counts import class_sizes, recounted
 from polars_microagg.out_of_core.grouped import Grouped
+from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.manifest.record import QUANTILES, recorded_classes
 from tests.loop import rounds
 from tests.out_of_core.hostile_tables import budget, column, hostile, source
@@ -190,3 +196,33 @@ def test_files_are_gone_even_after_an_error(tmp_path):
     with pytest.raises(InvalidDataError):
         class_sizes(table, [["a"]], [], small, entity=["w"], folder=tmp_path)
     assert not list(tmp_path.glob("microagg-*"))
+
+
+@pytest.mark.parametrize(
+    ("counted", "broken"),
+    [
+        ({}, r"md made a class of 3 record\(s\) where k=4"),
+        ({"entity": ["who"]}, r"a class of 2 entities where k=4"),
+        ({"confidential": ["dx"], "k": 3}, r"distinct values is 1(\.0)? where l=2"),
+        ({"k": 3}, None),
+        ({"entity": ["who"], "k": 2}, None),
+    ],
+)
+def test_classes_of_a_result_keep_what_the_plan_promises(counted, broken, tmp_path):
+    frame = pl.DataFrame(
+        {"x": [1, 1, 1, 2, 2, 2], "who": [7, 7, 8, 1, 2, 3], "dx": ["a", "b", "a", "c", "c", "c"]}
+    )
+    frame.write_parquet(tmp_path / "a.parquet")
+    counted = {"k": 4, **counted}
+    models = {"l": 2} if "confidential" in counted else {}
+    plan = Plan.make("md", counted.pop("k"), **models, **counted)
+    place = ParquetSource.of(tmp_path / "a.parquet")
+    rows: list[int] = []
+    few = MemoryBudget(10**9, 1, 2, 4, 4)
+    (found,) = class_sizes(place, [["x"]], [], few, plan=plan, report=rows.append, **counted)
+    assert rows == [4, 2]
+    if broken is None:
+        found.keep_promise(plan)
+    else:
+        with pytest.raises(BrokenPromiseError, match=broken):
+            found.keep_promise(plan)
