@@ -5,10 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["has_dictionary", "recoded", "without_metadata", "without_notes", "without_unused"]
+__all__ = [
+    "empty_table",
+    "has_dictionary",
+    "recoded",
+    "without_metadata",
+    "without_notes",
+    "without_unused",
+]
 
 TYPES = b"ARROW:extension:", b"PARQUET:field_id", b"_PL_"
 """Beginnings of the metadata of a field that belong to its type."""
+
+
+def empty_table(schema: Any) -> Any:
+    """Return a table of Arrow without rows."""
+    import pyarrow as pa
+
+    # `schema.empty_table()` loads pandas where it is installed, which takes 50 MB and half a second.
+    return pa.Table.from_batches([], schema=schema)
 
 
 def without_metadata(schema: Any) -> Any:

@@ -21,7 +21,6 @@ from polars_microagg.errors import InvalidParameterError, MissingValuesError
 from polars_microagg.errors.categories import new_categories
 from polars_microagg.frames.columns import kind_for, require, values
 from polars_microagg.frames.safe_collect import quietly
-from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.leaves.references import Reference, Tally
 from polars_microagg.out_of_core.aligned import Kept, aligned
@@ -63,7 +62,7 @@ class CoordinateFiles:
     ) -> CoordinateFiles:
         """Write the coordinates of both tables, which have the same rows."""
         read = partial(aligned, original, released, budget.batch, (names, names), kept_rows)
-        empty = tuple(as_frame(table.schema.empty_table()) for table in (original, released))
+        empty = tuple(table.empty for table in (original, released))
         types = empty[0].schema
         codings = [_Coding.of(name, kind_for(name, types[name], asked), budget) for name in names]
         for before, after in chain([empty], read()):

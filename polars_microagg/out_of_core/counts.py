@@ -140,7 +140,7 @@ def _references(
         start = stop
         for tally, name in zip(tallies, names, strict=True):
             tally.add(frame.get_column(name))
-    empty = as_frame(source.schema.empty_table())
+    empty = source.empty
     for tally, name in zip(tallies, names, strict=True):
         tally.add(empty.get_column(name))
     return [tally.reference(name) for tally, name in zip(tallies, names, strict=True)]

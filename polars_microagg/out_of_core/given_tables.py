@@ -47,7 +47,7 @@ def _set_down(what: str, table: Any, folder: Path) -> ParquetSource:
 
 def empty_of(table: ParquetSource) -> pl.DataFrame:
     """Return a table without records."""
-    empty: pl.DataFrame = as_frame(table.schema.empty_table())
+    empty: pl.DataFrame = table.empty
     return empty
 
 

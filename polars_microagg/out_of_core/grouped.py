@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.frames.selection import as_frame
-from polars_microagg.out_of_core.spill import Spill
+from polars_microagg.out_of_core.spill import Spill, read
 
 __all__ = ["Grouped", "summed"]
 
@@ -45,33 +45,38 @@ class Grouped:
         self.near, self.depth = list(self.keys if near is None else near), depth
         self.files = int(np.clip(-(-2 * expected // self.most), 4, FILES))
         self.waiting: list[pl.DataFrame] = []
-        self.rows = self.cells = 0
+        self.rows = self.cells = self.width = 0
         self.spill: Spill | None = None
         self.written = np.zeros(self.files, dtype=np.int64)
+        # Adding up takes longer than writing, and is left for the end where it leaves most rows of a batch.
+        self.apart = False
 
     def add(self, frame: pl.DataFrame) -> None:
         """Add rows: keys, and numbers to add up."""
-        frame = summed(frame, self.keys)
         if not frame.height:
             return
+        if not self.apart:
+            rows, frame = frame.height, summed(frame, self.keys)
+            self.apart = 2 * frame.height > rows
         self.waiting.append(frame)
+        self.width = frame.width
         self.rows += frame.height
         self.cells += int(frame.estimated_size()) // NARROW
         if self._full(self.rows, self.cells):
-            self._settle()
+            last = self.depth > DEPTH
+            if last or not self.apart:
+                self._settle()
             # Half of the room is left for what comes, or every batch would be added up anew.
-            if self.depth <= DEPTH and self._full(2 * self.rows, 2 * self.cells):
+            if not last and self._full(2 * self.rows, 2 * self.cells):
                 self._write()
 
     def _full(self, rows: int, cells: int) -> bool:
         # Texts are wider than numbers.
-        return rows > self.most or cells > self.most * (len(self.waiting[0].columns) + 3)
+        return rows > self.most or cells > self.most * (self.width + 3)
 
     def _settle(self) -> None:
         """Add up what waits."""
-        whole = (
-            summed(pl.concat(self.waiting), self.keys) if len(self.waiting) > 1 else self.waiting[0]
-        )
+        whole = summed(pl.concat(self.waiting), self.keys)
         self.waiting, self.rows = [whole], whole.height
         self.cells = int(whole.estimated_size()) // NARROW
 
@@ -79,11 +84,11 @@ class Grouped:
         """Write what waits into the files of their hashes."""
         if self.spill is None:
             self.spill = Spill(self.folder, self.name, self.files)
-        for frame in self.waiting:
-            hashes = frame.select(self.near).hash_rows(seed=self.depth).to_numpy()
-            numbers = (hashes % np.uint64(self.files)).astype(np.intp)
-            self.spill.write(frame, numbers)
-            self.written += np.bincount(numbers, minlength=self.files)
+        frame = pl.concat(self.waiting)
+        hashes = frame.select(self.near).hash_rows(seed=self.depth).to_numpy()
+        numbers = (hashes % np.uint64(self.files)).astype(np.intp)
+        self.spill.write(frame, numbers)
+        self.written += np.bincount(numbers, minlength=self.files)
         self.waiting, self.rows, self.cells = [], 0, 0
 
     def results(self) -> Iterator[pl.DataFrame]:
@@ -97,14 +102,18 @@ class Grouped:
             self._write()
         self.spill.close()
         for number in np.flatnonzero(self.written).tolist():
-            rows = int(self.written[number])
+            rows, path = int(self.written[number]), self.spill.path(number)
+            if not self._full(rows, path.stat().st_size // NARROW):
+                frame = read([path])
+                path.unlink()
+                yield summed(frame, self.keys)
+                continue
             # Rows that no hash parts are not divided again.
             depth = (
                 self.depth + 1 if 2 * rows < self.written.sum() or rows < self.most else DEPTH + 1
             )
             name = f"{self.name}-{number}"
             part = Grouped(self.folder, name, self.keys, self.most, rows, self.near, depth)
-            path = self.spill.path(number)
             for frame in _frames(path):
                 part.add(frame)
             path.unlink()

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.frames.mask import MaskRequest
-from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.fit import names_in, require_leaves, require_same_call
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.memory_budget import MemoryBudget
@@ -60,7 +59,7 @@ def mask_source(
     them. `name` is what progress is told of. Where to cut is fitted to a sample, unless
     `leaves` of one block say it. Every class of the file that was made is counted.
     """
-    empty = as_frame(table.schema.empty_table())
+    empty = table.empty
     blocks = [names_in(empty, block, request) for block in request.masker(empty.schema).plan.blocks]
     plan = request.plan.bind(blocks)
     refuse_patterns(plan)

@@ -16,7 +16,6 @@ from polars_microagg.core.evaluate import MetricInputs, evaluate
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.columns import refuse
-from polars_microagg.frames.selection import as_frame
 from polars_microagg.kernels.risk.changed_moments import CHANGES
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.aligned import Kept, require_aligned
@@ -59,7 +58,7 @@ def assessed(
     """
     entries = entries_of(metrics)
     asked = kinds_asked(dict(kinds or {}), "assess")
-    types = [as_frame(table.schema.empty_table()).schema for table in (original, released)]
+    types = [table.empty.schema for table in (original, released)]
     for name in columns:
         for schema in types:
             if name not in schema:

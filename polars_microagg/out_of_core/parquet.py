@@ -14,6 +14,7 @@ from polars_microagg.leaves.fit import require_leaves, require_no_options
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.memory_budget import bytes_of
 from polars_microagg.leaves.options import leaf_request, leaf_size
+from polars_microagg.out_of_core.arrow_memory import given_back
 from polars_microagg.out_of_core.masking import mask_source
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.workspace import replace_target, working_folder
@@ -124,7 +125,7 @@ def protect_parquet(
     request = replace(request, blocks=blocks_of(columns))
     table = ParquetSource.of(source)
     to = _target(target, table)
-    with working_folder(to) as folder:
+    with given_back(), working_folder(to) as folder:
         made = folder / "made.parquet"
         own: dict[str, Any] = {"memory": limit, "workers": workers, "size": size, "cut": cut}
         masked = mask_source(table, folder, made, request, leaves=leaves, **own)

@@ -14,7 +14,8 @@ import polars as pl
 from polars_microagg.core.options import repeated
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.errors.files import other_schema
-from polars_microagg.leaves.metadata_scrub import has_dictionary
+from polars_microagg.frames.selection import as_frame
+from polars_microagg.leaves.metadata_scrub import empty_table, has_dictionary
 
 __all__ = ["ParquetSource"]
 
@@ -54,6 +55,12 @@ class ParquetSource:
         _refuse_unknown(paths[0], schema)
         return cls(tuple(paths), schema, rows, size / max(rows, 1))
 
+    @property
+    def empty(self) -> pl.DataFrame:
+        """The table without rows."""
+        frame: pl.DataFrame = as_frame(empty_table(self.schema))
+        return frame
+
     def batches(self, size: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """Yield tables of at most `size` records in order, with all columns by default."""
         import pyarrow as pa
@@ -70,6 +77,7 @@ class ParquetSource:
                     read = file.iter_batches(size, group, columns, use_threads=False)
                     while (batch := _next(path, read)) is not None:
                         yield pa.Table.from_batches([batch])
+            pa.default_memory_pool().release_unused()
 
     def even(self, batch: int, size: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """Yield tables of `size` records, but for the last, reading at most `batch` at a time."""

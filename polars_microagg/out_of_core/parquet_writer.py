@@ -6,6 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from polars_microagg.leaves.metadata_scrub import empty_table
+
 __all__ = ["TableWriter"]
 
 LOOKED_AT = 10_000
@@ -41,7 +43,7 @@ class TableWriter:
     def close(self) -> None:
         """Write the end of the file."""
         if self._writer is None:
-            self._begin(self.schema.empty_table())
+            self._begin(empty_table(self.schema))
         self._writer.close()
 
     def _begin(self, table: Any) -> None:

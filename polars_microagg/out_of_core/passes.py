@@ -92,8 +92,6 @@ class MaskingRun:
 
     def _frames(self) -> Iterator[pl.DataFrame]:
         """Yield the table batch by batch, and refuse it in the end if values are missing."""
-        import pyarrow as pa
-
         kinds, names = self.kinds, self.names
         categories = [name for name, kind in kinds.items() if not kind.numeric]
         absent = np.zeros((2, len(names)), dtype=np.intp)
@@ -107,14 +105,13 @@ class MaskingRun:
                     refuse_missing([(name, 0, others)], categories)
             yield frame
             self.report(frame.height)
-        pa.default_memory_pool().release_unused()
         absent[0] *= self.plan.nulls == "raise"
         refuse_missing(zip(names, *absent.tolist(), strict=True), categories)
 
     @property
     def kinds(self) -> dict[str, Kind]:
         """The kind of each masked column."""
-        schema = as_frame(self.table.schema.empty_table()).schema
+        schema = self.table.empty.schema
         return {name: kind_for(name, schema[name], self.plan.kinds) for name in self.names}
 
     @property

@@ -18,6 +18,7 @@ from polars_microagg.leaves.masking import mask_leaves
 from polars_microagg.leaves.rules import coded_columns, restricted, rule_of
 from polars_microagg.leaves.strata import KEYS
 from polars_microagg.leaves.suppressed import SmallStrata
+from polars_microagg.out_of_core.arrow_memory import given_back
 from polars_microagg.out_of_core.spill import read, write_ranges
 from polars_microagg.processes.crew import Crew, crew
 
@@ -77,5 +78,5 @@ def mask_parts(job: LeafJob, leaves: Leaves, workers: int) -> Iterator[int]:
 
 def _masked(job: LeafJob, leaves: Leaves, part: str) -> int:
     """Mask a part, in whichever process, which starts no others."""
-    with crew(1):
+    with crew(1), given_back():
         return job.mask(part, leaves)

@@ -14,6 +14,7 @@ import polars as pl
 from polars_microagg.errors import MicroaggError, OutputError
 from polars_microagg.errors.release import only_whole
 from polars_microagg.frames.selection import Schema, as_frame
+from polars_microagg.out_of_core.arrow_memory import given_back
 from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.workspace import remove_abandoned, working_folder
@@ -133,10 +134,14 @@ def release_any(
             remove_abandoned(_beside(target.place).parent)
         return release(request, roles, frame, target.place, how=how, **where)
     require_place(target.place, target.record, target.overwrite)
-    with _named_errors(target.place), working_folder(_beside(target.place)) as folder:
+    with (
+        _named_errors(target.place),
+        given_back(),
+        working_folder(_beside(target.place)) as folder,
+    ):
         hooks.stage("reading")
         table = source.set_down(folder, BATCH, door.texts)
-        request, roles = door.named(as_frame(table.schema.empty_table()).schema)
+        request, roles = door.named(table.empty.schema)
         size = size_of_parquet(table, len(roles.mask))
         how = chosen(size, memory)
         if how["engine"] == "whole":
@@ -159,7 +164,7 @@ def preview_any(door: Door, target: Target, memory: Memory) -> dict[str, Any]:
         if size is None:
             # Of several files and of a stream nobody knows more before they are read.
             table = source.set_down(folder, BATCH, door.texts)
-            request, roles = door.named(as_frame(table.schema.empty_table()).schema)
+            request, roles = door.named(table.empty.schema)
             size = size_of_parquet(table, len(roles.mask))
             how = chosen(size, memory)
             if how["engine"] == "whole":

@@ -95,7 +95,7 @@ def size_of_parquet(table: ParquetSource, masked: int | None = None) -> Size:
 
     Values of one width are as wide in memory, whatever they take in the file.
     """
-    types = as_frame(table.schema.empty_table()).dtypes
+    types = table.empty.dtypes
     text = table.wide / max(1, len(types))
     wide = sum(width_of(dtype, text) for dtype in types)
     return Size(table.rows, wide, len(types) if masked is None else masked)

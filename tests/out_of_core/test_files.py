@@ -13,6 +13,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.out_of_core import workspace
+from tests.leaves.people import COLUMNS, people
 
 TABLE = pl.DataFrame({"age": range(200), "name": [f"Anna {i}" for i in range(200)]})
 
@@ -192,3 +193,31 @@ def test_types_that_polars_does_not_have_are_named(tmp_path, column):
         pytest.skip("this version of polars has the type")
     with pytest.raises(mg.InvalidDataError, match=r"in\.parquet' cannot be read: column 'x' is of"):
         mg.protect_parquet(tmp_path / "in.parquet", tmp_path / "out.parquet", "age", 3)
+
+
+def test_the_allocator_of_arrow_is_what_it_was_before(tmp_path):
+    before, seen = pa.default_memory_pool().backend_name, []
+    people(300).write_parquet(tmp_path / "in.parquet")
+    with mg.progress(lambda *_: seen.append(pa.default_memory_pool().backend_name)):
+        mg.protect_parquet(tmp_path / "in.parquet", tmp_path / "o.parquet", COLUMNS, 5, workers=1)
+    assert set(seen) == {"system"}
+    with pytest.raises(mg.InvalidDataError):
+        mg.protect_parquet(tmp_path / "in.parquet", tmp_path / "o.parquet", COLUMNS, 301, workers=1)
+    assert pa.default_memory_pool().backend_name == before
+
+
+def test_pandas_is_not_loaded(tmp_path):
+    people(300).write_parquet(tmp_path / "in.parquet")
+    code = (
+        "import sys, polars_microagg as mg\n"
+        "from polars_microagg.publishing import memory\n"
+        "memory.BASE = 10**15\n"
+        f"mg.publish('in.parquet', 'o.parquet', {COLUMNS}, 5, drop='*', memory='1GB')\n"
+        "assert 'pandas' not in sys.modules"
+    )
+    names = people(300).columns
+    code = code.replace("'*'", repr([n for n in names if n not in COLUMNS]))
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ from polars_microagg.errors.files import changed_while_read, other_schema
 from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.safe_collect import schema_of, sunk
 from polars_microagg.frames.selection import by_name
-from polars_microagg.leaves.metadata_scrub import without_notes
+from polars_microagg.leaves.metadata_scrub import empty_table, without_notes
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.parquet_writer import TableWriter
 from polars_microagg.publishing.formats.column_batches import even
@@ -164,7 +164,7 @@ def set_down_frames(
 
 def frames_of(source: ParquetSource, batch: int) -> Iterator[pl.DataFrame]:
     """Yield the rows of a source as frames, the first without any."""
-    yield frame_of(source.schema.empty_table())
+    yield frame_of(empty_table(source.schema))
     for table in source.batches(batch):
         yield frame_of(table)
 

@@ -13,6 +13,7 @@ from typing import IO, Any
 import polars as pl
 
 from polars_microagg.errors.files import bad_header, bad_names
+from polars_microagg.leaves.metadata_scrub import empty_table
 from polars_microagg.publishing.formats.csv_errors import ragged_line, refuse_encoding
 from polars_microagg.publishing.formats.csv_suspicions import NearlyTyped, refuse_doubtful
 from polars_microagg.publishing.formats.file_content import opened
@@ -81,7 +82,7 @@ def _blocks(
         options["read_options"].use_threads = False
     with _ragged(file, len(names), separator), _lent(file) as content:
         reader = arrow.open_csv(content, **options)
-        yield _named(reader.schema.empty_table(), names)
+        yield _named(empty_table(reader.schema), names)
         for batch in reader:
             yield _named(batch, names)
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_microagg import durable
 from polars_microagg.errors import InvalidDataError, OutputError
-from polars_microagg.leaves.metadata_scrub import without_metadata
+from polars_microagg.leaves.metadata_scrub import empty_table, without_metadata
 from polars_microagg.publishing.atomic import Swap, checked
 from polars_microagg.publishing.formats.duckdb_causes import unreadable, unwritable
 from polars_microagg.publishing.formats.duckdb_read import (
@@ -150,7 +150,7 @@ class TableSwap(Swap):
         """Write a finished table as `write` does, in batches."""
         import pyarrow as pa
 
-        empty = pl.DataFrame(made.source.schema.empty_table())
+        empty = pl.DataFrame(empty_table(made.source.schema))
         schema = without_metadata(made.source.schema)
         batches = (batch for table in made.tables() for batch in table.to_batches())
         given = pa.RecordBatchReader.from_batches(schema, batches)

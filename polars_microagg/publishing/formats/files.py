@@ -19,6 +19,7 @@ import polars as pl
 
 from polars_microagg.errors import InvalidDataError, MicroaggError, OutputError
 from polars_microagg.errors.files import compressed_target, no_table_named, unknown_ending
+from polars_microagg.leaves.metadata_scrub import empty_table
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.atomic import is_special, of_system, system_message
 from polars_microagg.publishing.formats.file_content import (
@@ -286,7 +287,7 @@ def deliver(made: ParquetSource, file: IO[bytes], place: Location, *, batch: int
         else:
             entry.write_batches(table, file)
 
-    _written(entry, place, pl.DataFrame(made.schema.empty_table()).schema, step, file)
+    _written(entry, place, pl.DataFrame(empty_table(made.schema)).schema, step, file)
 
 
 def _written(

@@ -8,7 +8,7 @@ from typing import IO
 
 import polars as pl
 
-from polars_microagg.leaves.metadata_scrub import without_metadata
+from polars_microagg.leaves.metadata_scrub import empty_table, without_metadata
 from polars_microagg.out_of_core.parquet_writer import TableWriter
 from polars_microagg.publishing.formats.register import Format, Made, register
 
@@ -25,7 +25,7 @@ def _batches(file: IO[bytes], _: str, __: int, ___: object) -> Iterator[pl.DataF
     """Read what the end of the file says of it; `ParquetSource` reads its rows."""
     import pyarrow.parquet as pq
 
-    yield pl.DataFrame(pq.ParquetFile(file).schema_arrow.empty_table())
+    yield pl.DataFrame(empty_table(pq.ParquetFile(file).schema_arrow))
 
 
 def _write(made: Made, file: IO[bytes]) -> None:

@@ -12,7 +12,7 @@ from typing import IO, Any, Protocol, Self, TypeAlias
 
 import polars as pl
 
-from polars_microagg.leaves.metadata_scrub import without_notes
+from polars_microagg.leaves.metadata_scrub import empty_table, without_notes
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 
 __all__ = [
@@ -104,7 +104,7 @@ class Made:
             none = False
             yield frame_of(table)
         if none:
-            yield frame_of(self.source.schema.empty_table())
+            yield frame_of(empty_table(self.source.schema))
 
 
 class Nearly(Protocol):

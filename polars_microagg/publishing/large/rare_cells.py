@@ -40,7 +40,7 @@ def recorded_rare(
 
     As `recorded_categories`; `kept` says which rows of the original are in the release.
     """
-    schema = as_frame(original.schema.empty_table()).schema
+    schema = original.empty.schema
     found = categories(schema, columns.names, kinds)
     shares: dict[str, float | None] = dict.fromkeys(found)
     if found and digits > LADDER[-1][1]:

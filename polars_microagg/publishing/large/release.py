@@ -64,7 +64,7 @@ def release_large(
     its hash, and `how` says why it is not masked whole.
     """
     started = now()
-    empty = as_frame(original.schema.empty_table())
+    empty = original.empty
     columns = ReleasedColumns.of(request, roles, empty)
     refuse_uncounted(request.require, request.options)
     masking: MaskRequest = request.masking  # type: ignore[assignment]

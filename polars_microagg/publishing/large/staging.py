@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from polars_microagg.errors import InvalidDataError, OutputError
-from polars_microagg.frames.selection import as_frame
 from polars_microagg.out_of_core.aligned import aligned
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.atomic import checked, sha256_of, system_message, waiting
@@ -139,7 +138,7 @@ class LargeStaged:
 
     def described(self, made: ParquetSource, reread: ParquetSource) -> Output:
         """Describe the release, with its hash."""
-        empty = [as_frame(source.schema.empty_table()) for source in (made, reread)]
+        empty = [source.empty for source in (made, reread)]
         return self.staged.described(*empty)
 
     def commit(self, record: bytes) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.frames.released_strata import class_keys
-from polars_microagg.frames.selection import as_frame, by_name
+from polars_microagg.frames.selection import by_name
 from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.aligned import aligned
@@ -75,11 +75,11 @@ class Survey:
         cells = len(names) + len(released.schema)
         most = min(SAMPLE, max(1000, budget.memory // (PART * CELL * cells)))
         every = -(-released.rows // most)
-        empty = as_frame(released.schema.empty_table())
+        empty = released.empty
         tally = _Tally(names, strata, empty.schema)
         beside = {*keys, *others}
         sides = [n for n in original.schema.names if n in beside], released.schema.names
-        before = [as_frame(original.schema.empty_table()).select(map(by_name, sides[0]))]
+        before = [original.empty.select(map(by_name, sides[0]))]
         after = [empty]
         row = 0
         for one, other in aligned(original, released, budget.batch, sides, kept):

@@ -17,7 +17,6 @@ from polars_microagg.core.plan import Plan
 from polars_microagg.core.requirements import Requirement
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.errors.originals import other_kinds
-from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.memory_budget import LEAST, MemoryBudget, bytes_of
 from polars_microagg.out_of_core.aligned import aligned
@@ -328,7 +327,7 @@ class TablesOnDisk:
 
 def _empty(table: ParquetSource) -> pl.DataFrame:
     """Return a table without rows."""
-    empty: pl.DataFrame = as_frame(table.schema.empty_table())
+    empty: pl.DataFrame = table.empty
     return empty
 
 
