@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.kind import kind
-from polars_microagg.core.partition import Cells, Centres, Holders, Strata, Vector
+from polars_microagg.core.masked import Cells, Centres, Holders
+from polars_microagg.core.partition import Strata, Vector
 from polars_microagg.kernels.centre import real_centres
 
 SCALES = {pl.String: ["S", "M", "L", "XL"], pl.Boolean: [False, True], pl.Int64: [36, 38, 40, 44]}

@@ -40,6 +40,7 @@ class Trees(dict):
 TREES = Trees()
 
 TOLD = {".bars", ".progress", ".processes"}
+MASKED = {".core.masked", ".core.partition"}
 INSIDE = {".errors", ".wording", *TOLD, ".core", ".kernels", "numpy"}
 FRAMES = {*INSIDE, ".frames", "polars"}
 ANALYSIS = {*FRAMES, ".analysis"}
@@ -56,6 +57,7 @@ ROOMS = {
     "processes": {".errors", *TOLD},
     "core": {*INSIDE},
     "core.partition": {"numpy"},
+    "core.masked": {"numpy", ".core.partition"},
     "core.type_hints": set(),
     "core.registry": {".core.partition", ".core.type_hints"},
     "core.evaluate": {"numpy", ".core.partition", ".core.registry"},
@@ -63,18 +65,15 @@ ROOMS = {
     "core.model": {".core.registry", ".core.type_hints"},
     "core.rule": {"numpy", ".core.attributes", ".core.model", ".core.partition"},
     "core.requirements": {".errors"},
-    "kernels": {"numpy", ".core.partition", ".kernels"},
+    "kernels": {"numpy", *MASKED, ".kernels"},
     "methods": {"numpy", ".core.partition", ".core.registry", ".kernels", ".methods", *TOLD},
     "metrics": {"numpy", ".core.partition", ".core.registry", ".kernels"},
     "models": {
         *("numpy", ".core.attributes", ".core.model", ".core.partition", ".core.registry"),
         *(".kernels", ".models"),
     },
-    "core.kind": {".core.partition", ".core.registry", ".kernels.embedding"},
-    "kinds": {
-        *("numpy", "polars", ".core.kind", ".core.partition", ".core.taxonomy", ".kernels"),
-        ".kinds",
-    },
+    "core.kind": {*MASKED, ".core.registry", ".kernels.embedding"},
+    "kinds": {"numpy", "polars", ".core.kind", *MASKED, ".core.taxonomy", ".kernels", ".kinds"},
     "frames": FRAMES,
     "analysis": ANALYSIS,
     "charts": {*ANALYSIS, ".charts", "altair"},

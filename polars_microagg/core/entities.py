@@ -9,18 +9,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
+from polars_microagg.core.masked import Cells, Centres, Holders, Masked
 from polars_microagg.core.mixtures import located
-from polars_microagg.core.partition import (
-    Cells,
-    Centres,
-    Holders,
-    Labels,
-    Masked,
-    Matrix,
-    Members,
-    Strata,
-    Vector,
-)
+from polars_microagg.core.partition import Grouping, Labels, Matrix, Members, Strata, Vector
 from polars_microagg.core.rule import Rule
 from polars_microagg.kernels.centre import centres, real_centres
 from polars_microagg.kernels.embedding import Embedding
@@ -154,7 +145,7 @@ def mask_entities(
         wide, column, spans = located(x[units.rows], embeddings)
         located_at = np.array([embedding is not None for embedding in embeddings])[column]
         own = np.arange(units.width)[:, None] * len(block) + column
-        made, count = plan.group(
+        made = plan.group(
             tuple(block[j] for j in column) * units.width,
             units.means(wide),
             np.tile(factors[column], units.width),
@@ -163,21 +154,21 @@ def mask_entities(
             np.where(located_at, own, -1).ravel(),
             np.tile(spans, units.width),
         )
-        labels[units.rows] = (made[units.of] + groups) * units.width + units.place
-        groups += count
-        units.fill(values, x, made, count, plan)
+        labels[units.rows] = (made.labels[units.of] + groups) * units.width + units.place
+        groups += made.count
+        units.fill(values, x, made, plan)
     for j in np.flatnonzero(~np.array([bool(whole) and whole[j] for j in range(len(block))])):
         values[:, j] *= factors[j]
     numbered = np.full(len(x), -1, dtype=np.intp)
     grouped = labels >= 0
     numbered[grouped] = np.unique(labels[grouped], return_inverse=True)[1]
+    grouped_rows = Grouping.by_label(numbered, int(numbered.max(initial=-1)) + 1)
     made_of: list[Cells | Centres] = [Cells(column, parts) for column in values.T]
     filled = strata if plan.nulls == "impute" else None
     holders = Holders(strata, entity, plan.k)
     for j in np.flatnonzero(chosen):
-        count = int(numbered.max(initial=-1)) + 1
-        (made_of[j],) = centres(x[:, [j]], numbered, count, plan.center, filled, holders)
-    return Masked(block, numbered, tuple(made_of))
+        (made_of[j],) = centres(x[:, [j]], grouped_rows, plan.center, filled, holders)
+    return Masked(block, grouped_rows, tuple(made_of))
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,11 +206,11 @@ class _Units:
         part[self.rows] = self.place
         return EntityRule(rule, Members.of(self.rows, self.of, self.count), part, self.width)
 
-    def fill(self, values: Matrix, x: Matrix, labels: Labels, groups: int, plan: Plan) -> None:
+    def fill(self, values: Matrix, x: Matrix, groups: Grouping, plan: Plan) -> None:
         """Write the centre of its group, in its part, into each row."""
         wide = self.strata if plan.nulls == "impute" else None
         means = self.means(x[self.rows])
-        columns = centres(means, labels, groups, plan.center, wide)
+        columns = centres(means, groups, plan.center, wide)
         for j, column in enumerate(columns):
             place, to = divmod(j, x.shape[1])
             here = self.place == place

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.core.partition import Labels, Matrix, Partition
+from polars_microagg.core.partition import Grouping, Labels, Matrix, Members, Partition
 from polars_microagg.core.registry import Method
 from polars_microagg.core.work import seconds_of
 from polars_microagg.errors import BrokenPromiseError
@@ -35,8 +35,11 @@ def group_strata(
     sizes: Labels,
     arguments: Mapping[str, Any],
     present: npt.NDArray[np.bool_] | None,
-) -> tuple[Labels, int]:
-    """Run the method on each stratum; the groups of later ones get later numbers."""
+) -> Grouping:
+    """Run the method on each stratum; the groups of later ones get later numbers.
+
+    Where the method lists the groups of every stratum, so does the result.
+    """
     starts = np.cumsum(sizes) - sizes
     grouped, groups = np.empty(len(x), dtype=np.intp), 0
     # Strata that are not large cost more in calls than in arithmetic, so a method that can takes them
@@ -63,13 +66,20 @@ def group_strata(
             yield parts
 
     work = partial(_each_stratum, method.name, partial(method.function, **arguments))
-    for strata, found in zip(shares, each(work, jobs()), strict=True):
-        if len(x) == sizes[strata[0]]:
-            return found[0]
-        for i, (labels, made) in zip(strata, found, strict=True):
-            np.add(labels, groups, out=grouped[starts[i] : starts[i] + sizes[i]])
-            groups += made
-    return grouped, groups
+    partitions = [partition for found in each(work, jobs()) for partition in found]
+    runs = [partition.runs for partition in partitions if partition.runs is not None]
+    if len(runs) == len(partitions) and not groups:
+        order = [run.order + start for run, start in zip(runs, starts, strict=True)]
+        lengths = np.concatenate([run.sizes for run in runs])
+        # One stratum is in its own order already.
+        whole = runs[0].order if len(runs) == 1 else np.concatenate(order)
+        return Grouping.by_list(Members(whole, lengths), len(x))
+    if len(partitions) == 1 and not groups:
+        return Grouping.by_label(partitions[0].labels, len(partitions[0]))
+    for partition, start, size in zip(partitions, starts, sizes, strict=True):
+        np.add(partition.labels, groups, out=grouped[start : start + size])
+        groups += len(partition)
+    return Grouping.by_label(grouped, groups)
 
 
 def _side_by_side(
@@ -95,15 +105,26 @@ def _unpacked(
     return work(*job)
 
 
-def _each_stratum(name: str, function: Function, parts: list[Matrix]) -> list[tuple[Labels, int]]:
-    """Run a method on some strata; return the labels and the number of groups of each."""
+def _each_stratum(name: str, function: Function, parts: list[Matrix]) -> list[Partition]:
+    """Run a method on some strata; return the partition of each."""
     found = []
     for part in parts:
         partition = function(part)
-        if len(partition.labels) != len(part):
-            raise BrokenPromiseError.shape(name, len(partition.labels), len(part))
-        found.append((partition.labels, len(partition)))
+        runs = partition.runs
+        records = len(partition.labels) if runs is None else _listed(runs, len(part))
+        if records != len(part):
+            raise BrokenPromiseError.shape(name, records, len(part))
+        found.append(partition)
     return found
+
+
+def _listed(runs: Members, rows: int) -> int:
+    """Count the rows that are listed; another number than all if they are not listed once each."""
+    if runs.are_all(rows):
+        return rows
+    once = np.unique(runs.order)
+    counts = len(runs.order), int(runs.sizes.sum()), int(((once >= 0) & (once < rows)).sum())
+    return next(count for count in counts if count != rows)
 
 
 def _shares(sizes: Labels, share: int) -> list[Labels]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from polars_microagg.core.registry import discover, docstring
 
 if TYPE_CHECKING:
-    from polars_microagg.core.partition import Holders, Labels, Strata, Vector
+    from polars_microagg.core.masked import Holders
+    from polars_microagg.core.partition import Labels, Strata, Vector
     from polars_microagg.kernels.embedding import Embedding
 
 __all__ = [

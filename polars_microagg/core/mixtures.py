@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_microagg.core.partition import Labels, Matrix, Strata, Vector
+from polars_microagg.core.partition import Grouping, Labels, Matrix, Strata, Vector
 from polars_microagg.core.rule import Rule
 from polars_microagg.kernels.embedding import Embedding
 
@@ -46,15 +46,15 @@ def group_mixture(
     strata: Strata,
     rule: Rule,
     embeddings: Sequence[Embedding | None],
-) -> tuple[Labels, int]:
-    """Number the groups of all strata as `Plan.group` does, from the coordinates of categories.
+) -> Grouping:
+    """Group the records of all strata as `Plan.group` does, from the coordinates of categories.
 
     Each stratum has coordinates of its own, so that it is grouped as if it were alone.
     """
     labels, groups = np.full(len(x), -1, dtype=np.intp), 0
     for rows in plan.patterns(x, strata).rows():
         wide, column, spans = located(x[rows], embeddings)
-        made, count = plan.group(
+        made = plan.group(
             tuple(block[j] for j in column),
             wide,
             factors[column],
@@ -63,6 +63,6 @@ def group_mixture(
             np.where([embeddings[j] is not None for j in column], column, -1),
             spans,
         )
-        labels[rows] = made + groups
-        groups += count
-    return labels, groups
+        labels[rows] = made.labels + groups
+        groups += made.count
+    return Grouping.by_label(labels, groups)

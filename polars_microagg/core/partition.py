@@ -1,22 +1,19 @@
-"""Groups of records or values, strata, masked columns, and the array types."""
+"""Groups of records or values, strata, and the array types."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeAlias
+from functools import cached_property
+from typing import Protocol, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
-    "NOBODY",
-    "Cells",
-    "Centres",
     "GroupRule",
-    "Holders",
+    "Grouping",
     "Labels",
-    "Masked",
     "Matrix",
     "Members",
     "Partition",
@@ -35,16 +32,19 @@ Labels: TypeAlias = npt.NDArray[np.intp]
 """Group number of each record, array of shape (n,)."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Partition:
     """Groups of records: every record is in exactly one group.
 
     Groups are numbered in the order in which their first record appears, so two partitions
-    with the same groups have the same labels.
+    with the same groups have the same labels. A method that has put the records in an order in which
+    its groups follow each other hands over this order, by `along`: then nothing is sorted again, and
+    labels are made only where they are asked for.
     """
 
-    labels: Labels
-    sizes: Labels
+    given_labels: Labels | None
+    given_sizes: Labels | None
+    runs: Members | None = None
 
     @classmethod
     def from_labels(cls, labels: npt.NDArray[np.integer]) -> Self:
@@ -67,14 +67,49 @@ class Partition:
         number[order] = np.arange(len(order), dtype=np.intp)
         return cls(number.take(labels), counts.take(order))
 
+    @classmethod
+    def along(cls, order: Labels, lengths: Labels) -> Self:
+        """Make the partition whose groups are runs of these lengths along an order of the rows.
+
+        >>> Partition.along(np.array([3, 0, 2, 1]), np.array([2, 2])).labels
+        array([0, 1, 1, 0])
+        """
+        return cls(None, None, Members(order, lengths))
+
+    @property
+    def labels(self) -> Labels:
+        """Number of the group of each record."""
+        return self._numbered[0] if self.given_labels is None else self.given_labels
+
+    @property
+    def sizes(self) -> Labels:
+        """Number of records of each group."""
+        return self._numbered[1] if self.given_sizes is None else self.given_sizes
+
+    @cached_property
+    def _numbered(self) -> tuple[Labels, Labels]:
+        """Labels and sizes, from the runs."""
+        runs = cast("Members", self.runs)
+        order, lengths = runs.order, runs.sizes
+        first = np.minimum.reduceat(order, runs.starts)
+        # The first rows of groups, counted from the top: the number of a group is how many come before.
+        leads = np.zeros(len(order), dtype=np.bool_)
+        leads[first] = True
+        number = np.cumsum(leads, dtype=np.intp).take(first) - 1
+        labels, sizes = np.empty_like(order), np.empty_like(lengths)
+        labels[order] = np.repeat(number, lengths)
+        sizes[number] = lengths
+        return labels, sizes
+
     @property
     def smallest(self) -> int:
         """Size of the smallest group."""
-        return int(self.sizes.min()) if len(self.sizes) else 0
+        sizes = self.sizes if self.runs is None else self.runs.sizes
+        return int(sizes.min()) if len(sizes) else 0
 
     def __len__(self) -> int:
         """Count the groups."""
-        return len(self.sizes)
+        return len(self.sizes if self.runs is None else self.runs.sizes)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -188,6 +223,21 @@ class Members:
             np.bincount(labels, minlength=groups).astype(np.intp),
         )
 
+    def are_all(self, n: int) -> bool:
+        """Return whether each of n rows is listed once.
+
+        >>> Members(np.array([1, 0, 1]), np.array([3])).are_all(3)
+        False
+        """
+        order = self.order
+        if not len(order) == n == self.sizes.sum():
+            return False
+        if order.min(initial=0) < 0 or order.max(initial=-1) >= n:
+            return False
+        seen = np.zeros(n, dtype=np.bool_)
+        seen[order] = True
+        return bool(seen.all())
+
     @property
     def starts(self) -> Labels:
         """Position in `order` at which each centre starts."""
@@ -206,6 +256,70 @@ class Members:
         return type(self)(self.order[np.arange(len(shift)) + shift], sizes)
 
 
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups of some of `n` records, by label or listed one after the other; each is made from the other.
+
+    The numbers of the groups say nothing; records of no group have the label -1.
+    """
+
+    n: int
+    count: int
+    given_labels: Labels | None
+    listed: Members | None = None
+
+    @classmethod
+    def by_label(cls, labels: Labels, count: int) -> Self:
+        """Make the groups of so many labels, -1 for none."""
+        return cls(len(labels), count, labels)
+
+    @classmethod
+    def by_list(cls, listed: Members, n: int) -> Self:
+        """Make the groups of n records that are listed.
+
+        >>> Grouping.by_list(Members(np.array([3, 0]), np.array([1, 1])), 4).labels
+        array([ 1, -1, -1,  0])
+        """
+        return cls(n, len(listed.sizes), None, listed)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Number of the group of each record, -1 for none."""
+        if self.listed is None:
+            return cast("Labels", self.given_labels)
+        labels = np.full(self.n, -1, dtype=np.intp)
+        labels[self.listed.order] = np.repeat(np.arange(self.count), self.listed.sizes)
+        return labels
+
+    @property
+    def sizes(self) -> Labels:
+        """Number of records of each group."""
+        if self.listed is not None:
+            return self.listed.sizes
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.count)
+
+    @cached_property
+    def members(self) -> Members:
+        """Rows of each group."""
+        if self.listed is not None:
+            return self.listed
+        grouped = self.labels >= 0
+        rows = None if grouped.all() else np.flatnonzero(grouped)
+        return Members.of(rows, self.labels if rows is None else self.labels[rows], self.count)
+
+    def rows(self, order: Labels, n: int) -> Self:
+        """Return the same groups of n rows, of which record i is row ``order[i]``.
+
+        >>> Grouping.by_label(np.array([0, 1, 0]), 2).rows(np.array([3, 0, 1]), 4).labels
+        array([ 1,  0, -1,  0])
+        """
+        if self.listed is not None:
+            return self.by_list(Members(order.take(self.listed.order), self.listed.sizes), n)
+        labels = np.full(n, -1, dtype=np.intp)
+        labels[order] = self.labels
+        return self.by_label(labels, self.count)
+
+
 class GroupRule(Protocol):
     """A condition that groups must satisfy beyond their size.
 
@@ -220,76 +334,3 @@ class GroupRule(Protocol):
 
     def spreads(self) -> Sequence[Labels]:
         """Return codes of the records over which groups that satisfy the rule are spread, if any."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Holders:
-    """Holders of the values of a column: strata and entities of the records, if there are any.
-
-    A category that fewer than `k` of a stratum have is not emitted in it.
-    """
-
-    strata: Strata
-    entity: Labels | None
-    k: int
-
-    def count(self, codes: Labels) -> Labels:
-        """Count, for each record, the entities or records of its stratum with the same code.
-
-        0 where a code is negative or a record is in no stratum.
-
-        >>> Holders(Strata.whole(4), np.array([7, 7, 8, 9]), 2).count(np.array([0, 0, 0, 1]))
-        array([2, 2, 2, 1])
-        """
-        stratum = self.strata.numbers(len(codes))
-        rows = np.flatnonzero((codes >= 0) & (stratum >= 0))
-        value = np.unique(
-            stratum[rows] * (int(codes.max(initial=0)) + 1) + codes[rows], return_inverse=True
-        )[1]
-        found = np.zeros(len(codes), dtype=np.intp)
-        if self.entity is None:
-            found[rows] = np.bincount(value)[value] if len(rows) else 0
-            return found
-        entity = self.entity[rows]
-        pairs = np.unique(value * (int(entity.max(initial=0)) + 1) + entity)
-        counts = np.bincount(pairs // (int(entity.max(initial=0)) + 1))
-        found[rows] = counts[value] if len(rows) else 0
-        return found
-
-
-NOBODY = Holders(Strata.whole(0), None, 0)
-"""No records, for values that are computed and not chosen."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Centres:
-    """Centres of one column, not yet computed: record i takes centre ``labels[i]``, -1 is null."""
-
-    labels: Labels
-    members: Members
-    how: str
-    holders: Holders = NOBODY
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Cells:
-    """Masked values of one column, one a record, NaN for null, and the strata of the records.
-
-    They are whole steps, not yet rounded, of a column that is emitted in such.
-    """
-
-    values: Vector
-    strata: Strata
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Masked:
-    """Masked values of some columns, before they are computed in their own types.
-
-    `labels` are the groups of the records, -1 for none. `values` has, for each column, centres
-    of groups, or one value a record.
-    """
-
-    columns: tuple[str, ...]
-    labels: Labels
-    values: tuple[Centres | Cells, ...]

@@ -14,13 +14,12 @@ from polars_microagg.core import registry
 from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.entities import EntityRule, mask_entities
 from polars_microagg.core.grouping import group_strata
+from polars_microagg.core.masked import Cells, Holders, Masked
 from polars_microagg.core.mixtures import group_mixture
 from polars_microagg.core.options import checked_options, group_size
 from polars_microagg.core.partition import (
-    Cells,
-    Holders,
+    Grouping,
     Labels,
-    Masked,
     Matrix,
     Members,
     Strata,
@@ -203,12 +202,12 @@ class Plan:
             else:
                 part = x[:, columns], factors[columns], strata, rule
                 if any(embeddings[columns]):
-                    labels, groups = group_mixture(self, block, *part, embeddings[columns])
+                    groups = group_mixture(self, block, *part, embeddings[columns])
                 else:
-                    labels, groups = self.group(block, *part)
+                    groups = self.group(block, *part)
                 wide = strata if self.nulls == "impute" else None
-                made = centres(x[:, columns], labels, groups, self.center, wide, holders)
-                yield Masked(block, labels, made)
+                made = centres(x[:, columns], groups, self.center, wide, holders)
+                yield Masked(block, groups, made)
 
     def group(
         self,
@@ -219,23 +218,23 @@ class Plan:
         rule: Rule | EntityRule,
         joint: Labels | None = None,
         spans: Vector | None = None,
-    ) -> tuple[Labels, int]:
-        """Number the groups of all strata, -1 where a record is in none, and count them.
+    ) -> Grouping:
+        """Group the records of all strata.
 
         Coordinates with the same number in `joint` (q,) are of one column of categories, of which the
         largest distance is in `spans`; -1 is a column of numbers.
         """
         strata = self.patterns(x, strata)
         if not len(strata.sizes):
-            return np.full(len(x), -1, dtype=np.intp), 0
+            return Grouping.by_label(np.full(len(x), -1, dtype=np.intp), 0)
         # Records without any value are alike as they are: a group that no method needs to find.
         bare = _without_values(x[strata.firsts])
         if self.nulls == "pattern" and bare.any():
             rest = strata.only(~bare)
-            grouped, groups = self.group(block, x, factors, rest, rule, joint, spans)
-            plain = strata.only(bare)
-            grouped[plain.order] = groups + np.repeat(np.arange(bare.sum()), plain.sizes)
-            return grouped, groups + int(bare.sum())
+            grouped = self.group(block, x, factors, rest, rule, joint, spans)
+            plain, labels = strata.only(bare), grouped.labels
+            labels[plain.order] = grouped.count + np.repeat(np.arange(bare.sum()), plain.sizes)
+            return Grouping.by_label(labels, grouped.count + int(bare.sum()))
         self._refuse_too_many(int(strata.sizes.max()))
         # Rows stratum by stratum from now on. One stratum of all rows is in that order already, and
         # is not copied: `Strata.whole` and stable sorting list it in ascending order.
@@ -256,13 +255,9 @@ class Plan:
             parts = np.split(ready, np.cumsum(strata.sizes)[:-1])
             ready = np.concatenate([completed(part) for part in parts])
         with crew(self.workers):
-            grouped, groups = self._searched(block, ready, strata, rule, present)
-        if whole:
-            return grouped, groups
+            grouped = self._searched(block, ready, strata, rule, present)
         # Back from the order of the strata to the order of the rows.
-        labels = np.full(len(x), -1, dtype=np.intp)
-        labels[strata.order] = grouped
-        return labels, groups
+        return grouped if whole else grouped.rows(strata.order, len(x))
 
     def _searched(
         self,
@@ -271,34 +266,32 @@ class Plan:
         strata: Strata,
         rule: Rule | EntityRule,
         present: npt.NDArray[np.bool_] | None,
-    ) -> tuple[Labels, int]:
+    ) -> Grouping:
         """Group records that lie stratum by stratum, so that the rule holds, and refine."""
         arguments = self._arguments(block)
         with progress(self.progress_callback):
-            grouped, groups = group_strata(self.method, x, strata.sizes, arguments, present)
+            grouped = group_strata(self.method, x, strata.sizes, arguments, present)
         # Checked before the refinement, which keeps what holds but repairs nothing; the batch
         # counts again on the values that are emitted.
-        self.keep_promise(
-            Members(strata.order[:0], np.bincount(grouped, minlength=groups)), self.rule()
-        )
+        self.keep_promise(Members(strata.order[:0], grouped.sizes), self.rule())
         beyond = rule.take(strata.order).beyond_size()
         if beyond is not None:
             longer = partial(annealed, k=self.k) if self.refine else None
             if self.method.search is not None:
                 longer = partial(self.method.search, **arguments)
             with progress(self.progress_callback):
-                grouped, groups = repaired(x, grouped, strata.sizes, self.k, beyond, longer)
+                found = repaired(x, grouped.labels, strata.sizes, self.k, beyond, longer)
+                grouped = Grouping.by_label(*found)
         if self.refine:
             each = shared(REFINING * len(x))
-            grouped, groups = refined(x, grouped, strata.sizes, self.k, beyond, each=each)
-        return self._improved(x, grouped, groups, strata)
+            found = refined(x, grouped.labels, strata.sizes, self.k, beyond, each=each)
+            grouped = Grouping.by_label(*found)
+        return self._improved(x, grouped, strata)
 
-    def _improved(
-        self, x: Matrix, labels: Labels, groups: int, strata: Strata
-    ) -> tuple[Labels, int]:
+    def _improved(self, x: Matrix, groups: Grouping, strata: Strata) -> Grouping:
         """Return groups of records that lie stratum by stratum as they are; leaves improve them."""
         del x, strata
-        return labels, groups
+        return groups
 
     def _arguments(self, block: tuple[str, ...]) -> dict[str, Any]:
         """Return the options of the method, names of columns as positions in the block."""
@@ -338,7 +331,8 @@ class Plan:
         parts = parts.only(~_without_values(x[parts.firsts]))
         labels = np.arange(len(x))
         for name, column in zip(block, cells(x, factors, whole, parts, masked).T, strict=True):
-            yield Masked((name,), np.where(np.isnan(column), -1, labels), (Cells(column, parts),))
+            own = Grouping.by_label(np.where(np.isnan(column), -1, labels), len(x))
+            yield Masked((name,), own, (Cells(column, parts),))
 
 
 def _without_values(x: Matrix) -> npt.NDArray[np.bool_]:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.core.kind import Kind, has_means
-from polars_microagg.core.partition import Centres, Labels, Masked, Matrix, Partition, Strata
+from polars_microagg.core.masked import Centres, Masked
+from polars_microagg.core.partition import Grouping, Labels, Matrix, Members, Partition, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.core.suppression import to_suppress
@@ -88,7 +89,7 @@ class BatchMasker:
             ]
             self._keep_rare(originals, block, kinds, masked)
             # Each block as soon as it is emitted: a later one cannot make up for it.
-            self.keep_promise(block, masked.labels, strata, rule)
+            self.keep_promise(block, masked.groups, strata, rule)
             released += block
         flags = pl.Series(hidden) if hidden.any() else None
         if back is not None:
@@ -114,7 +115,8 @@ class BatchMasker:
             return pl.Series(dtype=pl.UInt32)
         batch, back = self._ordered(batch)
         (masked,) = self._masked(batch)[3]
-        labels = masked.labels if back is None else masked.labels[back.to_numpy()]
+        labels = masked.labels
+        labels = labels if back is None else labels[back.to_numpy()]
         number = np.zeros(len(labels), dtype=np.uint32)
         grouped = labels >= 0
         number[grouped] = Partition.from_labels(labels[grouped]).labels
@@ -218,7 +220,7 @@ class BatchMasker:
                     raise BrokenPromiseError.small_class(name, fewest, k, "holders of a category")
 
     def keep_promise(
-        self, block: list[pl.Series], labels: Labels, strata: Strata, rule: Rule | None = None
+        self, block: list[pl.Series], groups: Grouping, strata: Strata, rule: Rule | None = None
     ) -> None:
         """Refuse classes of equal emitted records of a stratum that break the promise of the plan.
 
@@ -232,28 +234,52 @@ class BatchMasker:
         # A value is what a reader sees, after rounding to its type, and a class is all that is
         # equal in the block and in the stratum. Numbers as names, since a name may be a pattern.
         emitted = [column.alias(str(j)) for j, column in enumerate(block)]
-        if len(strata.order) < len(labels) or len(strata.sizes) > 1:
-            numbers = strata.numbers(len(labels)).astype(np.int32)
+        if len(strata.order) < groups.n or len(strata.sizes) > 1:
+            numbers = strata.numbers(groups.n).astype(np.int32)
             emitted.append(pl.Series("stratum", numbers))
         records = pl.DataFrame(emitted)
         # Dropped records are not released and must not make a class look larger.
-        if self.plan.drops and len(strata.order) < len(labels):
-            released = labels >= 0
-            records, labels = records.filter(pl.Series(released)), labels[released]
+        if self.plan.drops and len(strata.order) < groups.n:
+            released = groups.labels >= 0
+            records = records.filter(pl.Series(released))
+            groups = Grouping.by_label(groups.labels[released], groups.count)
             rule = rule.take(np.flatnonzero(released))
         if not records.height:
             return
         # Equal records of several groups are one class, and a union of groups that satisfy a model
         # satisfies it. So if every group does and is uniform, every class does. To see that takes
         # less time and memory than to number the classes, which is done only where it fails.
-        held = rule.broken(rule.groups(labels)) is None
-        if not (held and _alike(records.get_columns(), labels)):
+        if not _holds(rule, groups, records.get_columns()):
             self.plan.keep_promise(members_of(records), rule)
         if self.plan.entity_mode == "alike":
             fewest = int(entities_alike(rule.entity_codes, members_of(records)).min())
             if fewest < self.plan.k:
                 name, k = self.plan.method.name, self.plan.k
                 raise BrokenPromiseError.small_class(name, fewest, k, "entities alike")
+
+
+def _holds(rule: Rule, groups: Grouping, columns: list[pl.Series]) -> bool:
+    """Return whether every group satisfies the rule and its records have the same values."""
+    listed = groups.listed
+    if listed is not None and len(listed.order) >= groups.n:
+        # A list is believed only if it has every row once, and no group that is empty.
+        if not (listed.sizes.all() and listed.are_all(groups.n)):
+            return False
+        return rule.broken(listed) is None and _alike_in_runs(columns, listed)
+    return rule.broken(rule.groups(groups.labels)) is None and _alike(columns, groups.labels)
+
+
+def _alike_in_runs(columns: list[pl.Series], groups: Members) -> bool:
+    """Return whether all records of each listed group have the same values."""
+    order = pl.Series(groups.order.astype(np.uint32))
+    first = np.zeros(len(order), dtype=np.bool_)
+    first[groups.starts] = True
+    for column in columns:
+        listed = column.gather(order)
+        same = listed.slice(1).eq_missing(listed.slice(0, len(order) - 1)).to_numpy()
+        if not (same | first[1:]).all():
+            return False
+    return True
 
 
 def _alike(columns: list[pl.Series], labels: Labels) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.kind import Kind, key_options, kind_of
-from polars_microagg.core.partition import Centres, Labels, Masked, Strata, Vector
+from polars_microagg.core.masked import Cells, Masked
+from polars_microagg.core.partition import Labels, Strata, Vector
 from polars_microagg.core.registry import Method
 from polars_microagg.errors import InvalidDataError, MissingValuesError, NotNumericError
 from polars_microagg.errors.categories import nearly_unique, not_of_kind, without_order
@@ -34,6 +35,13 @@ __all__ = [
 UNIQUE, FEW = 0.5, 20
 """Share of records that have a category of their own above which a column is refused; and records
 below which none is."""
+
+
+PLAIN = (
+    *(pl.Float64, pl.Float32, pl.Int64, pl.Int32, pl.Int16, pl.Int8),
+    *(pl.UInt64, pl.UInt32, pl.UInt16, pl.UInt8),
+)
+"""Types that polars and numpy hold alike."""
 
 
 def can_mask(dtype: pl.DataType) -> bool:
@@ -135,14 +143,22 @@ def emit(column: pl.Series, masked: Masked, j: int, dtype: pl.DataType, kind: Ki
     Centres are rounded half to even. `j` is the position of the column in `masked`. Null where the
     label is -1 or the group has no value.
     """
-    chosen, labels = masked.values[j], masked.labels
-    if isinstance(chosen, Centres):
-        labels = chosen.labels
-    else:
-        # Cells have a value for each record.
-        labels = np.where(np.isnan(chosen.values), -1, np.arange(len(labels)))
+    chosen = masked.values[j]
     table: pl.Series = kind.values(column, chosen, dtype)
-    return table.gather(_index(labels)).alias(column.name)
+    if isinstance(chosen, Cells):
+        # Cells have a value for each record.
+        labels = np.where(np.isnan(chosen.values), -1, np.arange(len(column)))
+        return table.gather(_index(labels)).alias(column.name)
+    groups = chosen.groups
+    listed = groups.listed
+    plain = table.dtype in PLAIN and not table.null_count()
+    if plain and listed is not None and len(listed.order) == groups.n:
+        # Written to the rows of each group, which needs no labels.
+        values = table.to_numpy()
+        emitted = np.empty(groups.n, dtype=values.dtype)
+        emitted[listed.order] = np.repeat(values, listed.sizes)
+        return pl.Series(column.name, emitted)
+    return table.gather(_index(chosen.labels)).alias(column.name)
 
 
 def _index(rows: Labels) -> pl.Series:

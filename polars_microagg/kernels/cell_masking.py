@@ -10,7 +10,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from polars_microagg.core.partition import Cells, Matrix, Strata, Vector
+    from polars_microagg.core.masked import Cells
+    from polars_microagg.core.partition import Matrix, Strata, Vector
     from polars_microagg.kernels.exact_mean import Real
 
 __all__ = ["cells", "real_cells", "whole_cells"]
@@ -55,7 +56,8 @@ def cells(
 def real_cells(cells: Cells, dtype: Real) -> Vector:
     """Round masked values to floats of a size, clipped to the largest one; never -0.
 
-    >>> from polars_microagg.core.partition import Cells, Strata
+    >>> from polars_microagg.core.masked import Cells
+    >>> from polars_microagg.core.partition import Strata
     >>> real_cells(Cells(np.array([1e308, -0.0]), Strata.whole(2)), np.float32)
     array([3.40282347e+38, 0.00000000e+00])
     """
@@ -67,7 +69,8 @@ def real_cells(cells: Cells, dtype: Real) -> Vector:
 def whole_cells(cells: Cells, original: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Round masked values to whole steps, halves to even, in the range of their stratum.
 
-    >>> from polars_microagg.core.partition import Cells, Strata
+    >>> from polars_microagg.core.masked import Cells
+    >>> from polars_microagg.core.partition import Strata
     >>> whole_cells(Cells(np.array([1.5, 2.5]), Strata.whole(2)), np.array([0, 7]))
     array([2, 2])
     """

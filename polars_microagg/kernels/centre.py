@@ -7,16 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polars_microagg.core.partition import (
-    NOBODY,
-    Centres,
-    Holders,
-    Labels,
-    Matrix,
-    Members,
-    Strata,
-    Vector,
-)
+from polars_microagg.core.masked import NOBODY, Centres, Holders
+from polars_microagg.core.partition import Grouping, Labels, Matrix, Members, Strata, Vector
 from polars_microagg.kernels.exact_mean import Real, float_means
 
 __all__ = ["CENTRES", "centres", "real_centres", "whole_centres"]
@@ -33,37 +25,45 @@ EXACT = 2**53
 
 def centres(
     x: Matrix,
-    labels: Labels,
-    groups: int,
+    groups: Grouping,
     how: str,
     strata: Strata | None = None,
     holders: Holders = NOBODY,
 ) -> tuple[Centres, ...]:
     """Return, column by column, which records make the centre of each group.
 
-    `x` (n, p) has NaN where a value is absent, `labels` (n,) has -1 where a record has no group. A
-    group without any value in a column takes the centre of its stratum there; without strata it has
-    none.
+    `x` (n, p) has NaN where a value is absent. A group without any value in a column takes the centre
+    of its stratum there; without strata it has none.
 
-    >>> columns = centres(np.array([[5.0], [6.0], [8.0]]), np.array([0, 0, 1]), 2, "mean")
+    >>> two = Grouping.by_label(np.array([0, 0, 1]), 2)
+    >>> columns = centres(np.array([[5.0], [6.0], [8.0]]), two, "mean")
     >>> columns[0].members.order, columns[0].members.sizes
     (array([0, 1, 2]), array([2, 1]))
     """
-    grouped = labels >= 0
-    rows = None if grouped.all() else np.flatnonzero(grouped)
-    whole = Members.of(rows, labels if rows is None else labels[rows], groups)
     columns = []
-    for j in range(x.shape[1]):
-        absent = np.isnan(x[:, j] if rows is None else x[rows, j])
-        members, own = whole, labels
+    for column in x.T:
+        absent = np.isnan(column)
         if absent.any():
-            present = np.flatnonzero(~absent) if rows is None else rows[~absent]
-            members = Members.of(present, labels[present], groups)
-            empty = (labels >= 0) & (members.sizes == 0)[labels]
-            if empty.any():
-                members, own = _filled(members, labels, empty, present, strata)
-        columns.append(Centres(own, members, how, holders))
+            columns.append(Centres(*_present(absent, groups, strata), how, holders))
+        else:
+            columns.append(Centres(groups, groups.members, how, holders))
     return tuple(columns)
+
+
+def _present(
+    absent: npt.NDArray[np.bool_], groups: Grouping, strata: Strata | None
+) -> tuple[Grouping, Members]:
+    """Return which centre each record takes, and whose values make it, where some have none."""
+    labels = groups.labels
+    grouped = labels >= 0
+    if not absent[grouped].any():
+        return groups, groups.members
+    rows = np.flatnonzero(~absent & grouped)
+    members = Members.of(rows, labels[rows], groups.count)
+    empty = grouped & (members.sizes == 0)[labels]
+    if not empty.any():
+        return groups, members
+    return _filled(members, labels, empty, rows, strata)
 
 
 def _filled(
@@ -72,16 +72,17 @@ def _filled(
     empty: npt.NDArray[np.bool_],
     rows: Labels,
     strata: Strata | None,
-) -> tuple[Members, Labels]:
+) -> tuple[Grouping, Members]:
     """Send the records of empty groups to the centres of their strata, which are put last."""
     if strata is None:
-        return members, np.where(empty, -1, labels)
+        return Grouping.by_label(np.where(empty, -1, labels), len(members.sizes)), members
     stratum = strata.numbers(len(labels))
     wide = Members.of(rows, stratum[rows], len(strata.sizes))
     instead = np.where((wide.sizes > 0)[stratum], len(members.sizes) + stratum, -1)
     order = np.concatenate([members.order, wide.order])
     sizes = np.concatenate([members.sizes, wide.sizes])
-    return Members(order, sizes), np.where(empty, instead, labels)
+    own = Grouping.by_label(np.where(empty, instead, labels), len(sizes))
+    return own, Members(order, sizes)
 
 
 def _middle(values: Numbers, members: Members) -> Members:
@@ -104,8 +105,8 @@ def real_centres(
     `values` (n,) are doubles, or whole steps of which `divisor` make one unit. Where there are no
     members the result is arbitrary.
 
-    >>> members = Members(np.array([0, 1]), np.array([2]))
-    >>> steps = Centres(np.array([0, 0]), members, "mean")
+    >>> pair = Grouping.by_list(Members(np.array([0, 1]), np.array([2])), 2)
+    >>> steps = Centres(pair, pair.members, "mean")
     >>> real_centres(np.array([2**60, 2**60 + 1]), steps, 10).tolist()
     [1.152921504606847e+17]
     """
@@ -130,8 +131,8 @@ def whole_centres(values: Numbers, centres: Centres) -> Numbers:
     They are 64-bit integers, or Python's where the values are. Where there are no members the
     result is arbitrary.
 
-    >>> members = Members(np.array([0, 1, 2]), np.array([2, 1]))
-    >>> whole_centres(np.array([2, 3, 9]), Centres(np.array([0, 0, 1]), members, "mean"))
+    >>> two = Grouping.by_list(Members(np.array([0, 1, 2]), np.array([2, 1])), 3)
+    >>> whole_centres(np.array([2, 3, 9]), Centres(two, two.members, "mean"))
     array([2, 9])
     """
     members = centres.members if centres.how == "mean" else _middle(values, centres.members)

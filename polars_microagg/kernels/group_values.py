@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_microagg.core.partition import Centres, Holders, Labels
+from polars_microagg.core.masked import Centres, Holders
+from polars_microagg.core.partition import Labels
 
 __all__ = ["commonest", "middle_of_tree", "middle_values", "shared_class"]
 
@@ -20,8 +21,9 @@ def commonest(codes: Labels, centres: Centres, holders: Holders) -> Labels:
 
     Of equally common ones that which more of the stratum have, then the smaller code.
 
-    >>> from polars_microagg.core.partition import Members, Strata
-    >>> one = Centres(np.zeros(5, int), Members(np.arange(5), np.array([5])), "mean")
+    >>> from polars_microagg.core.partition import Grouping, Members, Strata
+    >>> listed = Members(np.arange(5), np.array([5]))
+    >>> one = Centres(Grouping.by_list(listed, 5), listed, "mean")
     >>> commonest(np.array([2, 2, 0, 0, 1]), one, Holders(Strata.whole(5), None, 2))
     array([0])
     """
@@ -46,8 +48,9 @@ def middle_values(codes: Labels, centres: Centres, holders: Holders) -> Labels:
     Where too few have it, the nearest code that enough of the stratum have stands in, by the number
     of records between; of two as near the lower one. -1 where there is none.
 
-    >>> from polars_microagg.core.partition import Members, Strata
-    >>> one = Centres(np.zeros(5, int), Members(np.arange(5), np.array([5])), "mean")
+    >>> from polars_microagg.core.partition import Grouping, Members, Strata
+    >>> listed = Members(np.arange(5), np.array([5]))
+    >>> one = Centres(Grouping.by_list(listed, 5), listed, "mean")
     >>> middle_values(np.array([3, 0, 0, 1, 3]), one, Holders(Strata.whole(5), None, 2))
     array([0])
     """
@@ -99,8 +102,9 @@ def shared_class(paths: Labels, centres: Centres, holders: Holders) -> Labels:
     the path ends or there is no value. A node that too few of the stratum are under gives way to
     the one above it.
 
-    >>> from polars_microagg.core.partition import Members, Strata
-    >>> two = Centres(np.array([0, 0, 1, 1]), Members(np.arange(4), np.array([2, 2])), "mean")
+    >>> from polars_microagg.core.partition import Grouping, Members, Strata
+    >>> listed = Members(np.arange(4), np.array([2, 2]))
+    >>> two = Centres(Grouping.by_list(listed, 4), listed, "mean")
     >>> paths = np.array([[0, 2], [0, 3], [1, 4], [1, 4]])
     >>> shared_class(paths, two, Holders(Strata.whole(4), None, 2))
     array([0, 4])
@@ -126,8 +130,9 @@ def middle_of_tree(paths: Labels, centres: Centres, holders: Holders) -> Labels:
     That is the lowest node which more than half of the members are under, whatever the lengths of
     edges. A node that too few of the stratum are under gives way to the one above it.
 
-    >>> from polars_microagg.core.partition import Members, Strata
-    >>> one = Centres(np.zeros(3, int), Members(np.arange(3), np.array([3])), "median")
+    >>> from polars_microagg.core.partition import Grouping, Members, Strata
+    >>> listed = Members(np.arange(3), np.array([3]))
+    >>> one = Centres(Grouping.by_list(listed, 3), listed, "median")
     >>> middle_of_tree(np.array([[0, 2], [0, 2], [1, 3]]), one, Holders(Strata.whole(3), None, 2))
     array([2])
     """

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.kind import Kind
-from polars_microagg.core.partition import Centres, Holders, Labels, Vector
+from polars_microagg.core.masked import Centres, Holders
+from polars_microagg.core.partition import Labels, Vector
 
 __all__ = ["Categories", "as_floats", "codes_of", "fewest_holders", "texts"]
 

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.core.kind import Kind
-from polars_microagg.core.partition import Cells, Centres, Strata, Vector
+from polars_microagg.core.masked import Cells, Centres
+from polars_microagg.core.partition import Strata, Vector
 from polars_microagg.kernels.cell_masking import real_cells, whole_cells
 from polars_microagg.kernels.centre import real_centres, whole_centres
 from polars_microagg.kernels.exact_mean import Real

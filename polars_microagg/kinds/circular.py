@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.kind import Kind, kind
-from polars_microagg.core.partition import Centres, Strata, Vector
+from polars_microagg.core.masked import Centres
+from polars_microagg.core.partition import Strata, Vector
 from polars_microagg.kernels.embedding import Embedding
 from polars_microagg.kernels.exact_mean import float_means
 

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.kind import kind
-from polars_microagg.core.partition import Centres, Holders, Labels, Strata, Vector
+from polars_microagg.core.masked import Centres, Holders
+from polars_microagg.core.partition import Labels, Strata, Vector
 from polars_microagg.kernels.embedding import Embedding
 from polars_microagg.kernels.group_values import commonest
 from polars_microagg.kinds._categories import Categories, as_floats, codes_of

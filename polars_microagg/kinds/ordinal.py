@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.kind import kind
-from polars_microagg.core.partition import Centres, Holders, Labels, Strata, Vector
+from polars_microagg.core.masked import Centres, Holders
+from polars_microagg.core.partition import Labels, Strata, Vector
 from polars_microagg.kernels.group_values import middle_values
 from polars_microagg.kinds._categories import Categories, codes_of
 

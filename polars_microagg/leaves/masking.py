@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.kind import Kind, has_means
-from polars_microagg.core.partition import Cells, Labels, Matrix, Members, Strata, Vector
+from polars_microagg.core.masked import Cells
+from polars_microagg.core.partition import Grouping, Labels, Matrix, Members, Strata, Vector
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.frames.batch import BatchMasker, Released
@@ -99,16 +100,16 @@ class LeafPlan(Plan):
         weights = _bounded(x, np.array(self.weights))
         return super().mask(x, weights, strata, whole, rule, embeddings, chosen)
 
-    def _improved(
-        self, x: Matrix, labels: Labels, groups: int, strata: Strata
-    ) -> tuple[Labels, int]:
+    def _improved(self, x: Matrix, groups: Grouping, strata: Strata) -> Grouping:
         """Search at the borders of leaves for groups that lose less."""
         # The search knows no model, and `refine` is a longer one.
         known = self.entity or self.confidential or self.refine
         if not self.searched or known or self.method.name != SEARCHED:
-            return labels, groups
+            return groups
         each = shared(SEARCHING * len(x))
-        return improved_strata(x, labels, strata.sizes, self.k, each=each)
+        return Grouping.by_label(
+            *improved_strata(x, groups.labels, strata.sizes, self.k, each=each)
+        )
 
 
 def _bounded(x: Matrix, weights: Vector) -> Vector:

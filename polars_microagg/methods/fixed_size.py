@@ -9,7 +9,7 @@ import numpy as np
 from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import Axis, method
 from polars_microagg.kernels.order.projection import first_component, sum_of_z
-from polars_microagg.kernels.order.runs import fixed_runs, partition_along, stable_order
+from polars_microagg.kernels.order.runs import fixed_runs, stable_order
 
 __all__ = ["fixed_size"]
 
@@ -61,4 +61,4 @@ def fixed_size(
     else:
         key = np.ascontiguousarray(x[:, sort])
     order = stable_order(-key if descending else key)
-    return partition_along(order, fixed_runs(len(x), k))
+    return Partition.along(order, fixed_runs(len(x), k))

@@ -6,7 +6,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
-from polars_microagg.kernels.order.runs import fixed_runs, partition_along, stable_order
+from polars_microagg.kernels.order.runs import fixed_runs, stable_order
 
 __all__ = ["individual_ranking"]
 
@@ -52,4 +52,4 @@ def individual_ranking(x: Matrix, /, *, k: int) -> Partition:
     array([0, 1, 0, 1, 0])
     """
     order = stable_order(np.ascontiguousarray(x[:, 0]))
-    return partition_along(order, fixed_runs(len(x), k))
+    return Partition.along(order, fixed_runs(len(x), k))

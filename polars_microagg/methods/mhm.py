@@ -9,7 +9,7 @@ from typing import Literal
 from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
 from polars_microagg.kernels.distance import centred
-from polars_microagg.kernels.order.runs import optimal_runs, partition_along
+from polars_microagg.kernels.order.runs import optimal_runs
 from polars_microagg.kernels.order.tour import nearest_point_next, through_groups
 from polars_microagg.methods.cbfs import cbfs
 from polars_microagg.methods.md import md
@@ -80,4 +80,4 @@ def mhm(x: Matrix, /, *, k: int, order: Literal["npn", "md", "mdav", "cbfs"] = "
         with steps_of(ticker("mhm", len(x))):
             labels = GROUPS[order](x, k=k).labels
         path = through_groups(centred(x), labels)
-    return partition_along(path, optimal_runs(x[path], k))
+    return Partition.along(path, optimal_runs(x[path], k))

@@ -8,7 +8,7 @@ import numpy as np
 
 from polars_microagg.core.partition import Matrix, Partition
 from polars_microagg.core.registry import method
-from polars_microagg.kernels.order.runs import optimal_runs, partition_along, sorted_rows
+from polars_microagg.kernels.order.runs import optimal_runs, sorted_rows
 
 __all__ = ["univariate"]
 
@@ -65,4 +65,4 @@ def univariate(
     array([0, 1, 2, 1, 0, 2, 1])
     """
     order, ranked = sorted_rows(np.ascontiguousarray(x[:, 0]))
-    return partition_along(order, optimal_runs(ranked, k, cost))
+    return Partition.along(order, optimal_runs(ranked, k, cost))

@@ -148,6 +148,39 @@ def test_a_broken_promise_releases_nothing(toys, broken, columnwise, how):
             lazy.collect(engine=engine)
 
 
+LISTED = {
+    "one of k-1": ([0, 1, 2, 3], [3, 1], r"made a class of 1 record\(s\) where k=2"),
+    "an empty group": ([0, 1, 2, 3], [2, 0, 2], r"made a class of 0 record\(s\) where k=2"),
+    "a row twice": ([0, 1, 0, 1], [2, 2], "labelled 2 of 4 records"),
+    "a row left out": ([0, 1, 2], [3], "labelled 3 of 4 records"),
+    "a row too many": ([0, 1, 2, 3, 3], [2, 3], "labelled 5 of 4 records"),
+    "rows of others": ([0, 1, 2, 4], [2, 2], "labelled 3 of 4 records"),
+    "rows from the end": ([0, 1, 2, -1], [2, 2], "labelled 3 of 4 records"),
+    "runs too long": ([0, 1, 2, 3], [2, 3], "labelled 5 of 4 records"),
+    "runs too short": ([0, 1, 2, 3], [3], "labelled 3 of 4 records"),
+}
+
+
+@pytest.mark.parametrize("broken", list(LISTED))
+@pytest.mark.parametrize("how", ["mask", "groups"])
+def test_a_list_that_is_no_partition_releases_nothing(toys, broken, how):
+    order, lengths, said = LISTED[broken]
+
+    @toys(cite="Nobody (2000)", columnwise=True)
+    def liar(x, /, *, k: int) -> Partition:
+        """Hand over an order that is none, or runs that are not along it."""
+        return Partition.along(np.array(order, dtype=np.intp), np.array(lengths, dtype=np.intp))
+
+    door, table = getattr(mg, how), pl.DataFrame({"a": [5.0, 1.0, 2.0, 4.0]})
+    wanted = f"^liar {said}.*Nothing was released. This is a bug of polars_microagg"
+    for call in (
+        lambda: door(table, ["a"], 2, method="liar"),
+        lambda: door(table.lazy(), ["a"], 2, method="liar").collect(),
+    ):
+        with pytest.raises(mg.BrokenPromiseError, match=wanted):
+            call()
+
+
 @pytest.mark.parametrize("rows", [3, 5, 1])
 def test_values_of_the_wrong_shape_are_not_released(toys, rows):
     @toys(cite="Nobody (2000)", unit="value")

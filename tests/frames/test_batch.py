@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.core.partition import Strata
+from polars_microagg.core.partition import Grouping, Members, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.frames.attributes import entity_of
 from polars_microagg.frames.batch import BatchMasker, _alike
@@ -24,7 +24,8 @@ def check(columns, labels, k, strata=None, **options):
     if strata is not None:
         order = np.array([row for rows in strata for row in rows], dtype=np.intp)
         here = Strata(order, np.array([len(rows) for rows in strata], dtype=np.intp))
-    masker.keep_promise([pl.Series("^a$", c) for c in columns], np.array(labels, np.intp), here)
+    groups = Grouping.by_label(np.array(labels, np.intp), max(labels) + 1)
+    masker.keep_promise([pl.Series("^a$", c) for c in columns], groups, here)
 
 
 def refused(smallest, *given, **options):
@@ -71,12 +72,58 @@ def test_entities_whose_rows_are_those_of_too_few_are_counted():
     block, labels = [pl.Series([1, 1, 2, 2, 3, 3])], np.array([0, 0, 1, 1, 2, 2], np.intp)
     for who, broken in ((list("ababab"), False), (list("abbcca"), True)):
         rule = plan.rule(entity_of([pl.Series(who)], ["who"]))
-        given = block, labels, Strata.whole(6), rule
+        given = block, Grouping.by_label(labels, 3), Strata.whole(6), rule
         if not broken:
             BatchMasker(plan).keep_promise(*given)
             continue
         with pytest.raises(mg.BrokenPromiseError, match=r"class of 1 entities alike"):
             BatchMasker(plan).keep_promise(*given)
+
+
+def listed(order, sizes, n):
+    """Groups as a method lists them, with the labels that they claim."""
+    members = Members(np.array(order, np.intp), np.array(sizes, np.intp))
+    return Grouping.by_list(members, n)
+
+
+@pytest.mark.parametrize(
+    ("emitted", "order", "sizes", "smallest"),
+    [
+        ([1, 2, 1, 2], [0, 2, 1, 3], [2, 2], None),
+        ([1, 2, 1, 2], [0, 1, 2, 3], [2, 2], None),  # other groups, but every class has two
+        ([1, 1, 1, 1], [0, 1, 2, 3], [2, 2], None),
+        ([None, 2, None, 2], [0, 2, 1, 3], [2, 2], None),
+        ([1, 1, 2, 3], [0, 1, 0, 1], [2, 2], 1),  # rows listed twice
+        ([1, 1, 2, 2, 3], [0, 1, 2, 3], [2, 2], 1),  # a row left out
+        ([1, 1, 2, 2, 3], [0, 1, 2, 3, 3], [2, 3], 1),
+        ([1, 2, 2, 2], [1, 2, 3, 0], [2, 2], 1),  # groups of two that are not alike
+        ([1, 2, 2, 2], [1, 2, 3, 0], [4], 1),
+        ([1, 2, 2, 2], [1, 2, 3, 0], [3, 1], 1),  # a group of one
+        ([1, 2, 2, 2], [1, 2, 3, 0], [3, 0, 1], 1),
+        ([1, 2, 2, 2], [1, 2, 3, 0], [2, 3], 1),  # more records than there are
+        ([None, 2, 2, 2], [1, 2, 3, 0], [4], 1),
+    ],
+)
+def test_a_list_of_groups_is_held_against_what_is_emitted(emitted, order, sizes, smallest):
+    masker = BatchMasker(Plan.make("univariate", 2).bind([["0"]]))
+    for dtype in (pl.Float64, pl.Int8, pl.String, pl.Date):
+        column = pl.Series([v if dtype != pl.String else v and str(v) for v in emitted])
+        given = [column.cast(dtype)], listed(order, sizes, len(emitted)), Strata.whole(len(emitted))
+        if smallest is None:
+            masker.keep_promise(*given)
+            continue
+        with pytest.raises(mg.BrokenPromiseError, match=rf"class of {smallest} record\(s\)"):
+            masker.keep_promise(*given)
+
+
+def test_a_list_of_groups_is_held_against_what_is_emitted_in_each_stratum():
+    masker = BatchMasker(Plan.make("univariate", 2).bind([["0"]]))
+    block, strata = [pl.Series([1, 1, 1, 1])], Strata(np.array([0, 2, 1, 3]), np.array([2, 2]))
+    masker.keep_promise(block, listed([0, 2, 1, 3], [2, 2], 4), strata)
+    masker.keep_promise(block, listed([0, 1, 2, 3], [2, 2], 4), strata)
+    strata = Strata(np.array([0, 1, 2, 3]), np.array([3, 1]))
+    with pytest.raises(mg.BrokenPromiseError, match=r"class of 1 record\(s\)"):
+        masker.keep_promise(block, listed([0, 1, 2, 3], [2, 2], 4), strata)
 
 
 @pytest.mark.parametrize("small_strata", ["raise", "null"])

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
-from polars_microagg.core.partition import Cells, Centres, Masked, Members, Strata
+from polars_microagg.core.masked import Cells, Centres, Masked
+from polars_microagg.core.partition import Grouping, Members, Strata
 from polars_microagg.frames import columns
 from polars_microagg.frames.columns import can_mask, kind_for, numbers, require, unit, values
 
@@ -88,12 +89,14 @@ def emit(column, masked, j, dtype):
 
 def centred(labels, order, sizes, how="mean"):
     members = Members(np.array(order), np.array(sizes))
-    return Masked(("x",), np.array(labels), (Centres(np.array(labels), members, how),))
+    groups = Grouping.by_label(np.array(labels), len(sizes))
+    return Masked(("x",), groups, (Centres(groups, members, how),))
 
 
 def one_a_record(values):
     labels = np.where(np.isnan(values), -1, np.arange(len(values)))
-    return Masked(("x",), labels, (Cells(np.array(values), Strata.whole(len(values))),))
+    groups = Grouping.by_label(labels, len(values))
+    return Masked(("x",), groups, (Cells(np.array(values), Strata.whole(len(values))),))
 
 
 def test_a_label_of_minus_one_becomes_null():

@@ -9,7 +9,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.core.kind import Kind
-from polars_microagg.core.partition import Masked
+from polars_microagg.core.masked import Masked
 from polars_microagg.frames import batch
 from tests.frames.doors import (
     COLUMNWISE,

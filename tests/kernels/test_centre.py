@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_microagg.core.partition import Centres, Members, Strata
+from polars_microagg.core.masked import Centres
+from polars_microagg.core.partition import Grouping, Members, Strata
 from polars_microagg.kernels import centre as centre_file
 from polars_microagg.kernels.centre import CENTRES, _sums, centres, real_centres, whole_centres
 
@@ -23,7 +24,9 @@ every_centre = pytest.mark.parametrize("how", CENTRES)
 def emitted(x, labels, groups, how, strata=None):
     """Centres as each record has them, NaN where there is none."""
     found = []
-    for j, centre in enumerate(centres(x, np.asarray(labels), groups, how, strata)):
+    for j, centre in enumerate(
+        centres(x, Grouping.by_label(np.asarray(labels), groups), how, strata)
+    ):
         table = np.append(real_centres(x[:, j], centre), NAN)
         found.append(table[centre.labels])
     return np.column_stack(found)
@@ -62,7 +65,7 @@ def test_a_centre_by_hand(how, values, centre):
 
 def test_the_members_are_the_records_with_a_value():
     x = np.array([[NAN, 1.0], [2.0, 2.0], [4.0, NAN], [6.0, NAN], [8.0, NAN]])
-    first, second = centres(x, np.array([0, 0, 1, 0, -1]), 2, "mean")
+    first, second = centres(x, Grouping.by_label(np.array([0, 0, 1, 0, -1]), 2), "mean")
     assert (first.members.order.tolist(), first.members.sizes.tolist()) == ([1, 3, 2], [2, 1])
     assert (second.members.order.tolist(), second.members.sizes.tolist()) == ([0, 1], [2, 0])
     assert (first.labels.tolist(), second.labels.tolist()) == ([0, 0, 1, 0, -1], [0, 0, -1, 0, -1])
@@ -81,18 +84,19 @@ def test_a_record_without_a_group_takes_no_centre_where_the_last_group_is_empty(
     x = np.array([[9.0], [NAN], [4.0], [NAN]])
     strata = Strata(np.array([1, 2]), np.array([2]))
     for some, filled in ((strata, 2), (None, -1)):
-        (found,) = centres(x, np.array([-1, 1, 0, -1]), 2, "mean", some)
+        (found,) = centres(x, Grouping.by_label(np.array([-1, 1, 0, -1]), 2), "mean", some)
         assert found.labels.tolist() == [-1, filled, 0, -1]
 
 
 def test_a_step_is_one_unit_unless_it_is_told():
-    pair = Centres(np.array([0, 0]), Members(np.array([0, 1]), np.array([2])), "mean")
+    listed = Members(np.array([0, 1]), np.array([2]))
+    pair = Centres(Grouping.by_list(listed, 2), listed, "mean")
     assert real_centres(np.array([2, 3]), pair).tolist() == [2.5]
 
 
 @every_centre
 def test_no_records_have_no_centres(how):
-    found = centres(np.empty((0, 2)), np.array([], dtype=np.intp), 0, how)
+    found = centres(np.empty((0, 2)), Grouping.by_label(np.array([], dtype=np.intp), 0), how)
     assert [len(real_centres(np.zeros(0), centre)) for centre in found] == [0, 0]
     assert [len(whole_centres(np.zeros(0, np.int64), centre)) for centre in found] == [0, 0]
 
@@ -143,7 +147,7 @@ def test_whole_numbers_are_summed_exactly_and_rounded_once(how, divisor, spread,
     values = np.array(steps, dtype=np.int64 if narrow else object)
     labels = rng.integers(0, groups, n)
     members = Members.of(np.arange(n), labels, groups)
-    chosen = Centres(labels, members, how)
+    chosen = Centres(Grouping.by_label(labels, len(members.sizes)), members, how)
     whole, real = whole_centres(values, chosen), real_centres(values, chosen, divisor)
     assert whole.dtype == values.dtype
     for g in set(labels.tolist()):
@@ -179,7 +183,7 @@ def test_sums_that_are_no_doubles_are_divided_without_rounding_them_first(least,
     totals = range(least, least + 60)
     parts = [(2**52, total - 2**52, 0) if size == 3 else (total,) for total in totals]
     members = Members(np.arange(60 * size), np.full(60, size))
-    steps = Centres(np.arange(60), members, "mean")
+    steps = Centres(Grouping.by_label(np.arange(60), 60), members, "mean")
     found = real_centres(np.array(parts).ravel(), steps, divisor)
     assert found.tolist() == [float(Fraction(total, size * divisor)) for total in totals]
 

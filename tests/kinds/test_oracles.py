@@ -11,8 +11,9 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.core.kind import kind_of
+from polars_microagg.core.masked import Centres, Holders
 from polars_microagg.core.mixtures import located
-from polars_microagg.core.partition import Centres, Holders, Members, Strata
+from polars_microagg.core.partition import Grouping, Members, Strata
 from polars_microagg.kernels.group_values import (
     commonest,
     middle_of_tree,
@@ -138,7 +139,7 @@ def asked(codes, labels, part, entity, k):
     order = np.argsort(part, kind="stable")
     sizes = np.bincount(part)
     holders = Holders(Strata(order, sizes[sizes > 0]), entity, k)
-    return Centres(labels, members, "mean"), holders
+    return Centres(Grouping.by_label(labels, len(members.sizes)), members, "mean"), holders
 
 
 def holding(codes, part, entity):

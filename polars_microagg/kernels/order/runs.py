@@ -6,14 +6,13 @@ from math import isqrt
 
 import numpy as np
 
-from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
+from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.order.dynamic_programme import DynamicProgramme
 
 __all__ = [
     "fixed_runs",
     "labels_along",
     "optimal_runs",
-    "partition_along",
     "sorted_rows",
     "stable_order",
 ]
@@ -88,20 +87,6 @@ def labels_along(order: Labels, lengths: Labels) -> Labels:
     labels = np.empty(len(order), dtype=np.intp)
     labels[order] = np.repeat(np.arange(len(lengths), dtype=np.intp), lengths)
     return labels
-
-
-def partition_along(order: Labels, lengths: Labels) -> Partition:
-    """Return the partition whose groups are runs of rows.
-
-    >>> partition_along(np.array([3, 0, 2, 1]), np.array([2, 2])).labels
-    array([0, 1, 1, 0])
-    """
-    by_first_row = np.argsort(np.minimum.reduceat(order, np.cumsum(lengths) - lengths))
-    number = np.empty(len(lengths), dtype=np.intp)
-    number[by_first_row] = np.arange(len(lengths), dtype=np.intp)
-    labels = np.empty(len(order), dtype=np.intp)
-    labels[order] = np.repeat(number, lengths)
-    return Partition(labels, lengths.take(by_first_row))
 
 
 def stable_order(values: Vector) -> Labels:

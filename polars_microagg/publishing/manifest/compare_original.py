@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.core.kind import has_means
+from polars_microagg.core.masked import Holders
 from polars_microagg.core.options import KEY_OPTIONS
-from polars_microagg.core.partition import Holders, Strata
+from polars_microagg.core.partition import Strata
 from polars_microagg.core.registry import methods
 from polars_microagg.errors.originals import other_kinds
 from polars_microagg.frames.attributes import entity_of
