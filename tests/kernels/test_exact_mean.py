@@ -18,6 +18,13 @@ LITTLE = 3 * 2.0**-50
 AT_ONCE = 500
 
 
+def near(rng, n):
+    """Values so near each other, beside their size, that their differences are exact, or nearly so."""
+    first = (1 + rng.random()) * 2.0 ** rng.integers(-890, 900) * rng.choice([-1, 1])
+    reach = 2.0 ** -rng.integers(0, rng.choice([4, 53]))
+    return np.sort(first * (1 + reach * rng.random(n)))
+
+
 def wild(rng, n):
     bits = np.frombuffer(rng.bytes(8 * n), dtype=np.float64).copy()
     bits[~np.isfinite(bits)] = 1.5
@@ -31,6 +38,10 @@ def next_to_one(rng, n):
 HOSTILE = {
     "mixed": lambda rng, n: rng.standard_normal(n) * 10.0 ** rng.integers(-300, 300, n),
     "near": lambda rng, n: rng.standard_normal(n) * 10.0 ** rng.integers(-8, 9, n),
+    "in_order": near,
+    "in_disorder": lambda rng, n: rng.permutation(near(rng, n)),
+    "around_zero": lambda rng, n: np.sort(rng.standard_normal(n)),
+    "far_from_zero": lambda rng, n: np.sort(rng.integers(0, 2**20, n)) / 2**20 + 1e15,
     "one_binade": lambda rng, n: 1 + rng.random(n),
     "cents": lambda rng, n: np.round(rng.normal(40_000, 10_000, n), 2),
     "ties": next_to_one,
