@@ -48,10 +48,12 @@ def to_suppress(
                 parts = strata_alike(whole.entity_codes, parts)
             groups = Members(parts.order, _counts(plan, x[:, columns], parts))
             small = now.failing(groups)
-            if small.any() and plan.small_strata == "raise":
+            if not small.any():
+                continue
+            if plan.small_strata == "raise":
                 refuse_strata(plan, now, groups, parts.sizes, len(x))
             hidden[parts.only(small).order] = True
-            if plan.entity_mode == "alike" and small.any():
+            if plan.entity_mode == "alike":
                 # An entity comes out with all of its rows or with none.
                 gone = np.unique(whole.entity_codes[parts.only(small).order])
                 hidden |= np.isin(whole.entity_codes, gone)

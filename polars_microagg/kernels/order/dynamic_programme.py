@@ -54,6 +54,9 @@ AHEAD = 40
 SAME = 1e-14
 """Relative difference of states, up to a constant, up to which they are the same: well below TIE."""
 
+STRETCH, LEVELS = 1 << 15, 3
+"""Items that are walked back at a time, and how often steps are doubled for it."""
+
 ROUNDS, FEW = 3, 4
 """Up to one lane in FEW may be swept again, in so many rounds, because its state was guessed wrong."""
 
@@ -219,15 +222,26 @@ class DynamicProgramme:
 
     def _trace(self) -> Labels:
         """Walk back from the last item, run by run."""
-        last = self.last.reshape(-1)
-        # Bytes are read faster one by one than arrays.
-        last_run = last.tobytes() if last.itemsize == 1 else last.data
-        ends = array("q")
-        add = ends.append
-        t = self.n - 1
-        while t >= 0:
-            add(t)
-            t -= last_run[t]
-        add(-1)
-        back: Labels = np.array(ends, dtype=np.intp)
-        return (back[:-1] - back[1:])[::-1]
+        last, width = self.last.reshape(-1), self.width
+        # Node i is the border before item i, and the last of a stretch is where the walk enters it.
+        ends, node = [], self.n
+        while node:
+            low = max(0, node - STRETCH)
+            base = low - width
+            # Steps of several runs at once are put together from steps of half as many, so that few are
+            # left to walk. Those that leave the stretch stay where they come out.
+            steps = [np.arange(node - base + 1)]
+            steps[0][width + 1 :] -= last[low:node]
+            for _ in range(LEVELS):
+                steps.append(steps[-1].take(steps[-1]))
+            walked = array("q")
+            add, to, at = walked.append, steps[-1].data, node - base
+            while at > width:
+                add(at)
+                at = to[at]
+            nodes: Labels = np.array(walked, dtype=np.intp)
+            for step in steps[-2::-1]:
+                nodes = np.stack([nodes, step.take(nodes)], axis=1).ravel()
+            ends.append(nodes[nodes > width] + base)
+            node = at + base
+        return np.diff(np.concatenate(ends)[::-1], prepend=0)
