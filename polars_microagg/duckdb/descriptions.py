@@ -1,4 +1,4 @@
-"""What each macro does, takes and looks like, in the words that the other doors use."""
+"""Descriptions of the macros, their parameters and examples, in the words of the other doors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What masking takes beside a table of DuckDB, and whether its connection allows that."""
+"""Memory that masking takes beside a table of DuckDB, against what its connection allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether original values lie close to their masked values."""
+"""Shares of original values that lie close to their masked values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the classes of equal records of a table that was counted piece by piece."""
+"""Sizes of the classes of equal records of a table that was counted piece by piece."""
 
 from __future__ import annotations
 

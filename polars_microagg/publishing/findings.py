@@ -1,4 +1,4 @@
-"""What was found in a release as it was read again, and the manifest that says so, at every size."""
+"""Findings in a release that was read again, and the manifest that holds them, at every size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release is made of, and how large that is as far as it can be told without reading it whole."""
+"""Sources of a release, and their sizes as far as these are known without reading them whole."""
 
 from __future__ import annotations
 

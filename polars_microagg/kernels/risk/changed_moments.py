@@ -1,4 +1,4 @@
-"""What changes from the moments of one table to those of another."""
+"""Changes from the moments of one table to those of another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found in a release on disk: counted in bounded memory, measured beside its original."""
+"""Findings in a release on disk: counted in bounded memory, measured beside its original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was seen of a large release on a sample, seen again where both tables are in memory."""
+"""Checks of a large release that were made on a sample, repeated where both tables are in memory."""
 
 from __future__ import annotations
 

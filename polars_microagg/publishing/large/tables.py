@@ -1,4 +1,4 @@
-"""What the checks of a manifest ask of a release and its original, which stay on disk."""
+"""A release and its original on disk, as the checks of a manifest read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks of a manifest ask of a release and its original, which are in memory."""
+"""A release and its original in memory, as the checks of a manifest read them."""
 
 from __future__ import annotations
 
