@@ -166,6 +166,17 @@ class Groups:
         self.sizes[made] = width
         return self._updated(made, np.unique(sources))
 
+    def replace(self, groups: Labels, rows: Labels, sizes: Labels) -> None:
+        """Give the records of some groups to the same groups anew: to each the next ones of `rows`."""
+        at = np.repeat(groups, sizes)
+        slot = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        self.members[groups] = len(self)
+        self.members[at, slot] = rows
+        self._slot[rows] = slot
+        self.labels[rows] = at
+        self.sizes[groups] = sizes
+        self.update_centres(groups)
+
     def hold(
         self, groups: Labels, *, out: Labels | None = None, into: Labels | None = None
     ) -> npt.NDArray[np.bool_]:

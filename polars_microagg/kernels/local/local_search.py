@@ -17,6 +17,7 @@ from polars_microagg.kernels.local.ejection_chains import EjectionCosts, eject_r
 from polars_microagg.kernels.local.groups import Groups, largest_searched
 from polars_microagg.kernels.local.moves_and_swaps import move_records, swap_records
 from polars_microagg.kernels.local.patches import Map, in_patches
+from polars_microagg.kernels.local.recut_pairs import recut_pairs
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 from polars_microagg.kernels.order.runs import optimal_runs
 
@@ -36,6 +37,10 @@ WHOLE = 20_000
 
 NEAR = 12
 """Neighbours whose groups a single record may go to."""
+
+LARGEST = 200
+"""With larger k only any number of records at a time are exchanged, between two groups: the time of a single
+exchange grows with it."""
 
 SHARES = 64
 """Parts in which several processes search small strata."""
@@ -217,6 +222,8 @@ def improve(groups: Groups, near: Labels) -> None:
     # The cheap exchanges first. Chains do most of what exchanges do, and start where these have run
     # out; where no chain is left, exchanges near all that chains have changed may pay again.
     exchange(groups, near)
+    if groups.k > LARGEST:
+        return
     few, everyone = near[:, :NEAR], np.arange(len(groups))
     pushes, rows = EjectionCosts(groups, few), everyone
     ejected = np.zeros(len(groups.sizes), dtype=np.bool_)
@@ -243,7 +250,12 @@ def exchange(groups: Groups, near: Labels) -> None:
     Records move or swap, groups are dissolved, created or split; they have k to 2k - 1 records
     afterwards.
     """
-    _exchanged(groups, near, np.arange(len(groups)))
+    if groups.k > near.shape[1]:
+        recut_pairs(groups, near)
+        while len(split_groups(groups, np.arange(len(groups.sizes)))):
+            recut_pairs(groups, near)
+    if groups.k <= LARGEST:
+        _exchanged(groups, near, np.arange(len(groups)))
 
 
 def _exchanged(groups: Groups, near: Labels, rows: Labels) -> npt.NDArray[np.bool_]:
