@@ -1,4 +1,4 @@
-"""The quick loop and `--deep`, short searches, no waiting for disks, methods for one test.
+"""The quick loop and `--deep`, short searches, no waiting for disks, processes that start quickly.
 
 `python -m pytest` tries every test in few examples, and of a product of parameters every value of
 each; `--deep` tries all of it. HYPOTHESIS_PROFILE=thorough draws all that tests can, and a thousand
@@ -8,6 +8,8 @@ examples of a law.
 import gc
 import os
 import signal
+import sys
+import tempfile
 from dataclasses import replace
 
 import pytest
@@ -116,6 +118,23 @@ def _no_waiting_for_disks():
     """Let no file wait for the device: no test cuts the power, and a release waits six times."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", os.fstat)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _bytecode_for_processes():
+    """Let programs that tests start share bytecode where the environment forbids to keep any.
+
+    Hundreds are started, and to compile what one of them imports takes three times as long as the
+    rest of its start.
+    """
+    if not sys.dont_write_bytecode:
+        yield
+        return
+    folders = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    with folders as folder, pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", folder)
         yield
 
 
