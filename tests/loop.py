@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import settings
 
-__all__ = ["axes", "covering", "left_out", "rounds", "share", "tries"]
+__all__ = ["axes", "covering", "every_case", "left_out", "rounds", "share", "tries"]
 
-QUICK, DEEP, THOROUGH = 5, 20, 30
+QUICK, DEEP, THOROUGH = 5, 10, 30
 """Examples of a law that asks for no other number: in the quick loop, under `--deep`, and by hand."""
 
 
@@ -14,20 +14,32 @@ def tries(examples):
     return settings(max_examples=max(3, round(examples * settings().max_examples / THOROUGH)))
 
 
+def every_case():
+    """Whether this is not the quick loop."""
+    return settings().max_examples >= DEEP
+
+
 def rounds(number):
-    """How often a test that draws its own cases does so: a half under `--deep`, a quarter in the quick loop."""
-    examples = settings().max_examples
-    return -(-number // (1 if examples >= THOROUGH else 2 if examples >= DEEP else 4))
+    """How often a test that draws its own cases does so.
+
+    A quarter under `--deep`, an eighth in the quick loop; of few cases, up to six and three, twice as many.
+    """
+    if settings().max_examples >= THOROUGH:
+        return number
+    of, least = (4, 6) if every_case() else (8, 3)
+    return max(-(-number // of), min(-(-2 * number // of), least))
 
 
 def share(cases, of, first=0):
-    """Cases of which the quick loop tries one in so many.
+    """Cases of which the quick loop tries one in so many; a tuple is one value for each parameter.
 
     Tests that walk one list by several doors begin at others, so that together they try all of it.
     """
     deep = pytest.mark.deep
     return [
-        case if number % of == first else pytest.param(case, marks=deep)
+        case
+        if number % of == first
+        else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=deep)
         for number, case in enumerate(cases)
     ]
 

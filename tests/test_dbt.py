@@ -101,7 +101,7 @@ def same(found, wanted, test):
 def test_duckdb_counts_what_python_counts():
     rng = np.random.default_rng(6)
     with duckdb.connect() as con:
-        for _ in range(rounds(80)):
+        for _ in range(rounds(48)):
             frame = drawn(rng)
             con.register("visits", frame)
             for test, wanted in expected(frame).items():

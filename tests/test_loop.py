@@ -74,8 +74,10 @@ def file(pytester):
 
 @pytest.mark.parametrize(
     ("asked", "passed", "examples", "rounds"),
-    [([], 4 + 4 + 4 + 1, 5, 3), (["--deep"], 12 + 4 + 4 + 2, 20, 5)],
-    ids=["quick", "deep"],
+    [
+        pytest.param([], 4 + 4 + 4 + 1, 5, 3, id="quick"),
+        pytest.param(["--deep"], 12 + 4 + 4 + 2, 10, 5, id="deep", marks=pytest.mark.deep),
+    ],
 )
 def test_what_is_run(pytester, file, asked, passed, examples, rounds):
     done = pytester.runpytest_subprocess("-n", "0", "-s", *asked)
@@ -83,6 +85,7 @@ def test_what_is_run(pytester, file, asked, passed, examples, rounds):
     done.stdout.fnmatch_lines([f"*examples {examples} rounds {rounds}*"])
 
 
+@pytest.mark.deep
 def test_a_case_that_is_asked_for_is_run(pytester, file):
     pytester.runpytest_subprocess(f"{file.name}::test_deep").assert_outcomes(passed=1)
 
@@ -90,8 +93,8 @@ def test_a_case_that_is_asked_for_is_run(pytester, file):
 @pytest.mark.parametrize(
     ("asked", "workers"),
     [
-        pytest.param([], 2, id="whole suite"),
-        pytest.param(["."], 0, id="a part"),
+        pytest.param([], 2, id="whole suite", marks=pytest.mark.deep),
+        pytest.param(["."], 0, id="a part", marks=pytest.mark.deep),
         pytest.param(["-p", "no:xdist"], 0, id="no xdist", marks=pytest.mark.deep),
         pytest.param(["--pdb"], 0, id="debugger", marks=pytest.mark.deep),
     ],

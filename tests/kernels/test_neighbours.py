@@ -13,6 +13,7 @@ from polars_microagg.kernels.neighbours import Neighbours
 from polars_microagg.kernels.remaining_records import RemainingRecords
 from polars_microagg.methods import _most_distant
 from polars_microagg.methods._most_distant import MostDistant
+from tests.loop import rounds
 from tests.methods.test_mdav import DRAWS
 
 SMALL = {"CELLS": 30, "SPARE": 0, "KNOWN": 0, "SHARE": 1, "BATCH": 1, "HEAD": 2}
@@ -45,7 +46,7 @@ def some_of(rng: np.random.Generator, left: Labels, columns: Matrix) -> Labels:
 @pytest.mark.parametrize("kind", DRAWS)
 def test_neighbours_are_those_of_a_plain_search(kind: str) -> None:
     rng = np.random.default_rng(len(kind))
-    for _ in range(12):
+    for _ in range(rounds(24)):
         n, count = int(rng.integers(6, 90)), int(rng.integers(1, 6))
         columns = centred(DRAWS[kind](rng, n, int(rng.integers(1, 5))))
         found = Neighbours(columns, count)
@@ -69,7 +70,7 @@ def test_neighbours_are_those_of_a_plain_search(kind: str) -> None:
 @pytest.mark.parametrize("kind", DRAWS)
 def test_ends_are_those_of_a_plain_search(kind: str) -> None:
     rng = np.random.default_rng(len(kind))
-    for _ in range(12):
+    for _ in range(rounds(24)):
         n = int(rng.integers(2, 60))
         columns = centred(DRAWS[kind](rng, n, int(rng.integers(1, 5))))
         found = MostDistant(columns)
@@ -93,12 +94,12 @@ def test_few_places_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MostDistant, "_measure", counted)
     remaining = RemainingRecords(np.random.default_rng(0).standard_normal((1500, 4)))
     found = MostDistant(remaining.columns)
-    rounds = 0
+    turns = 0
     while len(remaining) >= 6:
         rows = remaining.take(int(found.ends(remaining.rows)[0]), 3)
         found.remove(rows)
-        rounds += 1
-    assert sum(measured) < 20 * rounds
+        turns += 1
+    assert sum(measured) < 20 * turns
 
 
 def test_few_records_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +123,7 @@ def test_few_records_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("kind", DRAWS)
 def test_the_farthest_comes_first(kind: str) -> None:
     rng = np.random.default_rng(len(kind))
-    for _ in range(12):
+    for _ in range(rounds(24)):
         n, d = int(rng.integers(1, 200)), int(rng.integers(1, 4))
         remaining = RemainingRecords(DRAWS[kind](rng, n, d))
         point = remaining.columns[:, 0] * 1.0 if rng.random() < 0.5 else rng.standard_normal(d)

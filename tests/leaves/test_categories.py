@@ -26,7 +26,7 @@ def call(seed, n=None):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", range(rounds(60)))
+@pytest.mark.parametrize("seed", range(rounds(120)))
 def test_laws_of_leaves_hold_for_any_mixture(seed):
     frame, columns, k, options = call(seed)
     leaves = mg.fit_leaves(frame, columns, k, **options)

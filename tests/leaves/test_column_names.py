@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from tests.loop import every_case
 
 NAMES = ["", " ", "*", "^a$", "^.*$", "a.b", "`a`", '"', "column_0", "a\nb", "é😀", "x" * 999]
 TYPES = [pl.Int16, pl.Float32, pl.Date, pl.Decimal(9, 2)]
@@ -11,7 +12,7 @@ TYPES = [pl.Int16, pl.Float32, pl.Date, pl.Decimal(9, 2)]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_changes_no_value(name, tmp_path):
-    for dtype in TYPES:
+    for dtype in TYPES if every_case() else TYPES[NAMES.index(name) % 4 :][:1]:
         frame = pl.DataFrame({"x": range(60), "other": range(60)}).cast({"x": dtype})
         expected = mg.fit_leaves(frame, "x", 5, size=20).mask(frame)
         named = frame.rename({"x": name})

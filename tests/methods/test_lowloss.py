@@ -25,7 +25,7 @@ from polars_microagg.methods.mdav import mdav
 from polars_microagg.methods.univariate import univariate
 from polars_microagg.progress import progress
 from tests.kernels.local.test_moves_and_swaps import optimum, sse
-from tests.loop import tries
+from tests.loop import rounds, tries
 from tests.reference import loss, reference
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -59,13 +59,11 @@ def test_the_optimum_is_never_beaten_and_mostly_found(rng, k, n, ties):
 
 
 def test_the_optimum_of_toy_tables_is_found():
-    hits = 0
-    for seed in range(15):
+    for seed in range(rounds(60)):
         rng = np.random.default_rng(seed)
         k, n = 2 + seed % 2, 9 + seed % 3
         x = rng.normal(size=(n, 2))
-        hits += sse(x, lowloss(x, k=k, effort=5).labels) <= optimum(x, k) * (1 + 1e-9)
-    assert hits == 15
+        assert sse(x, lowloss(x, k=k, effort=5).labels) <= optimum(x, k) * (1 + 1e-9)
 
 
 @tries(40)
@@ -274,7 +272,7 @@ def test_thirty_thousand_records_lose_less_than_by_mdav():
 
 def test_effort_and_seed_go_through_all_doors():
     rng = np.random.default_rng(11)
-    frame = pl.DataFrame(rng.normal(size=(300, 2)), schema=["a", "b"])
+    frame = pl.DataFrame(rng.normal(size=(150, 2)), schema=["a", "b"])
     eager = mg.lowloss(frame, ["a", "b"], 3, effort=0.5, seed=5)
     lazy = frame.lazy().microagg.lowloss(["a", "b"], 3, effort=0.5, seed=5)
     for engine in ("in-memory", "streaming"):

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_microagg as mg
-from tests.loop import rounds
+from tests.loop import every_case, rounds
 from tests.models.hostile import ASKED, CHEAP, METHODS, Call, broken, draw, draw_call, released
 
 MODELS = {
@@ -51,9 +51,9 @@ def untied(seed, n=60):
 @pytest.mark.parametrize("asked", ASKED, ids=" and ".join)
 def test_what_is_emitted_satisfies_the_models(asked):
     rng = np.random.default_rng([7, ASKED.index(asked)])
-    calls = [draw_call(rng, asked) for _ in range(rounds(60))]
+    calls = [draw_call(rng, asked) for _ in range(rounds(80))]
     done = [(call, out) for call in calls if (out := released(call)) is not None and out.height]
-    assert len(done) > len(calls) // 8
+    assert len(done) >= len(calls) // 8 > 0
     wrong = broken(done)
     assert not wrong, done[wrong[0][0]][0].options
 
@@ -154,7 +154,7 @@ def test_names_of_persons_and_of_confidential_values_change_nothing(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_same_call_gives_the_same_bits(name):
-    for method in METHODS[:: 1 if rounds(4) > 1 else 5]:
+    for method in METHODS[:: 1 if every_case() else 5]:
         call = {"k": 3, "method": method, "small_strata": "drop", **CHEAP.get(method, {})}
         call |= {"refine": True, **MODELS[name]}
         one, other = (mg.mask(untied(1), ["a", "b"], **call) for _ in range(2))

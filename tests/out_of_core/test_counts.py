@@ -20,7 +20,7 @@ from polars_microagg.out_of_core.counts import class_sizes, recounted
 from polars_microagg.out_of_core.grouped import Grouped
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.manifest.record import QUANTILES, recorded_classes
-from tests.loop import rounds
+from tests.loop import every_case, rounds
 from tests.out_of_core.hostile_tables import budget, column, hostile, source
 
 
@@ -92,8 +92,8 @@ def refused(counted, plan, names, strata):
 def test_a_plan_is_held_with_the_same_words(tmp_path):
     rng = np.random.default_rng(3)
     said = set()
-    for _ in range(rounds(80)):
-        frame = people(rng, pl.concat([hostile(rng)] * int(rng.choice([1, 2, 5]))))
+    for _ in range(rounds(160)):
+        frame = people(rng, pl.concat([hostile(rng)] * int(rng.choice([1, 2, 3]))))
         blocks, strata = roles(rng, frame.drop("w1", "w2", "h1", "h2"))
         asked = {}
         if rng.random() < 0.5:
@@ -112,7 +112,7 @@ def test_a_plan_is_held_with_the_same_words(tmp_path):
             expected = refused(counted, plan, names, strata)
             assert refused(one, plan, names, strata) == expected
             said |= {word for word in SAID if word in (expected or "nothing")}
-    assert len(said) > 5
+    assert len(said) > (5 if every_case() else 3)
 
 
 def test_what_is_counted_may_be_beside_the_release(tmp_path):
@@ -168,7 +168,7 @@ def most_waiting(monkeypatch):
 
 def test_one_huge_class_stays_within_memory(tmp_path, monkeypatch):
     rng, most = np.random.default_rng(8), most_waiting(monkeypatch)
-    n = 20_000
+    n = 6_000
     frame = pl.DataFrame({"a": [7] * n, "w": rng.permutation(n)})
     small = MemoryBudget(10**9, 1, 500, 300, 300)
     (found,) = class_sizes(source(tmp_path, frame, rng), [["a"]], [], small, entity=["w"])

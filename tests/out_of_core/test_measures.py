@@ -92,7 +92,7 @@ def whole(before, after, metrics, kinds):
 def test_measures_are_those_of_the_whole_table(tmp_path):
     rng = np.random.default_rng(1)
     refused = 0
-    for number in range(rounds(240)):
+    for number in range(rounds(160)):
         before, after, kinds = pairs(rng)
         if rng.random() < 0.1:
             after = spoiled(rng, after)

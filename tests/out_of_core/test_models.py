@@ -69,7 +69,7 @@ def little(monkeypatch, part, workers=1):
 def test_no_class_of_hundreds_of_files_breaks_a_bound(tmp_path, monkeypatch):
     done, merged = 0, 0
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
-    for seed in range(rounds(96)):
+    for seed in range(rounds(64)):
         rng = np.random.default_rng(seed)
         frame, options, k = (
             visits(rng, int(rng.integers(20, 400))),
@@ -97,7 +97,7 @@ def test_no_class_of_hundreds_of_files_breaks_a_bound(tmp_path, monkeypatch):
             assert mg.fit_leaves(frame, COLUMNS, k, **call, **options) == leaves
         target.unlink()
         done, merged = done + 1, merged + len(leaves.merged)
-    assert done > 0.8 * rounds(96)
+    assert done > 0.8 * rounds(64)
     assert merged > done
 
 

@@ -16,7 +16,7 @@ from polars_microagg.methods import lowloss as lowloss_file
 from polars_microagg.out_of_core.masking import mask_source
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.processes import crew
-from tests.loop import rounds
+from tests.loop import every_case
 from tests.processes.test_crew import watched
 
 COLUMNS = ["a", "b"]
@@ -44,7 +44,7 @@ def started(monkeypatch):
 
 def numbers():
     """How many processes are tried: all under --deep."""
-    return [1, 2, 5] if rounds(4) > 1 else [1, 3]
+    return [1, 2, 5] if every_case() else [1, 2]
 
 
 def same(started, made):
@@ -254,7 +254,7 @@ def test_leaves_out_of_core(started, tmp_path, monkeypatch, options):
 
 
 def test_a_release_does_not_tell_by_how_many_it_was_made(started, tmp_path):
-    frame, manifests = people(1500, strata=4), []
+    frame, manifests = people(500, strata=3), []
 
     def published(workers):
         target = tmp_path / f"{workers}.parquet"

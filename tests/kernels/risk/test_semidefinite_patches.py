@@ -14,7 +14,7 @@ from polars_microagg.kernels.risk.semidefinite_bound import semidefinite_bound
 from polars_microagg.kernels.risk.semidefinite_patches import patched_bound
 from tests.kernels.local.test_moves_and_swaps import optimum, sse
 from tests.kernels.risk.test_tightest_bound import KINDS, below, grouped
-from tests.loop import tries
+from tests.loop import rounds, tries
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
@@ -37,7 +37,7 @@ def small_patches(monkeypatch):
 def test_no_grouping_goes_under_a_floor_of_small_patches(kind, scale, size, small_patches):
     small_patches(*size)
     rng = np.random.default_rng(sum(size))
-    for _ in range(6):
+    for _ in range(rounds(6)):
         k = int(rng.integers(2, 5))
         n = int(min(10, k + rng.integers(0, 8)))
         x = kind(rng, n)

@@ -72,12 +72,12 @@ def test_no_grouping_goes_under_any_floor(kind, scale, rng, k, more):
     x = x - x.mean(axis=0)
     x = x / max(np.abs(x).max(), 1e-300) * scale
     best, labels = optimum(x, k), grouped(rng, n, k)
-    for rounds in (1, 3, 8):
+    for rounds in (1, 8):
         assert below(group_prices.group_price_bound(x, k, labels, rounds), best, x)
-    for steps in (1, 10, 60):
+    for steps in (1, 60):
         assert below(semidefinite_bound.semidefinite_bound(x, k, labels, steps), best, x)
         assert below(semidefinite_patches.patched_bound(x, k, steps), best, x)
-    for effort in (0.0, 0.01, 1.0):
+    for effort in (0.0, 1.0):
         assert below(tightest_bound.tightest_bound(x, k, labels, effort), best, x)
 
 
