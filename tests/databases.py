@@ -31,7 +31,7 @@ FUNCTIONS = """
 """
 
 
-def state(con: duckdb.DuckDBPyConnection, *queries: str) -> list[object]:
+def state(con: duckdb.DuckDBPyConnection, *queries: str) -> list[list[tuple[str, ...]]]:
     return [con.execute(query).fetchall() for query in queries]
 
 
@@ -44,8 +44,8 @@ class Databases:
 
     def __init__(self) -> None:
         self.free: list[duckdb.DuckDBPyConnection] = []
-        self.clean: list[object] = []
-        self.functions: list[object] = []
+        self.clean: list[list[tuple[str, ...]]] = []
+        self.functions: list[list[tuple[str, ...]]] = []
 
     def take(self) -> duckdb.DuckDBPyConnection:
         if self.free:
@@ -59,21 +59,26 @@ class Databases:
     def give_back(self, con: duckdb.DuckDBPyConnection) -> None:
         """Drop what a test has made; close the database if it is not as it was after that."""
         with suppress(duckdb.Error):
-            self.empty(con)
-            if state(con, MADE, PLACES, SETTINGS, LEFT) == self.clean:
+            if self.emptied(con):
                 self.free.append(con)
                 return
         con.close()
 
-    def empty(self, con: duckdb.DuckDBPyConnection) -> None:
+    def emptied(self, con: duckdb.DuckDBPyConnection) -> bool:
+        """Drop and reset; ask again only for what there was to drop, since a list takes milliseconds."""
         with suppress(duckdb.TransactionException):
             con.rollback()
-        for kind, *place in con.execute(MADE).fetchall():
+        made, settings = state(con, MADE, SETTINGS)
+        for kind, *place in made:
             con.execute(f"DROP {kind} {'.'.join(map(quoted, place))}")
         was = dict(self.clean[2])
-        for name, value in con.execute(SETTINGS).fetchall():
-            if value != was.get(name, value):
-                con.execute(f"RESET {name}")
+        changed = [name for name, value in settings if value != was.get(name, value)]
+        for name in changed:
+            con.execute(f"RESET {name}")
+        made = state(con, MADE)[0] if made else made
+        settings = state(con, SETTINGS)[0] if changed else settings
+        places, left = state(con, PLACES, LEFT)
+        return [made, places, settings, left] == self.clean
 
     def close(self) -> None:
         """Close all; fail if a test has left functions, which take long to list, in one."""

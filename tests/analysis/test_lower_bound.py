@@ -13,7 +13,7 @@ from polars_microagg.kernels.risk import lower_bound, neighbour_floors
 from polars_microagg.kernels.risk.lower_bound import lagrangian_bound, neighbour_bound
 from polars_microagg.kernels.risk.neighbour_floors import listed_neighbours
 from tests.kernels.local.test_moves_and_swaps import optimum
-from tests.loop import tries
+from tests.loop import share, tries
 from tests.reference import reference, reference_frame
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -49,7 +49,7 @@ def test_no_grouping_goes_under_the_floor_where_few_pairs_are_listed(rng, k, n, 
         assert lagrangian_bound(x, k, optimum(x, k), 60) <= optimum(x, k) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("d", [1, 3, 6])
+@pytest.mark.parametrize("d", share([3, 1, 6], 3))
 def test_lists_by_leaves_never_know_too_much(monkeypatch, d):
     rng = np.random.default_rng(d)
     x = rng.normal(size=(3000, d))

@@ -1,6 +1,7 @@
 """Every exit code, as each command reaches it."""
 
 import re
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 
 from polars_microagg.cli.main import CODES
 
-from .conftest import ROLES
+from .conftest import ROLES, called
 
 DOCUMENTED = {0, 1, 2, 3, 4, 5, 130, 141}
 
@@ -25,7 +26,7 @@ CASES = {
     "verify: a class is too small": ("verify in.parquet --columns age,income --k 5", 4),
     "verify: another release": ("verify x.parquet --manifest o.parquet.manifest.json", 4),
     "report: there already": ("report o.parquet --original in.parquet -o there.html", 2),
-    "report: no folder": ("report o.parquet --original in.parquet -o absent/r.html", 5),
+    "report: no folder": ("report o.parquet --original in.parquet -o absent/r.html --seconds 0", 5),
     "report: another original": ("report o.parquet --original x.parquet", 3),
     "init: there already": ("init in.parquet -o there.html", 2),
     "init: a folder": ("init in.parquet -o there --overwrite", 5),
@@ -37,12 +38,22 @@ CASES = {
 }
 
 
+@pytest.fixture(scope="module")
+def released(people, tmp_path_factory):
+    """A folder with a table and its release."""
+    folder = tmp_path_factory.mktemp("released")
+    people.write_parquet(folder / "in.parquet")
+    code, said = called(folder, "protect", "in.parquet", "-o", "o.parquet", *ROLES)
+    assert code == 0, said
+    return folder
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_commands_end_with_the_code_of_what_went_wrong(
-    case, source, people, tmp_path, microagg, monkeypatch
+    case, released, people, tmp_path, microagg, monkeypatch
 ):
+    shutil.copytree(released, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    assert microagg("protect", "in.parquet", "-o", "o.parquet", *ROLES).code == 0
     people.with_columns(age=pl.col("age") + 1).write_parquet("x.parquet")
     Path("there.html").touch()
     Path("there").mkdir()

@@ -279,7 +279,7 @@ def figures(done):
     return json.loads(done.out)
 
 
-@pytest.fixture(params=["parquet", "csv"])
+@pytest.fixture(params=["parquet", pytest.param("csv", marks=pytest.mark.deep)])
 def large(request, people, tmp_path, microagg):
     """A table and its release by leaves, with a confidential column."""
     people = people.with_columns(sick=pl.Series([0, 1, 10] * 20))
@@ -343,7 +343,7 @@ def test_a_report_in_batches_has_the_figures_of_the_release(large, tmp_path, mic
     pytest.importorskip("jinja2")
     given, out = large
     page = tmp_path / "page.html"
-    call = ["report", out, "--original", given, "-o", page, "--seconds", "1"]
+    call = ["report", out, "--original", given, "-o", page, "--seconds", "0.1"]
     done = microagg(*call, "--memory", "2GB")
     assert done.code == 0, done.err
     html = page.read_text()

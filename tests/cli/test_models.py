@@ -57,7 +57,7 @@ def test_a_real_process_publishes_and_verifies(visits):
     expected = masked().drop("patient")
     read = pl.read_csv(visits / "o.csv", schema_overrides={"dx": pl.String})
     assert read.equals(expected)  # codes keep their zeros, and pay was ordered as in Parquet
-    assert process(visits, "verify", "o.csv", "--original", "in.csv")[0] == 0
+    assert called(visits, "verify", "o.csv", "--original", "in.csv")[0] == 0
     wrong = VISITS.with_columns(pl.col("patient").shuffle(seed=1))
     wrong.write_csv(visits / "other.csv")
     assert called(visits, "verify", "o.csv", "--original", "other.csv")[0] == 4

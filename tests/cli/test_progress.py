@@ -100,7 +100,7 @@ def test_an_interrupt_in_a_destructor_is_not_ignored():
 
 
 @pytest.mark.parametrize(
-    "sent", ["SIGINT", "SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.deep)]
+    "sent", ["SIGINT", *(pytest.param(s, marks=pytest.mark.deep) for s in ("SIGTERM", "SIGHUP"))]
 )
 def test_a_signal_ends_with_130_and_leaves_nothing(sent, people, tmp_path):
     import signal

@@ -47,8 +47,11 @@ def shell(line, folder, **options):
 @pytest.mark.parametrize(
     "command",
     [
-        *(pytest.param(command, marks=pytest.mark.deep) for command in ("methods", "--version")),
-        *("methods --json", "protect --help", RELEASE),
+        *(
+            pytest.param(command, marks=pytest.mark.deep)
+            for command in ("methods", "--version", "methods --json", "protect --help")
+        ),
+        RELEASE,
     ],
 )
 def test_an_output_that_cannot_be_written_is_no_bug(command, to, why, source, tmp_path):
@@ -121,8 +124,11 @@ def test_a_slow_reader_gets_all_of_it(source, tmp_path):
 @pytest.mark.parametrize(
     "command",
     [
-        *("methods --json", "protect --help"),
-        *(pytest.param(c, marks=pytest.mark.deep) for c in ("completion bash", "methods mdav")),
+        "methods --json",
+        *(
+            pytest.param(c, marks=pytest.mark.deep)
+            for c in ("protect --help", "completion bash", "methods mdav")
+        ),
     ],
 )
 def test_a_list_that_is_not_read_to_its_end_is_quiet(command, tmp_path):

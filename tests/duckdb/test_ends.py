@@ -3,6 +3,7 @@
 import pytest
 
 import polars_microagg.duckdb as mgd
+from tests.loop import share
 
 ENDS = {
     "TINYINT": ("-128", "127"),
@@ -36,7 +37,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("type_", ENDS)
+@pytest.mark.parametrize("type_", share(ENDS, 3))
 def test_the_ends_of_every_type(con, type_):
     low, high = ENDS[type_]
     con.execute(f"CREATE TABLE t (id INTEGER, x {type_})")

@@ -6,6 +6,7 @@ import pytest
 
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
+from tests.loop import share
 
 SECRET = "AIDS-4711"
 
@@ -124,7 +125,7 @@ CASES += [
 CASES += [("left join", "HUGEINT", "TABLE"), ("both tables", "DOUBLE", "TABLE")]
 
 
-@pytest.mark.parametrize(("query", "type_", "kind"), CASES)
+@pytest.mark.parametrize(("query", "type_", "kind"), share(CASES, 3))
 def test_a_copy_that_duckdb_renamed_is_not_released(con, query, type_, kind):
     age = "DATE '2020-01-01' + i::INTEGER" if type_ == "DATE" else f"i::{type_}"
     for name in "ab":

@@ -13,6 +13,7 @@ import pytest
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
 from polars_microagg.duckdb import source_table
+from tests.loop import share
 
 TYPES = {
     "TINYINT": "(i * 37 % 11)::TINYINT",
@@ -37,7 +38,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("dtype", ["keep", "float"])
-@pytest.mark.parametrize("type_", TYPES)
+@pytest.mark.parametrize("type_", share(TYPES, 3, 2))
 def test_every_type_comes_back_as_it_was(con, type_, dtype):
     con.execute("SET TimeZone = 'Europe/Berlin'")
     con.execute(f"CREATE TABLE t AS SELECT i AS id, {TYPES[type_]} AS x FROM range(40) r(i)")

@@ -7,6 +7,7 @@ import pytest
 
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
+from tests.loop import every_case
 
 N = 60
 COLUMNS = ["age", "income"]
@@ -277,7 +278,7 @@ def test_what_follows_never_changes_the_masking(people, threads, kept):
     people.execute("CREATE TABLE masked AS FROM microagg.mdav('people', ['age', 'income'], 4)")
     people.execute(f"SET preserve_insertion_order = {kept}")
     call = CALL.format("'people'")
-    for query in AFTER:
+    for query in AFTER if every_case() else AFTER[threads == 4 :: 2]:
         after = people.sql(query.replace("{}", call)).fetchall()
         assert after == people.sql(query.replace("{}", "masked")).fetchall(), query
 

@@ -22,6 +22,7 @@ from tests.frames.doors import (
     everywhere,
     same,
 )
+from tests.loop import share
 
 # mask and groups.
 
@@ -174,7 +175,7 @@ def test_a_small_stratum_raises_and_is_counted(method: str) -> None:
         mg.mask(TINY, ["a", "b"], k, method=method, strata="region")
 
 
-@pytest.mark.parametrize("method", [*GROUPING, *COLUMNWISE])
+@pytest.mark.parametrize("method", share([*GROUPING, *COLUMNWISE], 3))
 def test_small_strata_null_empties_masked_cells_and_keys_of_these_alone(method: str) -> None:
     options = {"strata": "region", "small_strata": "null"}
     masked = everywhere(TINY, ["a", "b"], 3, method, **options)

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from polars_microagg.cli.main import main
+from tests.loop import share
 
 SECRET = "Zelda-Secret"
 N = 12
@@ -224,7 +225,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: ascii(place[:20]))
+@pytest.mark.parametrize("place", share(PLACES, 2), ids=lambda place: ascii(place[:20]))
 def test_any_place_is_read_or_refused(place, call, folder):
     for name in ("folder", "folder.duckdb"):
         (folder / name).mkdir()

@@ -13,6 +13,7 @@ from polars_microagg.publishing import memory
 from polars_microagg.publishing.large import release as large
 from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.schema import misfits
+from tests.loop import share
 
 KEY = b"0123456789abcdef"
 N = 3000
@@ -87,7 +88,7 @@ def released(frame, path, columns=("age", "pay"), **options):
     return mg.publish(frame, path, list(columns), 5, memory="2GB", **{**ROLES, **options})
 
 
-@pytest.mark.parametrize("form", SOURCES)
+@pytest.mark.parametrize("form", share(SOURCES, 2))
 def test_every_source_is_released_by_leaves(form, tmp_path):
     source = written(PEOPLE, tmp_path, form)
     target = tmp_path / "o.parquet"
@@ -130,7 +131,7 @@ def test_tables_of_polars_are_released_by_leaves(frame, tmp_path):
     assert pl.read_parquet(tmp_path / "o.parquet").equals(whole.select("age", "pay", "sex"))
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", share(TARGETS, 2))
 def test_every_target_is_written_and_verified(name, tmp_path):
     told = released(PEOPLE, tmp_path / name, require="k>=5", hash_key=KEY)
     assert told["output"]["format"] in (*name.split("."), "stream", "duckdb")
@@ -231,17 +232,16 @@ def test_entities_that_are_not_released_are_counted_on_the_original(tmp_path):
     assert [f.what for f in check(tmp_path / "o.parquet", original=source) if not f.holds] == []
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"columns": [["age"], ["pay"]]},
-        {"columns": ["age", "city"], "drop": ["id", "who", "dx", "pay"]},
-        {"strata": "sex", "keep": []},
-        {"order_by": "id", "method": "lowloss"},
-        {"dtype": "float", "center": "median"},
-    ],
-    ids=str,
-)
+OTHERS = [
+    {"columns": [["age"], ["pay"]]},
+    {"order_by": "id", "method": "lowloss"},
+    {"columns": ["age", "city"], "drop": ["id", "who", "dx", "pay"]},
+    {"strata": "sex", "keep": []},
+    {"dtype": "float", "center": "median"},
+]
+
+
+@pytest.mark.parametrize("options", share(OTHERS, 2), ids=str)
 def test_other_calls_are_released_and_verified(options, tmp_path):
     source = written(PEOPLE, tmp_path, "parquet")
     released(source, tmp_path / "o.parquet", **options)

@@ -7,6 +7,7 @@ import pytest
 import polars_microagg as mg
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.publishing.manifest.check import check
+from tests.loop import share
 from tests.publishing.test_large import PEOPLE, ROLES, N, released, small_memory, written
 
 __all__ = ["small_memory"]
@@ -38,7 +39,9 @@ def test_rows_that_are_emptied_come_out_beside_what_is_kept(tmp_path):
     assert [f.what for f in found if not f.holds] == []
 
 
-@pytest.mark.parametrize("name", ["o.parquet", "o.csv", "o.ndjson", "o.arrow", "o.arrows"])
+@pytest.mark.parametrize(
+    "name", share(["o.parquet", "o.csv", "o.ndjson", "o.arrow", "o.arrows"], 3)
+)
 def test_a_column_without_a_name_keeps_it(name, tmp_path):
     people = PEOPLE.rename({"pay": ""})
     released(people, tmp_path / name, columns=["age", ""])

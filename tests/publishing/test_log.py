@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from tests.loop import share
 
 SECRET = "Zelda-Secret"
 JOB = """
@@ -28,7 +29,7 @@ PLANS = {
 }
 
 
-@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("plan", share(PLANS, 3))
 def test_the_log_of_a_job_has_no_value(plan, tmp_path):
     """All that a process of its own writes: the traceback, and what native code says itself."""
     code = textwrap.dedent(JOB).format(plan=PLANS[plan], secret=SECRET)

@@ -16,6 +16,7 @@ from polars_microagg.core.options import MODEL_OPTIONS
 from polars_microagg.publishing import release as releasing
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.record import read_manifest
+from tests.loop import share
 from tests.publishing.register import holds
 
 RNG = np.random.default_rng(3)
@@ -32,9 +33,7 @@ VISITS = pl.DataFrame(
 )
 MASKED = ["age", "charge"]
 BOUNDS = {"l": 2, "max_share": 0.9, "t": 0.35}
-MORE = ["o.arrow", "o.arrows", "o.ndjson"]
-ENDINGS = ["o.parquet", "o.csv", "o.duckdb::t"]
-ENDINGS += [pytest.param(name, marks=pytest.mark.deep) for name in MORE]
+ENDINGS = ["o.csv", "o.duckdb::t", "o.parquet", "o.arrow", "o.arrows", "o.ndjson"]
 
 
 def publish(path, frame=VISITS, **options):
@@ -55,7 +54,7 @@ def found(told):
     return {(row["model"], row["column"]): row["found"] for row in told["models"]["confidential"]}
 
 
-@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize("name", share(ENDINGS, 6))
 def test_persons_and_confidential_values_are_counted_on_the_file(name, tmp_path):
     told = publish(f"{tmp_path}/{name}", **BOUNDS)
     place = Location.of(f"{tmp_path}/{name}")
@@ -264,7 +263,8 @@ def test_each_block_keeps_the_models(tmp_path):
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.csv"])
 @pytest.mark.parametrize(
-    ("who", "secret"), [("", "^a$"), ("^.*$", ""), ("row", "class"), ("0", "1"), ("entity", "*")]
+    ("who", "secret"),
+    share([("", "^a$"), ("^.*$", ""), ("row", "class"), ("0", "1"), ("entity", "*")], 2),
 )
 def test_any_name_will_do(who, secret, name, tmp_path):
     frame = VISITS.select(

@@ -19,6 +19,7 @@ from polars_microagg.publishing.formats.scrub import visible
 from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.warnings.advice import of_table
 from polars_microagg.publishing.warnings.functional_dependency import revealing
+from tests.loop import share
 
 NARROW, WIDE = 60, 240
 WHOLE = {pl.LazyFrame: ["collect"], pl.DataFrame: ["columns", "schema", "lazy"]}
@@ -167,7 +168,7 @@ def hostile(seed: int) -> pl.DataFrame:
     return pl.DataFrame({names[i]: [columns, gaps][j % 2][j] for i, j in enumerate(chosen)})
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", share(range(60), 4))
 def test_columns_taken_together_are_what_each_is_alone(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 import polars_microagg as mg
 from polars_microagg.publishing.formats.batches import Typed, frames_of, set_down_frame
 from polars_microagg.publishing.formats.files import Location
+from tests.loop import share
 from tests.publishing.formats.batched import (  # noqa: F401
     BATCH,
     UNHELD,
@@ -26,7 +27,7 @@ from tests.publishing.formats.test_types import COLUMNS, FORMATS, REFUSED, N, fr
 
 @pytest.mark.whole
 @pytest.mark.parametrize("rows", [N, 0, 1, BATCH])
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", share(FORMATS, 2))
 def test_every_type_is_read_in_batches_as_it_is_read_whole(form, rows, tmp_path):
     held = [name for name in COLUMNS if name not in REFUSED[form] | UNHELD]
     table = frame(held).head(rows).rename({"Date": "größe, \n'\"", "String": "^a.*$"})

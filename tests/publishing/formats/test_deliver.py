@@ -27,6 +27,7 @@ from polars_microagg.publishing.formats.files import Location, parsed, write
 from polars_microagg.publishing.formats.register import Made
 from polars_microagg.publishing.formats.row_hash import digest_of, rows_digest
 from polars_microagg.publishing.formats.standard_output import deliver as send
+from tests.loop import share
 from tests.publishing.formats.batched import BATCH, UNHELD, place_of, same
 from tests.publishing.formats.test_types import COLUMNS, REFUSED, N, frame
 
@@ -50,7 +51,7 @@ def read_again(file, form):
 
 @pytest.mark.whole
 @pytest.mark.parametrize("rows", [N, 0, 1, BATCH])
-@pytest.mark.parametrize("form", FILES)
+@pytest.mark.parametrize("form", share(FILES, 2, 1))
 def test_every_type_is_delivered_as_it_is_written_whole(form, rows, tmp_path):
     held = [name for name in COLUMNS if name not in REFUSED[form] | UNHELD]
     table = frame(held).head(rows).rename({"Date": "größe, \n'\"", "String": "^a.*$"})

@@ -6,6 +6,7 @@ import pytest
 import polars_microagg as mg
 from polars_microagg.errors import InvalidDataError
 from polars_microagg.publishing.formats.files import Location
+from tests.loop import share
 
 INSTANT = "TIMESTAMP '2020-01-01 00:00:00.5' + INTERVAL (i) SECOND"
 TYPES = {
@@ -37,7 +38,7 @@ def table(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("name", share(TYPES, 3))
 def test_a_kept_column_has_its_values_and_the_type_that_the_page_says(name, table, tmp_path):
     value, after = TYPES[name]
     frame = table(value).read()

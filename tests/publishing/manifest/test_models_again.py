@@ -14,6 +14,7 @@ from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.record import dumped
 from polars_microagg.publishing.manifest.schema import misfits
 from polars_microagg.publishing.privacy_models import PROMISES
+from tests.loop import share
 from tests.publishing.manifest.edits import every_edit, found_out, put, rehashed, undetected
 
 RNG = np.random.default_rng(8)
@@ -31,7 +32,10 @@ HIDDEN = ["stage", "code", "pay"]
 ASKED = {"entity": "patient", "confidential": HIDDEN, "l": 2, "t": 0.4}
 
 
-@pytest.fixture(scope="module", params=["o.parquet", "o.csv", "followed.parquet"])
+MADE = share(["o.parquet", "o.csv", "followed.parquet"], 3)
+
+
+@pytest.fixture(scope="module", params=MADE)
 def made(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     VISITS.write_parquet(folder / "in.parquet")
