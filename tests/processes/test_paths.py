@@ -62,7 +62,7 @@ def same(started, made):
 CALLS = [
     ("mdav", {"refine": True}),
     pytest.param("vmdav", {}, marks=pytest.mark.deep),
-    ("lowloss", {"effort": 0.05}),
+    pytest.param("lowloss", {"effort": 0.05}, marks=pytest.mark.deep),
     pytest.param("vmdav", {"confidential": "sick", "l": 2}, marks=pytest.mark.deep),
     pytest.param("genetic", {"generations": 3}, marks=pytest.mark.deep),
 ]
@@ -115,8 +115,13 @@ def small_patches(monkeypatch):
     monkeypatch.setattr(patches, "LEAF", 200)
 
 
-@pytest.mark.whole
-@pytest.mark.parametrize("options", [{}, {"confidential": "sick", "l": 2}], ids=["k", "model"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({}, id="k"),
+        pytest.param({"confidential": "sick", "l": 2}, id="model", marks=pytest.mark.deep),
+    ],
+)
 def test_patches_of_lowloss(started, small_patches, options):
     frame = people(2000)
 
@@ -235,7 +240,13 @@ def test_a_comparison_with_a_limit_of_time_takes_one_line_after_the_other(starte
     assert len(started) == 3
 
 
-@pytest.mark.parametrize("options", [{}, {"strata": "s"}], ids=["plain", "strata"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({}, id="plain", marks=pytest.mark.deep),
+        pytest.param({"strata": "s"}, id="strata"),
+    ],
+)
 def test_leaves_out_of_core(started, tmp_path, monkeypatch, options):
     frame = people(3000, strata=3)
     frame.write_parquet(tmp_path / "in.parquet")
