@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -53,6 +54,19 @@ UNHEARD = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 """Code that a process runs before anything else: an interrupt is for the one that started it."""
 
 
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Let what is started here hear no interrupt before its first line: Python would show where it was."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class Worker:
     """A process of ours, and the thread that reads what it answers."""
 
@@ -68,7 +82,9 @@ class Worker:
         if sys.platform == "win32":
             apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         pipe = subprocess.PIPE
-        self._made = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, **apart)  # noqa: S603
+        with _unheard():
+            files: dict[str, Any] = {"stdin": pipe, "stdout": pipe, "env": environment}
+            self._made = subprocess.Popen(command, **files, **apart)  # noqa: S603
         self.idle = True
         self._reader = threading.Thread(target=self._read, args=(answers,), daemon=True)
         self._reader.start()

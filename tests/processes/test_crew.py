@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
@@ -233,3 +234,14 @@ def test_nothing_runs_on_when_the_caller_is_ended(number, turn, tmp_path):
     # One traceback at most, of the caller.
     assert errors.count("Traceback") == (number == signal.SIGINT)
     soon(lambda: all(map(gone, pids)))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
+def test_an_interrupt_at_the_very_start_of_a_worker_is_not_heard(capfd):
+    one = worker.Worker(1, SimpleQueue())
+    os.kill(one.number, signal.SIGINT)
+    # Without anything to do it ends by itself, and not of the signal.
+    one._made.stdin.close()
+    one.close()
+    assert (one._made.returncode, capfd.readouterr().err) == (0, "")
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
