@@ -24,6 +24,7 @@ __all__ = [
     "blocks_of",
     "by_name",
     "items_of",
+    "own_text",
     "refuse_repeated",
     "resolve",
 ]
@@ -99,6 +100,20 @@ def by_name(name: str) -> pl.Expr:
     # Polars before 2.0 takes the name for a pattern here, too: one that only this name fits.
     one = hasattr(pl.Expr, "pipe_with_dtype")
     return cs.by_name(name).as_expr() if one else pl.col(f"^{re.escape(name)}$")
+
+
+def own_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame that holds no text but its own.
+
+    Text that came by Arrow is not copied: a few rows of a batch keep all text of the batch in memory.
+    """
+    if all(dtype.is_numeric() or dtype.is_temporal() for dtype in frame.dtypes):
+        return frame
+    # Arrow does not take every name that columns have here.
+    plain = pl.DataFrame([c.alias(str(j)) for j, c in enumerate(frame.get_columns())])
+    own: pl.DataFrame = as_frame(plain.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    own.columns = frame.columns
+    return own
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.columns import kind_for
 from polars_microagg.frames.mask import MaskRequest
-from polars_microagg.frames.selection import as_frame, by_name
+from polars_microagg.frames.selection import as_frame, by_name, own_text
 from polars_microagg.leaves.fit import fit_leaves, in_sample, one_leaf, sample_size
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import fingerprints
@@ -145,7 +145,7 @@ class MaskingRun:
         share = sample_size(rows, size) / rows
         kept = [by_name(n) for n in dict.fromkeys([*self.columns, *self.request.order_by])]
         sample = pl.concat(
-            frame.filter(in_sample(frame, share)).select(kept) for frame in self._frames()
+            own_text(frame.filter(in_sample(frame, share)).select(kept)) for frame in self._frames()
         )
         own: dict[str, Any] = {"records": rows, "size": size, "cut": cut}
         own |= {"method": plan.method.name}

@@ -3,10 +3,14 @@
 import json
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
+from polars_microagg.leaves.memory_budget import MemoryBudget
+from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing import memory
 from polars_microagg.publishing.large import survey as surveys
+from polars_microagg.publishing.large.survey import Survey
 from polars_microagg.publishing.manifest.check import check
 from tests.publishing.test_large import PEOPLE, N, released, small_memory, written
 
@@ -59,3 +63,19 @@ def test_who_is_linked_in_a_sample_is_told_with_its_interval(tmp_path):
     path.write_text(json.dumps(wrong))
     found = {f.what: f for f in check(tmp_path / "o.parquet", original=source)}
     assert not found["measures"].holds
+
+
+def test_a_sample_keeps_no_text_of_other_rows_in_memory(tmp_path, monkeypatch):
+    """Of 100,000 texts of 60 letters, 6 MB, a thousand are in the sample."""
+    n = 100_000
+    rows = pl.int_range(n, eager=True).alias("a")
+    table = pl.DataFrame([rows, rows.cast(pl.String).str.pad_start(60, "x").alias("note")])
+    table.write_parquet(tmp_path / "a.parquet")
+    place = ParquetSource.of(tmp_path / "a.parquet")
+    monkeypatch.setattr(surveys, "SAMPLE", 1000)
+    before = pa.total_allocated_bytes()
+    budget = MemoryBudget(10**9, 1, n, 1 << 12, 1 << 12)
+    found = Survey.of(place, place, None, (["a"], ["note"], []), budget)
+    assert found.before.height > 500
+    assert pa.total_allocated_bytes() - before < 10**6
+    assert found.after.equals(table.join(found.after, on="a", how="semi"))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.frames.released_strata import class_keys
-from polars_microagg.frames.selection import by_name
+from polars_microagg.frames.selection import by_name, own_text
 from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.aligned import aligned
@@ -89,8 +89,8 @@ class Survey:
             number = fingerprints(other.select(map(by_name, keys)), seed=SEED)
             place = pl.int_range(row, row + other.height, eager=True).hash(SEED)
             chosen = number.zip_with(~blank, place) % every == 0
-            before.append(one.filter(chosen))
-            after.append(other.filter(chosen))
+            before.append(own_text(one.filter(chosen)))
+            after.append(own_text(other.filter(chosen)))
             row += other.height
         return cls(
             tally.emptied,
