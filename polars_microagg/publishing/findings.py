@@ -35,6 +35,7 @@ from polars_microagg.publishing.manifest.record import (
 from polars_microagg.publishing.manifest.rounding import rounded
 from polars_microagg.publishing.released_columns import ReleasedColumns
 from polars_microagg.publishing.request import ReleaseRequest
+from polars_microagg.publishing.warnings.unbounded_confidential import unbounded
 
 __all__ = ["Counted", "Findings", "Released", "manifest_of", "now"]
 
@@ -127,7 +128,7 @@ class Findings:
         measures = published(exact, digits)
         if found.beside:
             exact |= found.on_demand(request.require)
-        warnings = found.warnings(beside=found.beside)
+        seen = found.warnings(beside=found.beside)
         # A requirement on k means whole records, even if k is to hold in each block or column alone.
         (whole,) = found.sizes([names])
         rows = row_counts(rows_in, found.rows, found.emptied())
@@ -150,9 +151,10 @@ class Findings:
             digits,
             judged(request.require, {**exact, **counts}, published={**measures, **shown}),
             recount.recorded(columns.followed, told=told) if recount else None,
-            warnings,
+            # A manifest says by its bounds that it has none; a warning says it to the owner.
+            [*seen, *unbounded(columns.confidential, request.bounded())],
             # In a small table, what only the original shows is for its owner, not for readers.
-            warnings if digits else found.warnings(beside=False),
+            seen if digits else found.warnings(beside=False),
         )
 
 

@@ -28,6 +28,7 @@ from polars_microagg.publishing.judgement import judged, refuse_uncounted
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import foresee
 from polars_microagg.publishing.warnings.advice import of_table
+from polars_microagg.publishing.warnings.unbounded_confidential import unbounded
 
 __all__ = [
     "Trial",
@@ -111,7 +112,8 @@ def warnings_of(
     options = {name: request.options.get(name, COMMON[name]) for name in FORESEEN}
     kept = roles.as_they_are(frame.columns)
     asked: dict[str, Any] = {"strata": roles.strata, "kept": kept, "kinds": request.kinds}
-    return of_table(frame, blocks, request.k, **asked, **options)
+    seen = of_table(frame, blocks, request.k, **asked, **options)
+    return [*seen, *unbounded(list(roles.confidential), request.bounded())]
 
 
 def problems_of(

@@ -97,6 +97,11 @@ class ReleaseRequest:
         possible(required, None if masking is None else size)
         return cls(columns, size, masking, promise, options, required, hash_key)
 
+    def bounded(self) -> set[str]:
+        """Return the privacy models that groups must satisfy, and the measures that are required."""
+        models = {name for name, limit in self.promise.models.items() if limit is not None}
+        return models | {required.name for required in self.require}
+
     def on(
         self,
         roles: ColumnRoles,
