@@ -26,6 +26,23 @@ EIA = [
 ]
 
 
+MDAV_LOSSES = [
+    ("tarragona", 3, 16.9326),
+    ("tarragona", 4, 19.5460),
+    ("tarragona", 5, 22.4619),
+    ("tarragona", 10, 33.1929),
+    ("census", 3, 5.6922),
+    ("census", 4, 7.4947),
+    ("census", 5, 9.0884),
+    ("census", 10, 14.1559),
+    ("eia", 3, 0.4829),
+    ("eia", 4, 0.6713),
+    ("eia", 5, 1.6667),
+    ("eia", 10, 3.8397),
+]
+"""Loss of plain MDAV in the literature: file, k, per cent."""
+
+
 def reference_path(name: str) -> Path:
     """Find a reference file, or skip the test if it is not at hand."""
     default = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import polars_microagg as mg
 from polars_microagg.core import registry
-from tests.reference import reference_frame
+from tests.reference import MDAV_LOSSES, reference_frame
 
 EYES = [pytest.param(lambda frame: frame, id="eager"), pytest.param(pl.DataFrame.lazy, id="lazy")]
 as_given = pytest.mark.parametrize("as_given", EYES)
@@ -249,20 +249,8 @@ def test_the_loss_of_means_is_the_share_of_variance_within_groups(rng):
 
 # --- The tables of the literature -------------------------------------------------------------
 
-PUBLISHED = [
-    ("tarragona", 3, 16.9326),
-    ("tarragona", 4, 19.5460),
-    ("tarragona", 5, 22.4619),
-    ("tarragona", 10, 33.1929),
-    ("census", 3, 5.6922),
-    ("census", 4, 7.4947),
-    ("census", 5, 9.0884),
-    ("census", 10, 14.1559),
-    ("eia", 3, 0.4829),
-]
 
-
-@pytest.mark.parametrize(("name", "k", "loss"), PUBLISHED)
+@pytest.mark.parametrize(("name", "k", "loss"), MDAV_LOSSES)
 def test_the_loss_of_plain_mdav_on_the_reference_files(name, k, loss):
     frame = reference_frame(name)
     masked = mg.mdav(frame, cs.all(), k, dtype="float")

@@ -23,10 +23,14 @@ class Done:
     err: str
 
 
+PROGRAM = [sys.executable, "-m", "polars_microagg.cli.main"]
+"""The command line, as the first words of a process of its own."""
+
+
 def process(folder, *arguments):
     """Run the program in a process and a folder of its own: its code, and what it said on standard error."""
     done = subprocess.run(
-        [sys.executable, "-m", "polars_microagg.cli.main", *map(str, arguments)],
+        [*PROGRAM, *map(str, arguments)],
         cwd=folder,
         capture_output=True,
         text=True,

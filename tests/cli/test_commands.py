@@ -4,7 +4,6 @@ import io
 import itertools
 import json
 import subprocess
-import sys
 
 import numpy as np
 import polars as pl
@@ -18,7 +17,7 @@ from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.preview import estimate
 from polars_microagg.publishing.request import ReleaseRequest
 
-from .conftest import ROLES, SECRET
+from .conftest import PROGRAM, ROLES, SECRET
 
 
 def expected(people, **options):
@@ -66,11 +65,8 @@ def test_every_format_into_every_format(form, into, people, tmp_path, microagg):
 def test_a_stream_in_and_out_is_nothing_but_the_stream(people, tmp_path):
     raw = io.BytesIO()
     people.write_ipc_stream(raw)
-    code = "from polars_microagg.cli.main import run; run()"
     command = [
-        sys.executable,
-        "-c",
-        code,
+        *PROGRAM,
         "protect",
         "-",
         "-o",

@@ -9,7 +9,7 @@ import pytest
 
 from polars_microagg.publishing.formats.files import write
 
-from .conftest import ROLES, SECRET, sound, state
+from .conftest import PROGRAM, ROLES, SECRET, sound, state
 
 OLD = b"what was there before"
 
@@ -147,11 +147,8 @@ def test_a_broken_file_leaves_one_line_even_of_native_code(tmp_path, people):
     codes = set()
     for at in range(60, len(raw) - 60, len(raw) // 6):
         path.write_bytes(raw[:at] + bytes([255 - raw[at]] * 8) + raw[at + 8 :])
-        code = "from polars_microagg.cli.main import run; run()"
         command = [
-            sys.executable,
-            "-c",
-            code,
+            *PROGRAM,
             "protect",
             path,
             "-o",

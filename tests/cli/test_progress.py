@@ -13,7 +13,7 @@ from polars_microagg.cli import progress_bar as bars
 from polars_microagg.cli.main import main
 from polars_microagg.cli.progress_bar import Bar
 
-from .conftest import ROLES
+from .conftest import PROGRAM, ROLES
 
 
 class Terminal(io.StringIO):
@@ -108,11 +108,8 @@ def test_a_signal_ends_with_130_and_leaves_nothing(sent, people, tmp_path):
     pl.concat([people] * 2000).with_columns(age=pl.int_range(pl.len())).write_parquet(
         tmp_path / "in.parquet"
     )
-    code = "from polars_microagg.cli.main import run; run()"
     command = [
-        sys.executable,
-        "-c",
-        code,
+        *PROGRAM,
         "protect",
         str(tmp_path / "in.parquet"),
         "-o",

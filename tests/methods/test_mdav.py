@@ -15,7 +15,7 @@ from polars_microagg.kernels import point_search, remaining_records, smallest
 from polars_microagg.methods.mdav import mdav
 from tests.loop import rounds, tries
 from tests.methods.plain import on_paper
-from tests.reference import loss, reference
+from tests.reference import MDAV_LOSSES, loss, reference
 
 
 class PlainMdav:
@@ -251,23 +251,7 @@ def test_layout_does_not_matter_and_the_input_is_left_alone() -> None:
     np.testing.assert_array_equal(mdav(wide[:, ::2], k=4).labels, found.labels)
 
 
-@pytest.mark.parametrize(
-    ("name", "k", "expected"),
-    [
-        ("tarragona", 3, 16.9326),
-        ("tarragona", 4, 19.5460),
-        ("tarragona", 5, 22.4619),
-        ("tarragona", 10, 33.1929),
-        ("census", 3, 5.6922),
-        ("census", 4, 7.4947),
-        ("census", 5, 9.0884),
-        ("census", 10, 14.1559),
-        ("eia", 3, 0.4829),
-        ("eia", 4, 0.6713),
-        ("eia", 5, 1.6667),
-        ("eia", 10, 3.8397),
-    ],
-)
+@pytest.mark.parametrize(("name", "k", "expected"), MDAV_LOSSES)
 def test_losses_of_the_literature(name: str, k: int, expected: float) -> None:
     # The papers print 19.54579, 22.46128 and 33.19236 for Tarragona at k = 4, 5, 10: that is
     # MDAV-1, which sends records left over to the nearest groups instead of to a last one.
