@@ -125,11 +125,17 @@ def lowloss(
     patches are searched, which are cut along other borders each time, so that time and memory are
     linear in n: exchanges, two short annealings, then local search with chains, at effort 1 twice.
 
+    With k above 64 two neighbouring groups are first cut anew along the line of their centres, wherever
+    that is better; with k above 200 local search is no more than that, so that its time is not
+    quadratic in k.
+
     *What did not pay*, on generated and public tables: one long annealing; three shorter ones, each
     from the start; drawing only partners other than the neighbour itself, fewer neighbours, all
     members of a group at once, or only records that can move; starting hotter for large k; random
     swaps in many places, each kept if local search made them pay; more neighbours for a single
-    record; hot annealing of very many records.
+    record; hot annealing of very many records; with k = 10 two copies for longer instead of eight,
+    annealing inside the borders of 8 or 20 groups, dissolving groups more rarely, larger batches, and
+    other temperatures or shares of hot annealing.
 
     Examples
     --------

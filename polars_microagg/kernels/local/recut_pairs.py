@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Members
 from polars_microagg.kernels.local.groups import Groups
@@ -11,7 +12,7 @@ from polars_microagg.kernels.local.moves_and_swaps import TOLERANCE
 __all__ = ["recut_pairs"]
 
 ROUNDS = 100
-"""Bound on the rounds."""
+"""Bound on the rounds, which rounding could make endless."""
 
 
 def recut_pairs(groups: Groups, near: Labels) -> Labels:
@@ -21,18 +22,32 @@ def recut_pairs(groups: Groups, near: Labels) -> Labels:
     """
     # Single exchanges of groups of k look at some k partners of each record and change few records at a
     # time, so that their time grows with k squared. Here any number of records changes sides at once.
-    changed = np.ones(len(groups.sizes), dtype=np.bool_)
-    ever = np.zeros(len(changed), dtype=np.bool_)
+    ever = np.zeros(len(groups.sizes), dtype=np.bool_)
+    fresh = ~ever
     for _ in range(ROUNDS):
+        # Who are neighbours takes longest to find, so it is asked again only where these are settled.
         pairs = _neighbours(groups, near)
-        pairs = pairs[changed[pairs].any(axis=1)]
-        changed = np.zeros(len(changed), dtype=np.bool_)
-        for pair in pairs:
+        pairs = pairs[fresh[pairs].any(axis=1)]
+        fresh = _settled(groups, pairs)
+        ever |= fresh
+        if not fresh.any():
+            break
+    return np.flatnonzero(ever)
+
+
+def _settled(groups: Groups, pairs: Labels) -> npt.NDArray[np.bool_]:
+    """Cut pairs anew until no cut is better; return which groups changed."""
+    ever = np.zeros(len(groups.sizes), dtype=np.bool_)
+    changed = ~ever
+    for _ in range(ROUNDS):
+        again = pairs[changed[pairs].any(axis=1)]
+        changed = np.zeros(len(ever), dtype=np.bool_)
+        for pair in again:
             changed[pair] |= _recut(groups, pair)
         ever |= changed
         if not changed.any():
             break
-    return np.flatnonzero(ever)
+    return ever
 
 
 def _neighbours(groups: Groups, near: Labels) -> Labels:
