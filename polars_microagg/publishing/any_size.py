@@ -95,15 +95,24 @@ def chosen(size: Size, memory: Memory) -> How:
     }
 
 
-def said_of(size: Size, memory: Memory) -> str:
+SET_DOWN = 430 * 10**6
+"""Bytes that it takes to set down a table that is no Parquet, 65,536 rows at a time."""
+
+
+def said_of(size: Size, memory: Memory, *, copied: bool = False) -> str:
     """Describe the choice to the owner of the table, with an estimate of its cost.
+
+    A table that is `copied` to Parquet first takes more memory than the least that may be given.
 
     >>> said_of(Size(1_000_000, 40.0, 2), Memory.of("2GB"))
     'The whole table takes about 460 MB, and 2 GB are allowed.'
     """
     need = need_of(size)
     only = "" if need <= memory.limit else "only "
-    return f"The whole table takes about {amount(need)}, and {only}{memory} are allowed."
+    said = f"The whole table takes about {amount(need)}, and {only}{memory} are allowed."
+    if copied and memory.limit < min(need, SET_DOWN):
+        said += f" To set it down as Parquet takes up to {amount(SET_DOWN)} nevertheless."
+    return said
 
 
 def release_any(
@@ -149,7 +158,7 @@ def release_any(
             door.seen(request, roles, frame)
             return release(request, roles, frame, target.place, how=how, **where)
         _refuse_only_whole(request, need_of(size), memory)
-        door.told(said_of(size, memory))
+        door.told(said_of(size, memory, copied=folder in table.paths[0].parents))
         door.sized(table.rows)
         room = Room(memory.limit, folder)
         return release_large(request, roles, table, target.place, room, how, **where)
@@ -188,14 +197,16 @@ def preview_any(door: Door, target: Target, memory: Memory) -> dict[str, Any]:
             request, roles, frame = door.whole(None)
             return preview(request, frame, roles, *where) | _choice(how, size, memory)
         _refuse_only_whole(request, need_of(size), memory)
+        copied = source.place.format != "parquet"
         return preview_large(request, first, roles, where, size, memory.limit) | _choice(
-            how, size, memory
+            how, size, memory, copied=copied
         )
 
 
-def _choice(how: How, size: Size, memory: Memory) -> dict[str, Any]:
+def _choice(how: How, size: Size, memory: Memory, *, copied: bool = False) -> dict[str, Any]:
     """Describe how a table would be masked, and why."""
-    return {"how": {**how, "why": said_of(size, memory), "memory_limit": memory.limit}}
+    why = said_of(size, memory, copied=copied)
+    return {"how": {**how, "why": why, "memory_limit": memory.limit}}
 
 
 def _whole(table: ParquetSource) -> pl.DataFrame:

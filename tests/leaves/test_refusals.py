@@ -75,3 +75,41 @@ def test_a_method_that_is_no_name_and_leaves_that_are_none(tmp_path):
         fitted(TABLE, tmp_path, method=["mdav"])
     with pytest.raises(mg.InvalidParameterError, match="leaves='str' was given; it must be leaves"):
         written(TABLE, tmp_path, leaves="my leaves")
+
+
+def masked_whole(frame, columns, **options):
+    mg.mdav(frame, columns, 5, **options)
+
+
+def masked_by_leaves(frame, columns, **options):
+    mg.fit_leaves(frame, columns, 5, **options).mask(frame)
+
+
+@pytest.mark.parametrize("mask", [masked_whole, masked_by_leaves])
+def test_patterns_of_nulls_that_are_small_strata_are_named_as_the_reason(mask):
+    # Three of a region lack their pay: a stratum nobody named.
+    few = pl.when(pl.int_range(pl.len()) >= 3).then("pay")
+    people = pl.DataFrame(
+        {"age": range(40), "pay": np.arange(40.0), "dx": ["a", "b"] * 20, "region": ["N"] * 40}
+    )
+    people = people.with_columns(few)
+    said = (
+        r"1 of 2 strata have fewer than k=5 records \(the smallest has 3\); with nulls='pattern', "
+        r"records that lack the same values are a stratum\. .*fill nulls with nulls='impute', or use"
+    )
+    with pytest.raises(mg.TooFewRecordsError, match=said):
+        mask(people, ["age", "pay"], strata="region", nulls="pattern")
+    with pytest.raises(mg.TooFewRecordsError, match=r"the smallest has 3\)\. Lower k, merge"):
+        mask(
+            people.with_columns(region=few.is_null()),
+            ["age", "pay"],
+            strata="region",
+            nulls="impute",
+        )
+    five = pl.when(pl.int_range(pl.len()) >= 5).then("pay")
+    people = people.with_columns(
+        five, pl.when(pl.int_range(pl.len()) >= 5).then("dx").otherwise(pl.lit("a")).alias("dx")
+    )
+    said = r"in a stratum of 5 records, .* records that lack the same values are a stratum\. "
+    with pytest.raises(mg.InvalidDataError, match=said):
+        mask(people, ["age", "pay"], strata="region", nulls="pattern", confidential="dx", l=2)

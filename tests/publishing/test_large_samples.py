@@ -6,13 +6,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import polars_microagg as mg
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing import memory
 from polars_microagg.publishing.large import survey as surveys
 from polars_microagg.publishing.large.survey import Survey
 from polars_microagg.publishing.manifest.check import check
-from tests.publishing.test_large import PEOPLE, N, released, small_memory, written
+from tests.publishing.test_large import PEOPLE, ROLES, N, released, small_memory, written
 
 __all__ = ["small_memory"]
 
@@ -79,3 +80,21 @@ def test_a_sample_keeps_no_text_of_other_rows_in_memory(tmp_path, monkeypatch):
     assert found.before.height > 500
     assert pa.total_allocated_bytes() - before < 10**6
     assert found.after.equals(table.join(found.after, on="a", how="semi"))
+
+
+@pytest.mark.parametrize(
+    ("form", "memory_", "more"),
+    [
+        ("csv", "300MB", True),
+        ("duckdb", "300MB", True),
+        ("csv", "500MB", False),
+        ("parquet", "300MB", False),
+    ],
+)
+def test_what_it_takes_to_set_a_table_down_is_said_beforehand(
+    form, memory_, more, tmp_path, caplog
+):
+    caplog.set_level("INFO", "polars_microagg")
+    source = written(PEOPLE, tmp_path, form)
+    mg.publish(source, tmp_path / "o.parquet", ["age", "pay"], 5, memory=memory_, **ROLES)
+    assert ("as Parquet takes up to 430 MB nevertheless" in caplog.text) == more

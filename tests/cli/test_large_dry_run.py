@@ -1,0 +1,77 @@
+"""Dry runs of tables that are said not to fit into memory: quick, and what rests on the first rows says so."""
+
+import json
+import re
+
+import polars as pl
+import pytest
+
+from polars_microagg.publishing import any_size, preview
+from polars_microagg.publishing.large import preview as large_preview
+
+from .conftest import ROLES
+from .test_large import given, small_memory
+
+__all__ = ["given", "small_memory"]
+
+
+@pytest.fixture
+def few_are_looked_at(monkeypatch):
+    """Of large tables a dry run looks at forty rows."""
+    for room in (any_size, large_preview):
+        monkeypatch.setattr(room, "FIRST", 40)
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_dry_run_says_what_rests_on_the_first_rows(
+    form, people, tmp_path, microagg, few_are_looked_at
+):
+    place = tmp_path / f"in.{form}"
+    people = people.with_columns(net=pl.col("income") * 0.7 + 1)
+    people = people.with_columns(age=pl.when(pl.int_range(pl.len()) >= 3).then("age"))
+    getattr(people, f"write_{form}")(place)
+    call = ["protect", place, "-o", tmp_path / "o.parquet", *ROLES, "--keep", "net"]
+    call += ["--memory", "2GB", "--dry-run"]
+    done = microagg(*call)
+    assert done.code == 3
+    about = "" if form == "parquet" else "about "
+    size = people.height if form == "parquet" else r"\d+"
+    seen = rf"This was seen in the first 40 of {about}{size} rows\."
+    nulls, revealing = (
+        next(line for line in done.err.splitlines() if word in line)
+        for word in ("Column 'age' has 3 null", "'net' reveals")
+    )
+    assert re.search(seen, nulls)
+    assert re.search(seen, revealing)
+    # What is wrong with the call is so whatever rows there are.
+    done = microagg(*call, "--columns", "agee")
+    assert done.code == 3
+    assert "which is not a column of the table" in done.err
+    assert "This was seen" not in done.err
+    done = microagg(*call, "--nulls", "impute", "--center", "median")
+    assert done.code == 0, done.err
+    released = next(line for line in done.err.splitlines() if "released as it was" in line)
+    assert "This was seen" not in released
+
+
+def test_a_dry_run_of_a_large_table_measures_nothing(given, tmp_path, microagg, monkeypatch):
+    def measured(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(preview, "assess", measured)
+    call = ["protect", given, "-o", tmp_path / "o.parquet", *ROLES, "--memory", "2GB", "--dry-run"]
+    told = json.loads(microagg(*call, "--json").out)
+    assert told["estimate"]["measuring_seconds"] >= 0
+
+
+def test_strata_of_the_first_rows_are_not_those_of_the_table(
+    people, tmp_path, microagg, few_are_looked_at
+):
+    many = pl.concat([people.with_columns(region=pl.int_range(pl.len()))] * 6)
+    many.write_parquet(tmp_path / "in.parquet")
+    call = ["protect", tmp_path / "in.parquet", "-o", tmp_path / "o.parquet", *ROLES]
+    done = microagg(*call, "--memory", "2GB", "--dry-run", "--json")
+    told = json.loads(done.out)
+    assert (done.code, told["problems"]) == (0, []), done.err
+    assert "strata" not in told
+    assert not [said for said in told["warnings"] if "strata" in said]
