@@ -151,7 +151,7 @@ def lowloss(
     if len(varies) <= 1:
         single = x[:, varies] if len(varies) else x[:, :1]
         order = stable_order(single[:, 0])
-        return Partition.from_labels(labels_along(order, optimal_runs(single[order], k)))
+        return Partition.along(order, optimal_runs(single[order], k))
     x = np.ascontiguousarray(x - x.mean(axis=0))
     length = _steps(n, effort)
     tick = ticker("lowloss", length)

@@ -55,4 +55,4 @@ def pcp(
     array([0, 0, 1, 1, 1])
     """
     key = first_component(x)
-    return Partition.from_labels(projected_partition(x, key, stable_order(key), k, cost))
+    return projected_partition(x, key, stable_order(key), k, cost)

@@ -59,4 +59,4 @@ def sugeno(
     """
     integrals, sums = sugeno_integral(x)
     order = np.lexsort((sums, integrals))
-    return Partition.from_labels(projected_partition(x, integrals, order, k, cost))
+    return projected_partition(x, integrals, order, k, cost)

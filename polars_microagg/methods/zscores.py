@@ -56,4 +56,4 @@ def zscores(
     array([0, 0, 1, 1, 1])
     """
     key = sum_of_z(x)
-    return Partition.from_labels(projected_partition(x, key, stable_order(key), k, cost))
+    return projected_partition(x, key, stable_order(key), k, cost)

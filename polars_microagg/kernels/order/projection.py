@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from polars_microagg.core.partition import Labels, Matrix, Vector
-from polars_microagg.kernels.order.runs import labels_along, optimal_runs
+from polars_microagg.core.partition import Labels, Matrix, Partition, Vector
+from polars_microagg.kernels.order.runs import optimal_runs
 from polars_microagg.kernels.scale import scaled
 
 __all__ = ["first_component", "projected_partition", "sugeno_integral", "sum_of_z"]
@@ -91,17 +91,17 @@ def sugeno_integral(x: Matrix) -> tuple[Vector, Vector]:
 
 def projected_partition(
     x: Matrix, key: Vector, order: Labels, k: int, cost: Literal["multivariate", "projected"]
-) -> Labels:
-    """Return (n,) labels of the optimal partition along an order of projections.
+) -> Partition:
+    """Return the optimal partition along an order of projections.
 
     `key` (n,) are the projections, `order` (n,) the rows in ascending order of them; `cost` decides
     whether the squares are those of the records or of the projections.
 
     >>> x = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 9.0], [5.0, 9.0], [6.0, 9.0]])
-    >>> projected_partition(x, x[:, 0], np.arange(5), 2, "multivariate")
+    >>> projected_partition(x, x[:, 0], np.arange(5), 2, "multivariate").labels
     array([0, 0, 1, 1, 1])
-    >>> projected_partition(x, x[:, 0], np.arange(5), 2, "projected")
+    >>> projected_partition(x, x[:, 0], np.arange(5), 2, "projected").labels
     array([0, 0, 0, 1, 1])
     """
     ordered = x[order] if cost == "multivariate" else key[order]
-    return labels_along(order, optimal_runs(ordered, k))
+    return Partition.along(order, optimal_runs(ordered, k))
