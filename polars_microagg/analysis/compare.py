@@ -189,7 +189,7 @@ def comparison(
         # Nothing of it is released, so that an entity needs no named mode here either.
         return mask_table(sample, MaskRequest.of(method, columns, min(sizes), whole))
 
-    budget = TimeBudget(seconds, frame, counts, trial)
+    budget = TimeBudget(seconds, frame, counts, trial, min(sizes))
     cells = [(method, k) for k in sizes for method in listed]
     rows = {
         cell: dict.fromkeys(types) | dict(zip(("method", "k"), cell, strict=True)) for cell in cells

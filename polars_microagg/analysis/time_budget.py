@@ -10,6 +10,7 @@ from contextlib import suppress
 import polars as pl
 
 from polars_microagg.core import registry
+from polars_microagg.core.work import seconds_of
 from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.wording import Sentence
 
@@ -41,7 +42,7 @@ class TimeBudget:
     """Seconds for several methods, counted from now on.
 
     Without `seconds` nothing is timed and nothing refused. `strata` has the number of records of
-    each stratum, and `run` masks some records by a method, given by name.
+    each stratum, `run` masks some records by a method, given by name, and `k` is the smallest k.
     """
 
     def __init__(
@@ -50,9 +51,11 @@ class TimeBudget:
         frame: pl.DataFrame,
         strata: Sequence[int],
         run: Callable[[pl.DataFrame, str], object],
+        k: int,
     ) -> None:
         self._start = time.monotonic()
         self._seconds, self._frame, self._strata, self._run = seconds, frame, strata, run
+        self._k = k
         self._expected: dict[str, float] = {}
         self._unit = 0.0
 
@@ -124,17 +127,20 @@ class TimeBudget:
     def _once(self, method: str, records: int) -> float:
         records = min(records, self._frame.height)
         sample = self._frame.gather_every(self._frame.height // records).head(records)
-        start = time.perf_counter()
+        # Of this process: time that others take would be extrapolated with it.
+        start = time.process_time()
         with suppress(InvalidParameterError, InvalidDataError):
             # The call for all records raises it again.
             self._run(sample, method)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     def _scaled(self, taken: float, method: str, records: int) -> float:
-        """Extrapolate from the records timed to all strata, by how the cost of the method grows."""
-        cost = registry.methods()[method].cost
-        power = 2 if cost.startswith("n^2") and "+" not in cost else 1
-        return float(taken * sum((size / records) ** power for size in self._strata))
+        """Extrapolate from the records timed to all strata, by how the work of the method grows."""
+        known = registry.methods()[method]
+        # Most of the work on few records grows with their number, whatever its square does later.
+        return (
+            taken * seconds_of(known, self._strata, self._k) / seconds_of(known, records, self._k)
+        )
 
 
 def _rank(method: str) -> int:

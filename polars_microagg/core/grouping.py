@@ -111,7 +111,9 @@ def _each_stratum(name: str, function: Function, parts: list[Matrix]) -> list[Pa
     for part in parts:
         partition = function(part)
         runs = partition.runs
-        records = len(partition.labels) if runs is None else _listed(runs, len(part))
+        # A record without a group would come out empty, and nobody had said so.
+        grouped = np.count_nonzero(partition.labels >= 0) if runs is None else 0
+        records = int(grouped) if runs is None else _listed(runs, len(part))
         if records != len(part):
             raise BrokenPromiseError.shape(name, records, len(part))
         found.append(partition)

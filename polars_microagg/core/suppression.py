@@ -117,7 +117,7 @@ class BrokenStrata:
             what, fewest = self.bound.model.what, int(self.worst)
         if self.strata == 1 and self.few == self.records:
             raise TooFewRecordsError.of(fewest, plan.k, what=what)
-        patterns = plan.nulls == "pattern"
+        patterns = plan.nulls == "pattern" and not plan.groups_cells
         counts = self.small, self.strata, fewest, plan.k, what
         raise TooFewRecordsError.strata(*counts, patterns=patterns)
 
@@ -131,7 +131,7 @@ class BrokenStrata:
             stratum=None if self.few == self.records else self.few,
             at_least=self.bound.model.at_least,
             empties=plan.entity_mode != "alike",
-            patterns=plan.nulls == "pattern",
+            patterns=plan.nulls == "pattern" and not plan.groups_cells,
         )
 
 

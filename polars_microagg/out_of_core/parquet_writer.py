@@ -10,11 +10,11 @@ from polars_microagg.leaves.metadata_scrub import empty_table
 
 __all__ = ["TableWriter"]
 
-LOOKED_AT = 10_000
-"""Records of the first table that tell which columns have many values."""
+GROUP = 1 << 20
+"""Records of a row group, for each of which there is a dictionary."""
 
-MANY = 0.5
-"""A column with more different values than this share of its records has no dictionary."""
+MANY = 0.4
+"""Share of different values from which on a dictionary takes more room than it saves."""
 
 
 class TableWriter:
@@ -47,19 +47,20 @@ class TableWriter:
         self._writer.close()
 
     def _begin(self, table: Any) -> None:
-        """Begin the file, with dictionaries of the columns that have few values in the first table."""
+        """Begin the file; columns whose values mostly differ in the first table have no dictionary."""
         import pyarrow.parquet as pq
 
         # A dictionary that grows too large is given up, after all values were looked up in it: four times
         # the work, and a larger file.
-        some = table.slice(0, LOOKED_AT)
-        coded = [name for name in table.column_names if not _many_valued(some.column(name))]
+        some = table.slice(0, GROUP)
+        without = {name for name in table.column_names if _many_valued(some.column(name))}
         self._writer = pq.ParquetWriter(
             self.file,
             self.schema,
             compression="zstd",
             compression_level=self.level,
-            use_dictionary=coded,
+            # Those that have one are named, and nested columns by what is in them.
+            use_dictionary=[path for path in _paths(self.schema) if path not in without],
         )
 
     def __enter__(self) -> Self:
@@ -77,9 +78,27 @@ class TableWriter:
 
 
 def _many_valued(column: Any) -> bool:
-    """Return whether a column has numbers, dates or times, most of which differ."""
+    """Return whether a column has so many different numbers, dates or times that a dictionary costs more."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    counted = pa.types.is_primitive(column.type) or pa.types.is_decimal(column.type)
-    return bool(counted and pc.count_distinct(column).as_py() > MANY * len(column))
+    if not (pa.types.is_primitive(column.type) or pa.types.is_decimal(column.type)):
+        return False
+    return bool(pc.count_distinct(column).as_py() > MANY * len(column))
+
+
+def _paths(schema: Any) -> list[str]:
+    """Return the names that Parquet has for columns, and for what is in nested ones.
+
+    >>> import pyarrow as pa
+    >>> _paths(pa.schema({"a": pa.int64(), "b": pa.struct({"c": pa.int8(), "d": pa.string()})}))
+    ['a', 'b.c', 'b.d']
+    """
+    import io
+
+    import pyarrow.parquet as pq
+
+    file = io.BytesIO()
+    pq.ParquetWriter(file, schema).close()
+    names = pq.ParquetFile(file).schema
+    return [names.column(j).path for j in range(len(names))]

@@ -16,6 +16,8 @@ from polars_microagg.analysis.anonymity import classes
 from polars_microagg.analysis.assess import assess
 from polars_microagg.core.kind import kind_of
 from polars_microagg.core.options import COMMON
+from polars_microagg.core.plan import Plan
+from polars_microagg.core.work import seconds_of
 from polars_microagg.errors import InvalidDataError, MicroaggError
 from polars_microagg.frames.columns import kind_for, refuse, refuse_unique, require, type_name
 from polars_microagg.frames.dry_run import rehearse
@@ -202,9 +204,10 @@ class Trial:
                 return cls(rows, sample.filter(~gone), masked, seconds)
             rows = min(2 * rows, len(columns))
 
-    def grown(self, cost: str, sizes: Sequence[int]) -> float:
+    def grown(self, plan: Plan, sizes: Sequence[int]) -> float:
         """Return the seconds in which strata of these sizes are masked."""
-        return self.seconds * sum(_work(cost, n) for n in sizes) / _work(cost, self.rows)
+        method, k = plan.method, plan.k
+        return self.seconds * seconds_of(method, sizes, k) / seconds_of(method, self.rows, k)
 
 
 def estimate(
@@ -216,16 +219,16 @@ def estimate(
     if trial.after.height:
         assess(trial.before, trial.after, roles.mask, **masking.plan.kinds)
     measuring = time.process_time() - started
-    measuring *= _work("n log n", frame.height) / _work("n log n", trial.rows)
+    measuring *= _sorting(frame.height) / _sorting(trial.rows)
     table_bytes = frame.estimated_size() * COPIES + frame.height * len(roles.mask) * 8 * BYTES
     return {
         "trial_rows": trial.rows,
-        "masking_seconds": round(trial.grown(masking.plan.method.cost, sizes), 2),
+        "masking_seconds": round(trial.grown(masking.plan, sizes), 2),
         "measuring_seconds": round(measuring, 2),
         "memory_megabytes": round(BASE + table_bytes / 2**20),
     }
 
 
-def _work(cost: str, n: int) -> float:
-    """Return how the work grows with the records of a stratum."""
-    return float(n * n) if "n^2" in cost else n * math.log2(n + 1)
+def _sorting(n: int) -> float:
+    """Return how the work of measuring so many records grows."""
+    return n * math.log2(n + 1)

@@ -159,9 +159,9 @@ def test_entities_and_confidential_columns_are_held_by_every_method(monkeypatch)
     class Tried(TimeBudget):
         """Masks a sample by itself, where nothing suppresses an error."""
 
-        def __init__(self, seconds, frame, strata, run):
+        def __init__(self, seconds, frame, strata, run, k):
             run(frame.head(60), "mdav")
-            super().__init__(seconds, frame, strata, run)
+            super().__init__(seconds, frame, strata, run, k)
 
     monkeypatch.setattr("polars_microagg.analysis.compare.TimeBudget", Tried)
     timed = mg.compare(table, ["a", "b"], methods=methods, ks=4, seconds=60, **asked)

@@ -1,10 +1,16 @@
 """Groups by label, and the same groups listed one after the other."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polars_microagg.core.grouping import group_strata
 from polars_microagg.core.partition import Grouping, Members, Partition
+from polars_microagg.core.registry import methods
+from polars_microagg.errors import BrokenPromiseError
 
 
 def same_groups(one, other):
@@ -64,3 +70,14 @@ def test_rows_are_all_if_each_is_listed_once():
     ):
         listed = Members(np.array(order, dtype=np.intp), np.array(sizes, dtype=np.intp))
         assert listed.are_all(n) is wanted, (order, sizes)
+
+
+def test_a_method_that_leaves_a_record_without_a_group_is_refused():
+    def incomplete(x, /, *, k):
+        labels = np.arange(len(x)) // k
+        labels[-k:] = -1
+        return Partition(labels, np.bincount(labels[labels >= 0]))
+
+    method = replace(methods()["mdav"], name="incomplete", function=incomplete, lockstep=None)
+    with pytest.raises(BrokenPromiseError, match="incomplete"):
+        group_strata(method, np.zeros((9, 1)), np.array([9]), {"k": 3}, None)

@@ -58,7 +58,9 @@ def preview_large(
     if first.height < FIRST:  # these are all
         size = replace(size, rows=first.height, exact=True)
     masking = cast(MaskRequest, request.masking)
-    plan = replace(masking.plan, small_strata="drop")
+    # With models the policy of the caller, as a bound that cannot be reached would leave nothing to look at.
+    policy = masking.plan.small_strata if masking.plan.confidential else "drop"
+    plan = replace(masking.plan, small_strata=policy)
     required = tuple(r for r in request.require if r.name not in ("rows", "suppressed"))
     trial = replace(masking, plan=plan, strata=())
     asked = replace(request, masking=trial, require=required)
@@ -85,7 +87,7 @@ def preview_large(
     if not problems:
         leaf = min(leaf_size(None, masking.plan), max(1, size.rows))
         tried = Trial.of(masking, first, roles)
-        grown = tried.grown(masking.plan.method.cost, [leaf] * max(1, round(size.rows / leaf)))
+        grown = tried.grown(masking.plan, [leaf] * max(1, round(size.rows / leaf)))
         width = len(first.columns) + 4 * len(roles.mask)
         disk = size.rows * (size.width + ON_DISK * len(roles.mask))
         result["problems"] += _problems(target[0], disk)
