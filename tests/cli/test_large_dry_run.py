@@ -75,3 +75,21 @@ def test_strata_of_the_first_rows_are_not_those_of_the_table(
     assert (done.code, told["problems"]) == (0, []), done.err
     assert "strata" not in told
     assert not [said for said in told["warnings"] if "strata" in said]
+
+
+def test_a_dry_run_says_that_a_model_cannot_be_reached_in_the_first_rows(
+    people, tmp_path, microagg, few_are_looked_at
+):
+    place = tmp_path / "in.parquet"
+    first = pl.int_range(pl.len()) < 60
+    people.with_columns(
+        alike=pl.when(first).then(0).otherwise(pl.int_range(pl.len()))
+    ).write_parquet(place)
+    call = ["protect", place, "-o", tmp_path / "o.parquet", "--columns", "age", "-k", "3"]
+    call += ["--confidential", "alike", "--l", "2", "--drop", "name,region,income"]
+    call += ["--memory", "2GB", "--dry-run"]
+    done = microagg(*call)
+    assert done.code == 3
+    assert "--l 2 cannot be reached" in done.err
+    assert "first 40 of" in done.err
+    assert "got 0" not in done.err
