@@ -344,3 +344,10 @@ def test_integers_see_the_least_rest(rest):
     # The mean is 2**24 + 1, between two singles, and a rest of one in the last place of all.
     found = exact_mean._by_integers([2.0**25 + 2, rest], np.float32)
     assert np.float32(found) == 2.0**24 + (2 if rest > 0 else 0)
+
+
+def test_differences_that_reach_past_the_first_value_are_not_added_up():
+    texts = "-0x1.0000000000000p-1", "-0x1.68ca42dda3864p-2", "-0x1.0549f40b924a6p-2"
+    values = np.array([float.fromhex(text) for text in texts])
+    mean = float_means(values, Members(np.arange(3), np.array([3])))[0]
+    assert mean == float(sum(map(Fraction, values.tolist())) / 3)
