@@ -190,6 +190,9 @@ class Recheck:
         said, digits = {**measures, **rounded(counts)}, self.manifest["digits"]
         said = again.told(said) if again else said
         judged = [bound for bound in required if bound.name in exact or bound.name in said]
+        # What is only said is held against its bound, which does not prove that it is true.
+        taken = {*exact, *(self._measured if measures else {})}
+        unproven = [str(bound) for bound in required if bound.name not in taken]
         holds = (
             verdict["released"] is True
             and verdict["k_holds"] is True
@@ -202,12 +205,14 @@ class Recheck:
                 for bound in judged
             )
         )
-        says = f"The verdict and its {len(judged)} requirement(s) "
         if not holds:
-            return False, says + "do not hold."
-        if len(judged) < len(required):
-            return None, f"{says}hold; {len(required) - len(judged)} more need the original."
-        return True, says + "hold."
+            return False, f"The verdict and its {len(judged)} requirement(s) do not hold."
+        says = f"The verdict and its {len(required) - len(unproven)} requirement(s) hold"
+        if unproven and self.large is not None and self.before is not None:
+            return None, f"{says}. The others, {', '.join(unproven)}: {NEEDS_WHOLE}"
+        if unproven:
+            return None, f"{says}; what needs the original: {', '.join(unproven)}."
+        return True, f"{says}."
 
     def measures(self) -> Outcome:
         """Compute the measures again; without the original those that do not need it."""

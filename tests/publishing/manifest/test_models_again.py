@@ -127,6 +127,33 @@ def test_a_bound_that_does_not_hold(made):
     target.record.write_bytes(dumped(told))
 
 
+def test_requirements_on_persons_who_are_not_there_are_not_checked(tmp_path):
+    """Somebody may write any bound and any count, which only the original tells to be false."""
+    VISITS.write_parquet(tmp_path / "in.parquet")
+    target = Location.of(tmp_path / "o.parquet")
+    asked = ["k>=5", "k_entities>=5"]
+    roles = {"entity": "patient", "keep": "pay", "drop": ["stage", "code"]}
+    told = mg.publish(VISITS, target.path, "age", 5, require=asked, **roles)
+    forged = rehashed(told, require=["k>=5", "k_entities>=50"])
+    forged["verdict"]["requirements"][1] = {
+        "requirement": "k_entities>=50",
+        "found": 50,
+        "met": True,
+    }
+    forged["models"]["entity"]["k_entities"] = 50
+    for written in (told, forged):
+        target.record.write_bytes(dumped(written))
+        bound = written["config"]["require"][1]
+        says = f"The verdict and its 1 requirement(s) hold; what needs the original: {bound}."
+        for memory in (None, "2GB"):
+            found = check(target, memory=memory)
+            (alone,) = [f for f in found if f.what == "requirements"]
+            assert (alone.holds, alone.checked, alone.says) == (True, False, says)
+            found = check(target, original=tmp_path / "in.parquet", memory=memory)
+            (beside,) = [f for f in found if f.what == "requirements"]
+            assert beside.state == ("ok" if written is told else "WRONG")
+
+
 def test_a_manifest_of_another_version_may_know_other_models(made):
     target, told, _ = made
     other = put(told, ("tool", "polars_microagg"), lambda inner, key: inner.update({key: "9.0.0"}))
