@@ -102,8 +102,10 @@ def delta_w(original: Matrix, masked: Matrix, /) -> float | None:
     Notes
     -----
     Delta W in table 3 of Mateo-Sanz and Domingo-Ferrer (1998): W is the component score
-    coefficient, the entry of the eigenvector divided by the square root of the eigenvalue. What
-    is left out is as in `delta_r`.
+    coefficient, the entry of the eigenvector divided by the square root of the eigenvalue. An
+    eigenvector has no sign, of which the paper says nothing: W' is taken with the sign that makes
+    the sum of its products with W at least 0. What is left out is as in `delta_r`, and the same
+    depends on rounding; so does the sign where that sum is 0.
 
     Examples
     --------

@@ -193,6 +193,21 @@ def test_constant_columns(constant):
     assert il1(x, y) == pytest.approx(IL1 * 2 / 3)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_weights_have_no_sign(seed):
+    # Correlated by less than 0, two columns weigh 1 and -1, and which is which is up to rounding.
+    # Both vectors are (1, -1) / sqrt(2), and the first eigenvalue is 1 - r.
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(200, 2)) @ np.array([[1.0, -0.1 - seed / 10], [0.0, 1.0]])
+    y = x + 0.01 * rng.normal(size=x.shape)
+    r, s = (np.corrcoef(table.T)[0, 1] for table in (x, y))
+    assert r < 0 > s
+    expected = 100 * abs(np.sqrt((1 - r) / (1 - s)) - 1)
+    assert delta_w(x, y) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    mirrored = delta_w(x * [1.0, -1.0], y * [1.0, -1.0])
+    assert mirrored == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
 def test_tables_that_do_not_vary_at_all():
     x = np.full((4, 2), 3.0)
     assert [f(x, x) for f in (mean_sd, delta_r, delta_w, fpc_share, delta_corr)] == [None] * 5

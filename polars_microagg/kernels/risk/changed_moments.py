@@ -89,6 +89,8 @@ def _weights(before: Moments, after: Moments) -> float | None:
         w / np.sqrt(v) if v > 0 else np.zeros_like(w)
         for v, w in (t.first_component() for t in tables)
     )
+    # An eigenvector has no sign of its own: that after is taken in the direction of that before.
+    y = y if x @ y >= 0 else -y
     divisible = np.abs(x) > RULE
     return float(100.0 * np.abs(y[divisible] / x[divisible] - 1.0).mean())
 

@@ -45,10 +45,9 @@ class Moments:
         return Moments(self.means[columns], kept, self.sizes[columns])
 
     def first_component(self) -> tuple[float, Vector]:
-        """Return the largest eigenvalue of the correlations and its vector, of sum 0 or more."""
+        """Return the largest eigenvalue of the correlations and its vector, of either sign."""
         values, vectors = np.linalg.eigh(self.correlations)
-        vector = vectors[:, -1]
-        return float(max(values[-1], 0.0)), vector if vector.sum() >= 0 else -vector
+        return float(max(values[-1], 0.0)), vectors[:, -1]
 
 
 def present(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
