@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.core.options import group_size
-from polars_microagg.core.registry import metrics
+from polars_microagg.core.registry import methods, metrics
 from polars_microagg.core.requirements import Requirement, read_requirements
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.errors.release import none_compared, none_measured, not_compared
@@ -31,14 +31,18 @@ def recommend(
         What the release must meet: a measure of the table, one of <= < >= > =, and a number. k is
         the smallest class that came out (``k_min``), and with = at least that number is meant.
     k : int, default 2
-        Smallest group size that may be recommended, whatever a smaller one would reach.
+        Smallest group size that may be recommended, whatever a smaller one would reach. Where a
+        method masks each column on its own, ``k_min`` must reach it as well: `univariate` and its
+        like make no k records alike in several columns. Where `compare` was given blocks of
+        columns, each block has k, and ``k_min``, which counts whole records, may be lower.
 
     Returns
     -------
     polars.DataFrame
         One row: that of `compared`, with `met` (whether it meets every requirement) and
         `reason`, a sentence. If no line meets them all, the row is the one that misses them by
-        the least share of the limits, and the reason says so; a bound on k is given up last.
+        the least share of the limits, and the reason says so; a bound on k is given up last, and
+        after that only that k records come out alike.
 
     Raises
     ------
@@ -69,12 +73,14 @@ def recommend(
         raise not_compared(lacking)
     needs = _needs(require, compared)
     rows = _measured(compared, group_size(k))
-    good = [row for row in rows if _meets(row, needs)]
-    large = [row for row in rows if _meets(row, [need for need in needs if need.name == "k"])]
-    chosen = (
-        min(good, key=_least) if good else min(large or rows, key=lambda row: _nearest(row, needs))
-    )
-    reason = _reason(chosen, needs, len(good), len(rows)) if good else _missed(chosen, needs, rows)
+    alike = [row for row in rows if _alike(row, k)]
+    good = [row for row in alike if _meets(row, needs)]
+    large = [row for row in alike if _meets(row, [need for need in needs if need.name == "k"])]
+    nearest = large or alike or rows
+    chosen = min(good, key=_least) if good else min(nearest, key=lambda row: _nearest(row, needs))
+    asked = _asked(needs) + (f" and {k} records alike" if len(alike) < len(rows) else "")
+    line = f"{_line(chosen, needs)}. "
+    reason = _reason(asked, line, len(good), len(rows)) if good else _missed(asked, line, len(rows))
     table = pl.DataFrame([chosen], schema=compared.schema)
     return table.with_columns(met=pl.lit(bool(good)), reason=pl.lit(reason))
 
@@ -87,6 +93,16 @@ def _measured(compared: pl.DataFrame, k: int) -> list[dict[str, Any]]:
     if not rows:
         raise none_measured(compared.height, k)
     return rows
+
+
+def _alike(row: dict[str, Any], k: int) -> bool:
+    """Return whether k records come out alike: by the method, or as counted on what came out."""
+    entry = methods().get(row["method"])
+    # Of blocks that were asked for each has k, and whole records may still differ.
+    if entry and entry.unit == "record" and not entry.columnwise:
+        return True
+    found = row.get("k_min")
+    return found is not None and found >= k
 
 
 def _meets(row: dict[str, Any], needs: list[Requirement]) -> bool:
@@ -141,21 +157,20 @@ def _asked(needs: list[Requirement]) -> str:
 
 def _line(row: dict[str, Any], needs: list[Requirement]) -> str:
     shown = dict.fromkeys(["loss", *(need.name for need in needs)])
-    if "k" in shown and row.get("k_min", row["k"]) != row["k"]:
+    came_out = row.get("k_min", row["k"])
+    if came_out is None or came_out < row["k"] or ("k" in shown and came_out != row["k"]):
         shown |= {"k_min": None}
     values = ", ".join(f"{name} {_written(name, row[name])}" for name in shown if name != "k")
     return f"{row['method']}, k={row['k']} ({values})"
 
 
-def _reason(row: dict[str, Any], needs: list[Requirement], good: int, measured: int) -> str:
-    required = _asked(needs)
-    count = f"{good} of {measured} lines {'meets' if good == 1 else 'meet'} this."
-    return f"Lowest loss with {required}: {_line(row, needs)}. {count}"
+def _reason(asked: str, line: str, good: int, lines: int) -> str:
+    count = f"{good} of {lines} lines {'meets' if good == 1 else 'meet'} this."
+    return f"Lowest loss with {asked}: {line}{count}"
 
 
-def _missed(row: dict[str, Any], needs: list[Requirement], rows: list[dict[str, Any]]) -> str:
-    required = _asked(needs)
+def _missed(asked: str, line: str, lines: int) -> str:
     return (
-        f"None of {len(rows)} lines has {required}. Nearest: {_line(row, needs)}. Compare larger ks "
-        "or other columns, or relax what is required; do not release this as if it were met."
+        f"None of {lines} lines has {asked}. Nearest: {line}Compare larger ks, other columns or "
+        "methods, or relax what is required; do not release this as if it were met."
     )

@@ -135,3 +135,52 @@ def test_a_table_of_smaller_ks_has_no_line_to_recommend():
         mg.recommend(TABLE, k=7)
     with pytest.raises(mg.InvalidParameterError, match="k=1 is not a group size"):
         mg.recommend(TABLE, k=1)
+
+
+COLUMNWISE = ["univariate", "individual_ranking", "mic1d"]
+
+
+def of_two_columns(methods, columns=("a", "b"), ks=5):
+    rng = np.random.default_rng(3)
+    people = pl.DataFrame(rng.normal(size=(100, 2)), schema=["a", "b"])
+    return mg.compare(people, list(columns), methods=methods, ks=ks)
+
+
+@pytest.mark.parametrize("method", COLUMNWISE)
+@pytest.mark.parametrize("require", ["loss<=10", "loss<=100", "k_prime>=1"])
+def test_columns_masked_each_on_its_own_are_not_recommended(method, require):
+    compared = of_two_columns(["mdav", method, "fixed_size"])
+    assert compared["k_min"].to_list() == [5, 1, 5]
+    assert compared["loss"][1] == compared["loss"].min()
+    found = mg.recommend(compared, require=require, k=5).row(0, named=True)
+    assert (found["method"], found["k_min"]) == ("mdav", 5)
+    assert found["met"] == (require != "loss<=10" or found["loss"] <= 10)
+    assert " and 5 records alike" in found["reason"]
+
+
+def test_where_no_line_has_k_records_alike_the_reason_says_so():
+    compared = of_two_columns(COLUMNWISE)
+    found = mg.recommend(compared, require="loss<=100", k=5).row(0, named=True)
+    assert not found["met"]
+    assert found["reason"].startswith("None of 3 lines has loss <= 100 % and 5 records alike. ")
+    assert "k_min 1" in found["reason"]
+    assert "do not release this" in found["reason"]
+
+
+def test_a_method_that_masks_each_column_is_fine_for_one():
+    compared = of_two_columns(COLUMNWISE[:2], columns=["a"])
+    assert mg.recommend(compared, require="loss<=100", k=5)["met"].item()
+
+
+def test_blocks_that_were_asked_for_have_k_each():
+    compared = of_two_columns(["mdav", "univariate"], columns=[["a"], ["b"]])
+    found = mg.recommend(compared, require="loss<=100", k=5).row(0, named=True)
+    assert (found["method"], found["met"], found["k_min"]) == ("mdav", True, 1)
+    assert "k_min 1" in found["reason"]
+
+
+def test_what_came_out_alike_must_be_known_of_columns_masked_each_on_its_own():
+    compared = of_two_columns(["univariate"]).drop("k_min")
+    found = mg.recommend(compared, require="loss<=100", k=5)
+    assert not found["met"].item()
+    assert "and 5 records alike" in found["reason"].item()

@@ -117,6 +117,20 @@ def test_a_recommendation_is_not_below_the_k_of_the_configuration(
     assert "the k=5 of the configuration" in done.err
 
 
+def test_columns_masked_each_on_its_own_are_not_recommended(
+    source, tmp_path, microagg, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    call = ["compare", "in.parquet", "--columns", "age,income", "--ks", "5,10"]
+    call += ["--methods", "mdav,univariate", "--require", "loss<=99"]
+    told = json.loads(microagg(*call, "--json").out)
+    least = min(told["compared"], key=lambda row: row["loss"])
+    assert (least["method"], least["k_min"]) == ("univariate", 1)
+    assert told["recommended"]["method"] == "mdav"
+    assert told["recommended"]["met"]
+    assert "Lowest loss with loss <= 99 % and 2 records alike: mdav, k=5" in microagg(*call).out
+
+
 def test_a_recommendation_is_for_blocks_too(source, tmp_path, microagg, monkeypatch):
     """Where each block has k on its own, no line has it for whole records."""
     monkeypatch.chdir(tmp_path)

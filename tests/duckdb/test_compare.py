@@ -42,6 +42,15 @@ def test_it_is_the_table_of_python(con, case):
     assert picked.equals(mg.recommend(expected, require=asked, k=3))
 
 
+def test_columns_masked_each_on_its_own_are_not_recommended(con):
+    con.execute(PEOPLE)
+    ways = "methods := ['univariate', 'mdav'], ks := 3"
+    con.execute(f"CREATE TABLE t AS FROM microagg.compare('people', ['age', 'income'], {ways})")
+    assert con.sql("SELECT k_min FROM t ORDER BY loss").fetchall()[0] == (1,)
+    found = con.sql("FROM microagg.recommend('t', require := 'loss<=50', k := 3)").pl()
+    assert found.select("method", "k_min", "met").row(0) == ("mdav", 3, True)
+
+
 def sql_of_any(value):
     if isinstance(value, dict):
         return "{" + ", ".join(f"'{name}': {each}" for name, each in value.items()) + "}"
