@@ -13,8 +13,7 @@ pytestmark = pytest.mark.whole
 
 MAX = 1.7976931348623157e308
 TINY = 5e-324
-LEAST = 2.0**-1022
-LITTLE = 3 * 2.0**-50
+LEAST, LITTLE = 2.0**-1022, 3 * 2.0**-50
 AT_ONCE = 500
 
 
@@ -26,9 +25,8 @@ def near(rng, n):
 
 
 def wild(rng, n):
-    bits = np.frombuffer(rng.bytes(8 * n), dtype=np.float64).copy()
-    bits[~np.isfinite(bits)] = 1.5
-    return bits
+    bits = np.frombuffer(rng.bytes(8 * n), dtype=np.float64)
+    return np.where(np.isfinite(bits), bits, 1.5)
 
 
 def next_to_one(rng, n):
@@ -347,7 +345,6 @@ def test_integers_see_the_least_rest(rest):
 
 
 def test_differences_that_reach_past_the_first_value_are_not_added_up():
-    texts = "-0x1.0000000000000p-1", "-0x1.68ca42dda3864p-2", "-0x1.0549f40b924a6p-2"
-    values = np.array([float.fromhex(text) for text in texts])
-    mean = float_means(values, Members(np.arange(3), np.array([3])))[0]
-    assert mean == float(sum(map(Fraction, values.tolist())) / 3)
+    values = np.array([-0.5, -0.35233406522536925, -0.2551649219572688])
+    mean = float(sum(map(Fraction, values.tolist())) / 3)
+    assert float_means(values, Members(np.arange(3), np.array([3]))) == mean
