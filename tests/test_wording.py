@@ -145,6 +145,8 @@ SUBJECTS = {
         originals.not_as_the_manifest_says("no"),
         originals.other_kinds(["sex"]),
         originals.other_original("a.csv", "no"),
+        originals.other_release("The file has another hash."),
+        originals.other_rows(5, 4),
         originals.rows_differ(["age"]),
         originals.uncentred(["age"]),
     ],

@@ -23,7 +23,7 @@ from polars_microagg.cli.models import (
 from polars_microagg.cli.options import names_in, split
 from polars_microagg.cli.output import show, show_json, table
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.risk_in_batches import figures_in_batches
+from polars_microagg.cli.risk_in_batches import figures_in_batches, refuse_another
 from polars_microagg.cli.settings import table_of
 from polars_microagg.cli.table_classes import counted
 from polars_microagg.core.options import keys_asked
@@ -42,6 +42,7 @@ from polars_microagg.publishing.manifest.compare_original import (
 )
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import names_told
+from polars_microagg.publishing.manifest.recheck import Recheck
 from polars_microagg.publishing.manifest.record import read_manifest
 
 __all__ = ["EXAMPLES", "add", "run"]
@@ -113,6 +114,8 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
     result: dict[str, Any] = anonymity(frame, names, strata=strata or None).row(0, named=True)
     whose = None
     if arguments.original is not None:
+        if manifest:
+            refuse_another(Recheck(manifest, place, frame))
         source = source_of(arguments.original, arguments.separator)
         original = source.read()
         known = names_in("known", arguments.known, frame.columns) or None

@@ -26,10 +26,11 @@ from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.large.tables import TablesOnDisk, on_disk
 from polars_microagg.publishing.manifest.compare_original import other_measures
 from polars_microagg.publishing.manifest.model import Manifest
+from polars_microagg.publishing.manifest.recheck import Recheck
 from polars_microagg.publishing.privacy_models import figures_of
 from polars_microagg.wording import Setting
 
-__all__ = ["figures_in_batches"]
+__all__ = ["figures_in_batches", "refuse_another"]
 
 COUNTS = ("records", "classes", "k_min", "k_prime", "uniques")
 
@@ -50,6 +51,13 @@ def figures_in_batches(
         return _of_release(arguments, manifest, tables)
 
 
+def refuse_another(release: Recheck) -> None:
+    """Refuse a release that is not the one of its manifest, before its original is doubted."""
+    holds, says = release.hash()
+    if not holds:
+        raise originals.other_release(says)
+
+
 def _listed(arguments: Namespace) -> list[str]:
     """Return the measures that were asked for."""
     return list(by_default()) if arguments.metrics is None else split(arguments.metrics)
@@ -59,6 +67,7 @@ def _of_release(arguments: Namespace, manifest: Manifest, tables: TablesOnDisk) 
     """Compare a release with its manifest, and measure it."""
     result: dict[str, Any] = {}
     if tables.original is not None:
+        refuse_another(Recheck(manifest, tables.place, tables.frame, large=tables))
         if manifest["config"]["method"] is not None and (differ := tables.exchanged()):
             raise originals.rows_differ(differ)
         again = {n: v for n, v in tables.measured().items() if n in manifest["measures"]}

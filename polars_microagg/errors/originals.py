@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polars_microagg.errors.data import InvalidDataError
-from polars_microagg.wording import listed
+from polars_microagg.wording import Parameter, Sentence, listed
 
 __all__ = [
     "measures_differ",
     "not_as_the_manifest_says",
     "other_kinds",
     "other_original",
+    "other_release",
+    "other_rows",
     "rows_differ",
     "uncentred",
 ]
@@ -24,6 +26,29 @@ def not_as_the_manifest_says(finding: str) -> InvalidDataError:
     """Refuse a release that is not the one of its manifest."""
     return InvalidDataError.of_fields(
         "The release is not what its manifest says: {finding}", finding=finding
+    )
+
+
+def other_release(finding: str) -> InvalidDataError:
+    """Refuse to measure a file by the manifest of another."""
+    return InvalidDataError.of_fields(
+        "The release is not the one of its manifest: {finding} {way}",
+        finding=finding,
+        way=Sentence(
+            "Name the one that was released, or measure it without its manifest, with {columns}.",
+            columns=Parameter("columns"),
+        ),
+    )
+
+
+def other_rows(original: int, released: int) -> InvalidDataError:
+    """Refuse an original with more or fewer rows than the release, where no key can match them."""
+    return InvalidDataError.of_fields(
+        "The original has {original} rows to compare and the release has {released}; {need}. {way}",
+        original=original,
+        released=released,
+        need="rows are matched by position",
+        way=SAME_TABLE,
     )
 
 

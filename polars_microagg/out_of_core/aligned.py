@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.errors import InvalidDataError
+from polars_microagg.errors import originals
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 
@@ -21,7 +21,7 @@ def require_aligned(original: ParquetSource, released: ParquetSource, kept_rows:
     """Refuse tables of which the rows cannot be those of each other."""
     rows = original.rows if kept_rows is None else int(np.count_nonzero(kept_rows))
     if rows != released.rows or (kept_rows is not None and len(kept_rows) != original.rows):
-        raise InvalidDataError.rows(rows, released.rows)
+        raise originals.other_rows(rows, released.rows)
 
 
 def aligned(

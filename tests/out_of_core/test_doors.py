@@ -121,7 +121,7 @@ def test_a_wrong_call_is_refused_as_ever(people, masked, tmp_path):
         mg.anonymity(masked, "nobody", memory=MEMORY)
     with pytest.raises(mg.InvalidParameterError, match="source="):
         mg.anonymity(tmp_path / "nothing.parquet", "age", memory=MEMORY)
-    with pytest.raises(mg.InvalidDataError, match="3000 rows and masked has 2999"):
+    with pytest.raises(mg.InvalidDataError, match="3000 rows to compare and the release has 2999"):
         mg.assess(people, masked[1:], ["age"], memory=MEMORY)
     failing = pl.LazyFrame({"age": ["secret"]}).cast(pl.Int64)
     with pytest.raises(mg.InvalidDataError) as error:

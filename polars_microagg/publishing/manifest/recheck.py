@@ -44,7 +44,7 @@ from polars_microagg.wording import listed
 
 __all__ = ["NEEDS_WHOLE", "Recheck"]
 
-NEEDS_WHOLE = "It is checked with both tables whole in memory: leave out memory=."
+NEEDS_WHOLE = "It is checked with both tables whole in memory: leave out the limit of memory."
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import polars as pl
 
 from polars_microagg.analysis.anonymity import fewest_records
 from polars_microagg.core.requirements import Requirement
+from polars_microagg.errors import originals
 from polars_microagg.publishing.column_kinds import kinds_of
 from polars_microagg.publishing.formats.files import Location, rows_digest
 from polars_microagg.publishing.formats.text_types import typed
@@ -146,6 +147,8 @@ class WholeTables:
         """Return the original, if it is there, and the release, with the types of the original."""
         if self._aligned is None:
             return [typed(self.frame, not_text(self.manifest))]
+        if self._aligned.height != self.frame.height:
+            raise originals.other_rows(self._aligned.height, self.frame.height)
         return in_types(self.manifest, self.place.format, self._aligned, self.frame)
 
     def fewest(self) -> int:

@@ -39,7 +39,7 @@ def test_what_needs_the_original_or_the_key_is_not_checked_without(release):
     source, target, _ = release
     states = {finding.what: finding.state for finding in check(target)}
     assert [what for what, state in states.items() if state == "not checked"] == [
-        *("measures", "warnings", "input", "seal"),
+        *("requirements", "measures", "warnings", "input", "seal"),
     ]
     states = {finding.what: finding.state for finding in check(target, original=source)}
     assert [what for what, state in states.items() if state != "ok"] == ["input", "seal"]
