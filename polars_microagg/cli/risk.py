@@ -111,14 +111,17 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
     strata = names_in(
         "strata", manifest["roles"]["stratum"] if manifest else arguments.strata, frame.columns
     )
-    result: dict[str, Any] = anonymity(frame, names, strata=strata or None).row(0, named=True)
+    known = names_in("known", arguments.known, frame.columns) or None
+    # Strata of the release are released, but are known only to whom they are said to be.
+    within = [] if manifest and known else [n for n in strata if n not in (known or ())]
+    classes = known or names, within
+    result: dict[str, Any] = anonymity(frame, classes[0], strata=within or None).row(0, named=True)
     whose = None
     if arguments.original is not None:
         if manifest:
             refuse_another(Recheck(manifest, place, frame))
         source = source_of(arguments.original, arguments.separator)
         original = source.read()
-        known = names_in("known", arguments.known, frame.columns) or None
         key = names_in("key", arguments.key, frame.columns) or None
         for name in (names, known or (), key or ()):
             names_in("columns", list(name), original.columns)
@@ -152,7 +155,7 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
             if (rows or key) and (moved := off_centre(manifest, before, whole)):
                 raise originals.uncentred(moved)
         result = {name: computed[name] for name in listed} | result
-    result |= _models(arguments, place, frame, (names, strata), manifest, whose)
+    result |= _models(arguments, place, frame, classes, manifest, whose)
     result["emptied"] = emptied(frame, names, strata)
     if manifest:
         result |= {name: manifest["rows"][name] for name in ("dropped", "suppressed")}

@@ -1,10 +1,13 @@
 """Releases measured and checked beside an original that may be another, and by what an intruder knows."""
 
+import json
+
 import duckdb
 import numpy as np
 import polars as pl
 import pytest
 
+import polars_microagg as mg
 from polars_microagg.publishing.formats.files import Location
 
 
@@ -55,3 +58,50 @@ def test_verify_tells_of_an_original_of_other_rows_without_options_that_it_has_n
     assert "Name the table that was protected, its rows in the same order." in done.out
     assert "key=" not in done.out
     assert "--key" not in done.out
+
+
+RNG = np.random.default_rng(5)
+VISITS = pl.DataFrame(
+    {
+        "who": RNG.integers(0, 90, 300),
+        "age": RNG.integers(18, 90, 300),
+        "sex": RNG.choice(["m", "f"], 300).tolist(),
+        "town": RNG.choice(["N", "S"], 300).tolist(),
+        "days": RNG.integers(0, 40, 300),
+    }
+)
+COUNTED = ("records", "classes", "k_min", "k_prime", "uniques")
+
+
+def by_hand(frame, known):
+    """The counts of classes of equal values."""
+    sizes = [n for *_, n in frame.group_by(known).len().rows()]
+    return len(frame), len(sizes), min(sizes), len(frame) / len(sizes), sizes.count(1)
+
+
+@pytest.mark.parametrize("target", ["out.parquet", "out.csv"])
+@pytest.mark.parametrize("known", [["age"], ["age", "sex", "days"], ["days"], ["age", "town"]])
+def test_risk_counts_the_classes_of_what_an_intruder_knows(known, target, tmp_path, microagg):
+    VISITS.write_parquet(tmp_path / "in.parquet")
+    out = tmp_path / target
+    roles = {"strata": "town", "keep": "days", "entity": "who"}
+    mg.publish(VISITS, out, ["age", "sex"], 5, **roles)
+    release = pl.read_csv(out) if target.endswith("csv") else pl.read_parquet(out)
+    asked = ["risk", out, "--original", tmp_path / "in.parquet", "--known", ",".join(known)]
+    done = microagg(*asked, "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    expected = by_hand(release, known)
+    assert [found[name] for name in COUNTED] == pytest.approx(expected)
+    measured = mg.assess(VISITS, release, ["age", "sex"], known=known).row(0, named=True)
+    assert {name: found[name] for name in measured} == pytest.approx(measured)
+    whose = release.with_columns(VISITS["who"]).group_by(known).agg(pl.col("who").n_unique())
+    assert found["k_entities"] == whose["who"].min()
+    text = microagg(*asked).out
+    assert f"k_min {expected[2]:,}".split() in [line.split()[:2] for line in text.splitlines()]
+    # Without a manifest strata count where they are named, beside what is known.
+    typed = ["--columns", "age,sex", "--strata", "town"]
+    found = json.loads(microagg(*asked, *typed, "--json").out)
+    expected = by_hand(release, list(dict.fromkeys([*known, "town"])))
+    assert [found[name] for name in COUNTED] == pytest.approx(expected)
+    assert json.loads(microagg(*asked[:4], "--json").out)["k_min"] >= 5
