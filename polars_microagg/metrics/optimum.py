@@ -33,8 +33,8 @@ def above_optimum(
     joint : array of shape (p,), optional
         The column that each is a coordinate of: categories have several.
     effort : float, default 1
-        How hard to try for a tighter bound, as for `lower_bound`: 1 is some ten seconds for a thousand
-        records, 0 is less than one second and says much less.
+        How hard to try for a tighter bound, as for `lower_bound`: 1 takes seconds to some minutes, 0
+        less than one second for a thousand records, and says much less.
 
     Returns
     -------
@@ -49,6 +49,10 @@ def above_optimum(
     The bound is that of `lower_bound`, for the k that the release keeps. A release by `lowloss` usually is
     within 1 to 5 % of it for k up to 5 and up to 5,000 records, or larger k and up to 1,500 records, and
     within 5 to 20 % for more.
+
+    It is None of several columns that `univariate`, `individual_ranking` or `mic1d` masked each on its
+    own: there hardly any record shares its masked values with another, k is 1, and the least loss with
+    a k of 1 is 0.
 
     Finding the bound is what takes long. With a floor at hand, from ``lower_bound(original, columns, k,
     effort=1)``, it need not be found twice: ``100 * (loss / floor - 1)``. Both searches may end at
