@@ -39,7 +39,7 @@ def figures_in_batches(
     arguments: Namespace, place: Location, manifest: Manifest | None
 ) -> dict[str, Any]:
     """Return what `risk` tells, of tables that may be larger than memory."""
-    refused = [name for name in ("known", "key") if getattr(arguments, name) is not None]
+    refused = ["key"] if arguments.key is not None else []
     refused += [*read_kinds({}, vars(arguments)), *model_options(arguments)] if manifest else []
     for name in refused:
         way = "Leave it out, or measure the table whole, without memory."
@@ -47,8 +47,9 @@ def figures_in_batches(
     if manifest is None:
         return _of_tables(arguments, place)
     source = arguments.original and source_of(arguments.original, arguments.separator)
-    with on_disk(manifest, place, source or None, arguments.memory) as tables:
-        return _of_release(arguments, manifest, tables)
+    known = names_in("known", arguments.known, list(manifest["output"]["columns"]))
+    with on_disk(manifest, place, source or None, arguments.memory, known) as tables:
+        return _of_release(arguments, manifest, tables, known or None)
 
 
 def refuse_another(release: Recheck) -> None:
@@ -63,7 +64,9 @@ def _listed(arguments: Namespace) -> list[str]:
     return list(by_default()) if arguments.metrics is None else split(arguments.metrics)
 
 
-def _of_release(arguments: Namespace, manifest: Manifest, tables: TablesOnDisk) -> dict[str, Any]:
+def _of_release(
+    arguments: Namespace, manifest: Manifest, tables: TablesOnDisk, known: list[str] | None
+) -> dict[str, Any]:
     """Compare a release with its manifest, and measure it."""
     result: dict[str, Any] = {}
     if tables.original is not None:
@@ -75,9 +78,13 @@ def _of_release(arguments: Namespace, manifest: Manifest, tables: TablesOnDisk) 
             raise originals.measures_differ(differ)
         if moved := tables.off_centre():
             raise originals.uncentred(moved)
-        result = tables.assessed(_listed(arguments), interval=True)
-    counted = tables.counted([manifest["roles"]["mask"]])[0]
-    result |= _counts(counted) | _models(manifest, tables)
+        result = tables.assessed(_listed(arguments), interval=True, known=known)
+    if known:
+        classes = _classes(manifest, tables, (known, None))
+        result |= _counts(classes) | figures_of(classes)
+    else:
+        counted = tables.counted([manifest["roles"]["mask"]])[0]
+        result |= _counts(counted) | _models(manifest, tables)
     result["emptied"] = tables.survey.emptied
     return result | {name: manifest["rows"][name] for name in ("dropped", "suppressed")}
 
@@ -86,11 +93,22 @@ def _models(manifest: Manifest, tables: TablesOnDisk) -> dict[str, Any]:
     """Return what models count; of text that has lost its order, as it is read by itself."""
     if tables.models is not None:
         return tables.models.counts()
-    roles, options = manifest["roles"], options_of_manifest(manifest)
-    if not {*roles.get("entity", [])} <= {*tables.frame.columns}:
-        options = {n: v for n, v in options.items() if n not in ("entity", "entity_mode")}
-    asked = (roles["mask"], roles["stratum"]), 2, options, tables.memory
-    return figures_of(CountedTable.of(tables.place, tables.folder, *asked, bounds=False).classes)
+    roles = manifest["roles"]
+    return figures_of(_classes(manifest, tables, (roles["mask"], roles["stratum"])))
+
+
+def _classes(manifest: Manifest, tables: TablesOnDisk, columns: tuple[Any, Any]) -> ClassSizes:
+    """Count the classes of some columns and strata of a release, with what is known of its models."""
+    options, beside = options_of_manifest(manifest), None
+    people, hidden = manifest["roles"].get("entity", []), options.get("confidential")
+    if not {*people} <= {*tables.frame.columns}:
+        # All that is counted is read of one table; of text, confidential columns have other types.
+        there = tables.before is not None and {*people} <= {*tables.before.columns}
+        beside = tables.original if there and not hidden else None
+        if beside is None:
+            options = {n: v for n, v in options.items() if n not in ("entity", "entity_mode")}
+    asked = columns, 2, options, tables.memory
+    return CountedTable.of(tables.place, tables.folder, *asked, bounds=False, beside=beside).classes
 
 
 def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:
@@ -101,11 +119,18 @@ def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:
         counting = 2, options, arguments.memory
         found = CountedTable.of(place, folder, asked, *counting, bounds=False)
         result: dict[str, Any] = {}
+        known = names_in("known", arguments.known, found.table.schema.names) or None
         if arguments.original is not None:
             kinds = named_kinds(read_kinds({}, vars(arguments)), found.table.schema.names)
             release = place, found.columns
-            result = _measured(arguments, release, keys_asked(kinds), folder)
-        result |= _counts(found.classes) | figures_of(found.classes)
+            result = _measured(arguments, release, known, keys_asked(kinds), folder)
+        if known:
+            beside_known = [name for name in found.strata if name not in known]
+            counted = CountedTable.of(place, folder, (known, beside_known), *counting, bounds=False)
+            classes = counted.classes
+        else:
+            classes = found.classes
+        result |= _counts(classes) | figures_of(classes)
         result["emptied"] = found.emptied()
         return result
 
@@ -113,23 +138,26 @@ def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:
 def _measured(
     arguments: Namespace,
     release: tuple[Location, Sequence[str]],
+    known: list[str] | None,
     kinds: dict[str, Any],
     folder: Path,
 ) -> dict[str, Any]:
     """Measure a release beside its original, both with numbers in place of their text."""
     place, names = release
     source = source_of(arguments.original, arguments.separator)
-    codes = {*read_as_text(names, kinds)}
-    typed = Typed([name for name in names if name not in codes])
+    every = list(dict.fromkeys([*names, *(known or ())]))
+    codes = {*read_as_text(every, kinds)}
+    typed = Typed([name for name in every if name not in codes])
     tables = [
         set_down(one, folder, batch=BATCH, typed=typed, name=f"{side}.parquet")
         for side, one in (("before", source), ("after", place))
     ]
-    names_in("columns", list(names), empty_of(tables[0]).columns)
-    budget = budget_of(bytes_of(arguments.memory), [names], *tables)
+    names_in("columns", every, empty_of(tables[0]).columns)
+    budget = budget_of(bytes_of(arguments.memory), [every], *tables)
     asked: dict[str, Any] = {
         "metrics": _listed(arguments),
         "kinds": kinds,
+        "known": known,
         "budget": budget,
         "folder": folder,
     }

@@ -91,8 +91,12 @@ class CountedTable:
         memory: object,
         *,
         bounds: bool = True,
+        beside: ParquetSource | None = None,
     ) -> Self:
-        """Count a table in batches as `counted` does a whole one; `columns` are as they were typed."""
+        """Count a table in batches as `counted` does a whole one; `columns` are as they were typed.
+
+        `beside` has the entity of each row, if it is not in the table.
+        """
         hidden = options.get("confidential")
 
         def read(there: Sequence[str]) -> Typed:
@@ -102,10 +106,13 @@ class CountedTable:
         there = list(table.schema.names)
         names = names_in("columns", columns[0], there)
         strata = names_in("strata", columns[1], there)
-        named: dict[str, list[str]] = {n: names_in(n, options.get(n), there) for n in ROLES}
+        known = dict.fromkeys(ROLES, there)
+        if beside is not None:
+            known["entity"] = list(beside.schema.names)
+        named: dict[str, list[str]] = {n: names_in(n, options.get(n), known[n]) for n in ROLES}
         plan = _plan(k, options, named, bounds=bounds)
         budget = budget_of(bytes_of(memory), [names, strata, *named.values()], table)
-        where: dict[str, Any] = {**named, "plan": plan, "folder": folder}
+        where: dict[str, Any] = {**named, "plan": plan, "folder": folder, "beside": beside}
         classes = class_sizes(table, [names], strata, budget, **where)[0]
         return cls(table, names, strata, plan, classes)
 

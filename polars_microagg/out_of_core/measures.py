@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ import numpy as np
 from polars_microagg.analysis.assess import entries_of
 from polars_microagg.analysis.coordinates import kinds_asked
 from polars_microagg.core import registry
-from polars_microagg.core.evaluate import MetricInputs, evaluate
+from polars_microagg.core.evaluate import MetricInputs, evaluate, inputs
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.columns import refuse
@@ -43,6 +44,7 @@ def assessed(
     *,
     metrics: str | Sequence[str] | None = None,
     kinds: Mapping[str, Any] | None = None,
+    known: Sequence[str] | None = None,
     kept_rows: Kept = None,
     budget: MemoryBudget,
     seed: int = 0,
@@ -51,7 +53,8 @@ def assessed(
 ) -> dict[str, float | int | None]:
     """Measure the loss and the risk of a release in bounded memory, as `assess` does.
 
-    `kept_rows` says which rows of the original are in the release. All but `dld` is exact; `dld` is
+    `known` are the columns that an intruder knows, those measured by default. `kept_rows` says which
+    rows of the original are in the release. All but `dld` is exact; `dld` is
     that of `sample` records drawn by `seed`, each compared with all masked ones, and comes with
     `dld_low` and `dld_high`, an interval of 95 %, and `dld_sampled`, how many were drawn. A measure
     that is made of `dld` has that of the sample. Files take 16 bytes for each cell in `folder`.
@@ -59,25 +62,30 @@ def assessed(
     entries = entries_of(metrics)
     asked = kinds_asked(dict(kinds or {}), "assess")
     types = [table.empty.schema for table in (original, released)]
-    for name in columns:
-        for schema in types:
+    for what, named in (("columns", columns), ("known", known or ())):
+        for name, schema in product(named, types):
             if name not in schema:
-                raise InvalidParameterError.unknown_column("columns", name, schema)
+                raise InvalidParameterError.unknown_column(what, name, schema)
             refuse(name, schema[name], asked)
     require_aligned(original, released, kept_rows)
     with own_folder(folder) as place:
-        pair = _Pair(
+        pair = attacked = _Pair(
             place, original, released, list(columns), asked, kept_rows, budget, seed, sample
         )
+        if known is not None:
+            (own := place / "known").mkdir()
+            names = list(known)
+            attacked = _Pair(own, original, released, names, asked, kept_rows, budget, seed, sample)
         computed = dict[str, Any]()
         for entry in entries:
             for name in parts_of(entry):
                 if name not in computed:
-                    computed[name] = pair.measure(name)
+                    of_attack = {"classes", "subsets"} & inputs(registry.metrics()[name])
+                    computed[name] = (attacked if of_attack else pair).measure(name)
         # What is made of other measures is computed as ever, and needs nothing else.
         nothing = cast(MetricInputs, None)
         found = {entry.name: evaluate(entry, nothing, computed) for entry in entries}
-        return found | pair.linked_by_sample if "dld" in computed else found
+        return found | attacked.linked_by_sample if "dld" in computed else found
 
 
 def parts_of(entry: registry.Metric) -> Iterable[str]:

@@ -270,9 +270,9 @@ def test_risk_and_report_in_batches_refuse_another_original(large, tmp_path, mic
         assert done.code == 3, done.out
         assert "'loss'" in done.err
         assert SECRET not in done.err
-    done = microagg("risk", out, "--original", given, "--known", "age", "--memory", "2GB")
+    done = microagg("risk", out, "--original", given, "--key", "age", "--memory", "2GB")
     assert done.code == 2
-    assert "--known age" in done.err
+    assert "--key age" in done.err
 
 
 def test_a_report_in_batches_has_the_figures_of_the_release(large, tmp_path, microagg):

@@ -16,16 +16,16 @@ from polars_microagg.core import registry
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.requirements import Requirement
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.errors.originals import other_kinds
 from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.memory_budget import LEAST, MemoryBudget, bytes_of
 from polars_microagg.out_of_core.aligned import aligned
 from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.out_of_core.counts import class_sizes, own_folder, recounted
+from polars_microagg.out_of_core.given_tables import empty_of
 from polars_microagg.out_of_core.measures import LINKED, assessed, parts_of
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.spill import Spill, read
-from polars_microagg.publishing.column_kinds import categories, kinds_of
+from polars_microagg.publishing.column_kinds import kinds_of
 from polars_microagg.publishing.formats.batches import (
     BATCH,
     Typed,
@@ -36,6 +36,7 @@ from polars_microagg.publishing.formats.batches import (
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.row_hash import digest_of
+from polars_microagg.publishing.formats.text_types import retyped
 from polars_microagg.publishing.large.rare_cells import recorded_rare
 from polars_microagg.publishing.large.survey import SEED, Survey
 from polars_microagg.publishing.large.warnings import Asked, warnings_of
@@ -44,6 +45,7 @@ from polars_microagg.publishing.manifest.compare_original import (
     exchanged,
     not_text,
     off_centre,
+    refuse_other_kinds,
     restored,
 )
 from polars_microagg.publishing.manifest.consistency import Outcome
@@ -59,16 +61,20 @@ __all__ = ["TablesOnDisk", "on_disk"]
 
 @contextmanager
 def on_disk(
-    manifest: Manifest, place: Location, original: Location | None, memory: object
+    manifest: Manifest,
+    place: Location,
+    original: Location | None,
+    memory: object,
+    known: Sequence[str] = (),
 ) -> Iterator[TablesOnDisk]:
-    """Set a release and its original down, in a temporary folder."""
+    """Set a release and its original down, in a temporary folder, to be measured also on `known`."""
     limit, config = bytes_of(memory), manifest["config"]
     dropping = config.get("small_strata") == "drop" or config.get("cap_rows") is not None
     if original is not None and dropping:
         need = "left out: which rows were dropped is known only of the whole original"
         raise InvalidParameterError.kind("memory", memory, need)
     with own_folder(None) as folder:
-        yield TablesOnDisk.of(manifest, place, original, limit, folder)
+        yield TablesOnDisk.of(manifest, place, original, limit, folder, known)
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,13 @@ class TablesOnDisk:
 
     @classmethod
     def of(
-        cls, manifest: Manifest, place: Location, source: Location | None, memory: int, folder: Path
+        cls,
+        manifest: Manifest,
+        place: Location,
+        source: Location | None,
+        memory: int,
+        folder: Path,
+        known: Sequence[str] = (),
     ) -> Self:
         """Open both tables; one that is not Parquet is written as Parquet first."""
         numbers = Typed(not_text(manifest))
@@ -104,17 +116,24 @@ class TablesOnDisk:
         release, original = after, None
         typeless = formats()[place.format].typeless
         if source is not None:
-            ordered = {n: t for n, t in _empty(after).schema.items() if isinstance(t, pl.Enum)}
+            ordered = {n: t for n, t in empty_of(after).schema.items() if isinstance(t, pl.Enum)}
             mask = manifest["roles"]["mask"]
             types: dict[str, pl.DataType] = {n: t for n, t in ordered.items() if n in mask}
-            given = replace(numbers, types=types)
+            also = [name for name in known if typeless and name not in mask]
+
+            def given(there: list[str]) -> Typed:
+                more = [name for name in also if name in there]
+                return replace(numbers, names=[*numbers.names, *more], types=types)
+
             original = set_down(source, folder, batch=BATCH, typed=given, name="before.parquet")
-            _refuse_other_kinds(manifest, _empty(original))
+            refuse_other_kinds(manifest, empty_of(original))
             if typeless:
-                before = _empty(original)
-                frames = (
+                before = empty_of(original)
+                kept = {name: t for name, t in before.schema.items() if name in also}
+                masked = (
                     restored(manifest, place.format, f, before) for f in frames_of(after, BATCH)
                 )
+                frames = (retyped(frame, kept) for frame in masked)
                 release = set_down_frames(frames, folder, place, batch=BATCH, name="typed.parquet")
         elif typeless:
             release = set_down(place, folder, batch=BATCH, typed=numbers, name="typed.parquet")
@@ -123,12 +142,12 @@ class TablesOnDisk:
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The columns of the release."""
-        return _empty(self.after)
+        return empty_of(self.after)
 
     @cached_property
     def before(self) -> pl.DataFrame | None:
         """The columns of the original."""
-        return None if self.original is None else _empty(self.original)
+        return None if self.original is None else empty_of(self.original)
 
     @property
     def height(self) -> int:
@@ -247,7 +266,9 @@ class TablesOnDisk:
         known = registry.metrics()
         return {n: v for n, v in found.items() if "dld" not in parts_of(known[n])}
 
-    def assessed(self, metrics: list[str], *, interval: bool = False) -> dict[str, Any]:
+    def assessed(
+        self, metrics: list[str], *, interval: bool = False, known: Sequence[str] | None = None
+    ) -> dict[str, Any]:
         """Compute these measures; of links on a sample, the one of the release, also the interval."""
         sampled = self.manifest.get("how", {}).get("sampled", {})
         found = assessed(
@@ -256,6 +277,7 @@ class TablesOnDisk:
             self._mask,
             metrics=metrics,
             kinds=self._kinds,
+            known=known,
             budget=self._budget,
             seed=sampled.get("seed", SEED),
             sample=sampled.get("linked") or LINKED,
@@ -299,7 +321,7 @@ class TablesOnDisk:
 
     def categories(self) -> Outcome:
         """Check the columns of categories."""
-        empty = [table for table in (self.before, _empty(self.release)) if table is not None]
+        empty = [table for table in (self.before, empty_of(self.release)) if table is not None]
         return categories_again(self.manifest, empty, self._rare)
 
     def _rare(self, _: Sequence[str]) -> dict[str, float]:
@@ -323,18 +345,3 @@ class TablesOnDisk:
             return None
         whole = self.counted([self._mask])[0]
         return warnings_of(call, survey, self.release, whole, beside=beside)
-
-
-def _empty(table: ParquetSource) -> pl.DataFrame:
-    """Return a table without rows."""
-    empty: pl.DataFrame = table.empty
-    return empty
-
-
-def _refuse_other_kinds(manifest: Manifest, before: pl.DataFrame) -> None:
-    """Refuse an original of which columns are of other kinds than the manifest says."""
-    said = {row["column"]: row["kind"] for row in manifest.get("categories", [])}
-    mask = [name for name in manifest["roles"]["mask"] if name in before.columns]
-    found = categories(before.schema, mask, kinds_of(manifest["config"]))
-    if said and (other := [name for name in mask if said.get(name) != found.get(name)]):
-        raise other_kinds(other)

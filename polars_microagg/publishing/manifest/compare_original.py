@@ -36,6 +36,7 @@ __all__ = [
     "not_text",
     "off_centre",
     "other_measures",
+    "refuse_other_kinds",
     "restored",
 ]
 
@@ -308,3 +309,12 @@ def _without_means(manifest: Manifest) -> set[str]:
         n for option, names in named if not has_means(KEY_OPTIONS[option].make) for n in names
     }
     return clocks | {row["column"] for row in manifest.get("categories", [])}
+
+
+def refuse_other_kinds(manifest: Manifest, before: pl.DataFrame) -> None:
+    """Refuse an original of which columns are of other kinds than the manifest says."""
+    said = {row["column"]: row["kind"] for row in manifest.get("categories", [])}
+    mask = [name for name in manifest["roles"]["mask"] if name in before.columns]
+    found = categories(before.schema, mask, kinds_of(manifest["config"]))
+    if said and (other := [name for name in mask if said.get(name) != found.get(name)]):
+        raise other_kinds(other)
