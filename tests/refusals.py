@@ -100,7 +100,8 @@ DATA = {
     "not finite": Case(
         mg.MissingValuesError,
         "Column 'rate' has 2 NaN or infinite value(s), which have no centroid. Replace them by "
-        "null (fill_nan(None), in SQL nullif(x, 'nan')) or by a number, or drop those rows first.",
+        "null (pl.when(pl.col(x).is_finite()).then(pl.col(x)), in SQL CASE WHEN isfinite(x) THEN x END) "
+        "or by a number, or drop those rows first.",
         ["income", "rate"],
         options={"nulls": "impute"},
     ),

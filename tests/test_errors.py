@@ -1,5 +1,6 @@
 """The error tree, and what the data cannot do: every message is a sentence."""
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -123,6 +124,11 @@ def test_the_ways_out_that_the_messages_name_are_ways_out():
     assert mg.mdav(PEOPLE, ["income", "debt"], 2, nulls="impute")["debt"].null_count() == 0
     assert mg.mdav(PEOPLE, "age", 2, strata="name", small_strata="null")["name"].null_count() == 5
     assert mg.mdav(PEOPLE, "age", 2, strata="name", small_strata="drop").is_empty()
-    clean = PEOPLE.with_columns(pl.col("rate").replace([float("inf")], None).fill_nan(None))
+    finite = pl.when(pl.col("rate").is_finite()).then(pl.col("rate")).alias("rate")
+    clean = PEOPLE.with_columns(finite)
+    assert clean["rate"].null_count() == 3
     assert mg.mdav(clean, "rate", 2, nulls="impute")["rate"].null_count() == 0
+    query = "SELECT CASE WHEN isfinite(rate) THEN rate END AS rate FROM people"
+    same = duckdb.connect().register("people", PEOPLE.to_arrow()).sql(query).pl()
+    assert same["rate"].to_list() == clean["rate"].to_list()
     assert mg.mdav(PEOPLE, "age", 5, strata=[]).height == 5

@@ -33,10 +33,11 @@ class MissingValuesError(InvalidDataError):
     @classmethod
     def not_finite(cls, column: str, count: int, way: object = None) -> Self:
         """Report which column has NaN or infinities and how many."""
-        python, sql = " (fill_nan(None), in SQL nullif(x, 'nan'))", " (nullif(x, 'nan'))"
+        frame = "pl.when(pl.col(x).is_finite()).then(pl.col(x))"
+        query = "CASE WHEN isfinite(x) THEN x END"
         way = way or Sentence(
             "Replace them by null{by} or by a number, or drop those rows first.",
-            by=PerDoor(python, sql, ""),
+            by=PerDoor(f" ({frame}, in SQL {query})", f" ({query})", ""),
         )
         return cls.of_fields(
             "Column {column} has {count} NaN or infinite value(s), which have no centroid. {way}",
