@@ -209,3 +209,33 @@ def test_a_long_list_is_shown_in_part():
         given("strata", f"[{shown}, ...]", "a column name or a list of names"),
     ):
         mg.mdav(frame, "c1", 2, strata=[*names, 1])
+
+
+MISSPELT = {
+    "verify": (lambda o: mg.verify(PEOPLE, "age", 2, **o), {"stratum": "name"}, "strata"),
+    "anonymity": (lambda o: mg.anonymity(PEOPLE, "age", **o), {"strat": "name"}, "strata"),
+    "publish": (lambda o: mg.publish(PEOPLE, "no", "age", 2, **o), {"requires": "k>=2"}, "require"),
+    "compare": (lambda o: mg.compare(PEOPLE, "age", **o), {"method": "mdav"}, "methods"),
+    "assess": (lambda o: mg.assess(PEOPLE, PEOPLE, "age", **o), {"metric": "loss"}, "metrics"),
+    "lower_bound": (lambda o: mg.lower_bound(PEOPLE, "age", 2, **o), {"efort": 1}, "effort"),
+}
+
+
+@pytest.mark.parametrize("function", MISSPELT)
+def test_a_misspelt_parameter_is_that_of_the_function_called(function):
+    call, options, meant = MISSPELT[function]
+    said = f"{function} has no option '{next(iter(options))}'. Did you mean '{meant}'?"
+    with pytest.raises(mg.InvalidParameterError) as caught:
+        call(options)
+    assert str(caught.value) == said
+
+
+def test_own_parameters_are_listed_before_those_of_methods():
+    with pytest.raises(
+        mg.InvalidParameterError, match="verify has no option 'xyz'. Choose"
+    ) as caught:
+        mg.verify(PEOPLE, "age", 2, xyz=1)
+    for name in ("strata", "entity", "entity_mode", "confidential", "memory", "l", "t_scale"):
+        assert repr(name) in str(caught.value)
+    with pytest.raises(mg.InvalidParameterError, match="mdav has no option 'gamma'"):
+        mg.publish(PEOPLE, "no", "age", 2, gamma=0.2)

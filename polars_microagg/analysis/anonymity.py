@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.analysis.counted_classes import CountedClasses, options_of_models
+from polars_microagg.analysis.counted_classes import (
+    CountedClasses,
+    options_of_models,
+    settings_of_models,
+)
 from polars_microagg.core import registry
 from polars_microagg.core.options import MODEL_OPTIONS, group_size, names_of
+from polars_microagg.core.own_options import refuse_unknown
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.released_strata import class_keys
@@ -159,6 +164,7 @@ def verify(
 
     See `polars_microagg.verify`.
     """
+    refuse_unknown(verify, bounds, MODEL_OPTIONS)
     people = {"entity": entity, "entity_mode": entity_mode, "confidential": confidential}
     plan = plan_of(k, people, bounds)
     frame = as_frame(frame)
@@ -176,8 +182,6 @@ def verify(
 
 def plan_of(k: int, people: Mapping[str, Any], bounds: Mapping[str, Any]) -> Plan:
     """Check what has to hold as a call of masking does."""
-    if others := [name for name in bounds if name not in MODEL_OPTIONS]:
-        raise InvalidParameterError.option("verify", others[0], MODEL_OPTIONS)
     return Plan.make("mdav", k, **people, **bounds)
 
 
@@ -210,6 +214,7 @@ def anonymity(
     divided = keys_of(frame, "strata", strata)
     hidden = keys_of(frame, "confidential", confidential)
     people = keys_of(frame, "entity", entity)
+    refuse_unknown(anonymity, options, settings_of_models())
     chosen = options_of_models("anonymity", options, hidden)
     if k is not None:
         k = group_size(k)

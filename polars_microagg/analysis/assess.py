@@ -162,7 +162,7 @@ def assess(
     before = collected(as_frame(original), "original")
     after = collected(as_frame(masked), "masked")
     keys, parts = keys_of(before, "key", key), keys_of(before, "by", by)
-    asked = kinds_asked(kinds, "assess")
+    asked = kinds_asked(kinds, assess)
     for option, value in (("known", known), ("known_sample", known_sample)):
         if by_column and value is not None:
             way = "Leave it out: an intruder knows each column by itself."

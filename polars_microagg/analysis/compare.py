@@ -16,6 +16,7 @@ from polars_microagg.analysis.attacker import Known
 from polars_microagg.analysis.time_budget import NotBegun, TimeBudget
 from polars_microagg.core import registry
 from polars_microagg.core.options import KEY_OPTIONS, group_size, names_of, number_of_workers
+from polars_microagg.core.own_options import options_of_methods, refuse_unknown
 from polars_microagg.core.work import known_elsewhere, seconds_of
 from polars_microagg.errors import (
     InvalidDataError,
@@ -166,6 +167,7 @@ def comparison(
     frame = collected(as_frame(frame))
     names = [name for block in selected(frame, columns) for name in block]
     listed = _methods(methods)
+    refuse_unknown(compare, options, options_of_methods())
     listed_ks = ks if isinstance(ks, Iterable) and not isinstance(ks, str) else [ks]
     sizes = list(dict.fromkeys(group_size(k) for k in listed_ks))
     if not sizes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,8 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.core.options import KEY_OPTIONS, keys_asked
+from polars_microagg.core.own_options import refuse_unknown
 from polars_microagg.core.partition import Labels, Matrix
-from polars_microagg.errors import InvalidParameterError
 from polars_microagg.errors.categories import new_categories
 from polars_microagg.frames.columns import kind_for, require, values
 from polars_microagg.frames.safe_collect import quietly
@@ -126,9 +126,7 @@ def refuse_new_categories(
             raise new_categories(name, new)
 
 
-def kinds_asked(options: Mapping[str, Any], function: str) -> dict[str, Any]:
-    """Check the parameters that say of which kind columns are."""
-    for name in options:
-        if name not in KEY_OPTIONS:
-            raise InvalidParameterError.option(function, name, KEY_OPTIONS)
+def kinds_asked(options: Mapping[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+    """Check the parameters that say of which kind columns are, as they were given to a function."""
+    refuse_unknown(function, options, KEY_OPTIONS)
     return keys_asked(options)

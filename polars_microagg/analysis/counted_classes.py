@@ -15,6 +15,7 @@ from polars_microagg.core.model import Model, models
 from polars_microagg.core.options import check_option
 from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.registry import Option
 from polars_microagg.core.rule import Bound
 from polars_microagg.errors import InvalidParameterError, NotAnonymousError
 from polars_microagg.frames.attributes import confidential_of, entity_of
@@ -28,6 +29,7 @@ __all__ = [
     "farthest",
     "not_anonymous",
     "options_of_models",
+    "settings_of_models",
     "worst_of",
 ]
 
@@ -44,6 +46,15 @@ def confidential_models() -> dict[str, Model]:
     return {name: entry for name, entry in models().items() if entry.of == "confidential"}
 
 
+def settings_of_models() -> dict[str, Option]:
+    """Return the options of these models besides their bounds, by name.
+
+    >>> list(settings_of_models())
+    ['t_scale']
+    """
+    return {n: o for entry in confidential_models().values() for n, o in entry.options.items()}
+
+
 def options_of_models(
     what: str, given: Mapping[str, Any], confidential: Sequence[str]
 ) -> dict[str, Any]:
@@ -54,7 +65,7 @@ def options_of_models(
     >>> options_of_models("anonymity", {"t_scale": "ranks"}, ["sick"])
     {'t_scale': 'ranks'}
     """
-    known = {n: o for entry in confidential_models().values() for n, o in entry.options.items()}
+    known = settings_of_models()
     for name, value in given.items():
         if name not in known:
             raise InvalidParameterError.option(what, name, known)

@@ -100,7 +100,7 @@ def lower_bound(
         raise InvalidParameterError.cannot("lower_bound", what, instead)
     names = list(blocks[0])
     table = collected(table.lazy().select(by_name(name) for name in names))
-    asked = kinds_asked(kinds, "lower_bound")
+    asked = kinds_asked(kinds, lower_bound)
     for name in names:
         refuse(name, table.schema[name], asked)
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.

@@ -22,7 +22,7 @@ __all__ = [
 
 def without_role(names: Sequence[str]) -> InvalidParameterError:
     """Refuse columns that have no role."""
-    way = "Put it into columns or strata,"
+    way = "Put it into columns or strata, into entity or confidential,"
     return InvalidParameterError.of_fields(
         "{names} has no role, and no column is passed through by default. {way}",
         names=f"{'' if len(names) == 1 else 'Each of '}{listed(names)}",

@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from polars_microagg.analysis.anonymity import keys_of, selected
+from polars_microagg.analysis.anonymity import keys_of, selected, verify
 from polars_microagg.analysis.counted_classes import not_anonymous
 from polars_microagg.core.options import MODEL_OPTIONS
+from polars_microagg.core.own_options import refuse_unknown
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError, NotAnonymousError
 from polars_microagg.frames.classes import classes_of
@@ -52,8 +53,7 @@ def verify_classes(
     bounds: Mapping[str, Any],
 ) -> None:
     """Raise an error if some class breaks what `people` and `bounds` ask for."""
-    if others := [name for name in bounds if name not in MODEL_OPTIONS]:
-        raise InvalidParameterError.option("verify", others[0], MODEL_OPTIONS)
+    refuse_unknown(verify, bounds, MODEL_OPTIONS)
     plan = Plan.make("mdav", k, **people, **bounds)
     if plan.entity_mode == "alike":
         setting = Setting("entity_mode", "alike")

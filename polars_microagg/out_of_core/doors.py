@@ -11,9 +11,10 @@ from polars_microagg.analysis import anonymity as counting
 from polars_microagg.analysis import assess as measuring
 from polars_microagg.analysis.attacker import Known
 from polars_microagg.analysis.coordinates import kinds_asked
-from polars_microagg.analysis.counted_classes import options_of_models
+from polars_microagg.analysis.counted_classes import options_of_models, settings_of_models
 from polars_microagg.core import registry
-from polars_microagg.core.options import group_size, whole_number
+from polars_microagg.core.options import KEY_OPTIONS, MODEL_OPTIONS, group_size, whole_number
+from polars_microagg.core.own_options import refuse_unknown
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.selection import Columns, Names
 from polars_microagg.out_of_core.counts import class_sizes
@@ -95,6 +96,7 @@ def verify(
         "entity_mode": entity_mode,
         "confidential": confidential,
     }
+    refuse_unknown(verify, bounds, MODEL_OPTIONS)
     refuse_files(memory, frame=frame)
     if memory is None:
         counting.verify(frame, columns, k, strata=strata, **people, **bounds)
@@ -188,6 +190,7 @@ def anonymity(
     >>> anonymity(sick.lazy(), "age", memory="300MB").row(0)
     (4, 2, 2, 2.0, 0)
     """
+    refuse_unknown(anonymity, options, settings_of_models())
     people: dict[str, Any] = {"confidential": confidential, "entity": entity}
     refuse_files(memory, frame=frame)
     if memory is None:
@@ -298,6 +301,7 @@ def assess(
     {'loss': 3.2, 'dld': 50.0, 'dld_low': 50.0, 'dld_high': 50.0, 'dld_sampled': 4}
     """
     whole: dict[str, Any] = {"known": known, "known_sample": known_sample, "by": by, "key": key}
+    refuse_unknown(assess, kinds, KEY_OPTIONS)
     refuse_files(memory, original=original, masked=masked)
     if memory is None:
         asked: dict[str, Any] = {"metrics": metrics, "seed": seed, "by_column": by_column}
@@ -311,7 +315,7 @@ def assess(
     with tables_of(memory, original=original, masked=masked) as (tables, limit):
         before, after = tables
         empty = empty_of(before), empty_of(after)
-        names = measuring.shared_columns(*empty, columns, (), kinds_asked(kinds, "assess"))
+        names = measuring.shared_columns(*empty, columns, (), kinds_asked(kinds, assess))
         taken = [entry.name for entry in entries]
         budget = budget_of(limit, [names], *tables)
         row = assessed(before, after, names, metrics=taken, kinds=kinds, budget=budget, seed=seed)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from polars_microagg.analysis.assess import entries_of
+from polars_microagg.analysis.assess import assess, entries_of
 from polars_microagg.analysis.coordinates import kinds_asked
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import MetricInputs, evaluate, inputs
@@ -60,7 +60,7 @@ def assessed(
     that is made of `dld` has that of the sample. Files take 16 bytes for each cell in `folder`.
     """
     entries = entries_of(metrics)
-    asked = kinds_asked(dict(kinds or {}), "assess")
+    asked = kinds_asked(dict(kinds or {}), assess)
     types = [table.empty.schema for table in (original, released)]
     for what, named in (("columns", columns), ("known", known or ())):
         for name, schema in product(named, types):

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.core.own_options import options_of_methods, refuse_unknown
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import (
@@ -147,6 +148,7 @@ def publish(
     """
     given = {"strata": strata, "workers": workers}
     options |= {name: value for name, value in given.items() if value is not None}
+    refuse_unknown(publish, options, options_of_methods())
     others = OtherColumns.of(keep, drop)
     request = ReleaseRequest.of(columns, k, method, options, require=require, hash_key=hash_key)
     target = Target(Location.to(path), None if manifest is None else Path(manifest), overwrite)

@@ -87,7 +87,7 @@ def report_html(
     roles = (manifest or {}).get("roles")
     named = roles.get("entity") if isinstance(roles, Mapping) else None
     entity = [name for name in named if name in before.columns] if isinstance(named, list) else []
-    asked = kinds_asked(kinds, "report_html")
+    asked = kinds_asked(kinds, report_html)
     facts = Facts.of(before, masked, columns, k, strata, dropped, asked, entity)
     return page_of(facts, settings, manifest, compared, warnings)
 
