@@ -20,11 +20,12 @@ from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.selection import F
 from polars_microagg.frames.signatures import expression_spec, frame_spec, model_spec
 from polars_microagg.frames.with_dtype import with_dtype
+from polars_microagg.near_names import Suggesting
 
 __all__ = ["MicroaggExpr", "MicroaggFrame"]
 
 
-class MicroaggFrame(Overview, Generic[F]):
+class MicroaggFrame(Overview, Suggesting, Generic[F]):
     """The functions of the package with the frame given, as ``frame.microagg``.
 
     Type checkers do not know that attribute, which Polars registers at run time. What they check, and
@@ -85,7 +86,7 @@ class MicroaggFrame(Overview, Generic[F]):
         return MicroaggPlot(self._take())
 
 
-class MicroaggExpr(Overview):
+class MicroaggExpr(Overview, Suggesting):
     """The methods on expressions, as ``expression.microagg``.
 
     Type checkers do not know that attribute, which Polars registers at run time; they check

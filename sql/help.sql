@@ -6,7 +6,7 @@ CREATE OR REPLACE MACRO microagg_internals._asked(macro, names, shown) AS CASE
     WHEN list_contains(names, lower(macro)) THEN shown
     ELSE error('InvalidParameterError: There is no macro ''' || macro || '''. Did you mean '''
         || list_min(list_transform(names, lambda __mg_n:
-            {'far': levenshtein(__mg_n, lower(macro)), 'name': __mg_n})).name || '''?') END;
+            {'far': damerau_levenshtein(__mg_n, lower(macro)), 'name': __mg_n})).name || '''?') END;
 
 CREATE OR REPLACE MACRO microagg.help(macro := NULL) AS TABLE
 WITH __mg_h AS (FROM (VALUES $macros) AS help(name, what, options, example)),

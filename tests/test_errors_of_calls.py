@@ -239,3 +239,12 @@ def test_own_parameters_are_listed_before_those_of_methods():
         assert repr(name) in str(caught.value)
     with pytest.raises(mg.InvalidParameterError, match="mdav has no option 'gamma'"):
         mg.publish(PEOPLE, "no", "age", 2, gamma=0.2)
+
+
+@pytest.mark.parametrize("owner", [PEOPLE.microagg, PEOPLE.lazy().microagg, pl.col("age").microagg])
+def test_an_attribute_that_is_not_there_names_the_near_one(owner):
+    with pytest.raises(AttributeError, match="has no attribute 'mdva'. Did you mean 'mdav'[?]$"):
+        getattr(owner, "mdva")  # noqa: B009
+    with pytest.raises(AttributeError, match="has no attribute 'xyzxyz'$"):
+        getattr(owner, "xyzxyz")  # noqa: B009
+    assert not hasattr(owner, "_repr_xyz_")

@@ -15,6 +15,7 @@ __all__ = [
     "compressed_target",
     "like_numbers",
     "no_manifest",
+    "no_such_file",
     "no_table_named",
     "not_utf8",
     "other_format",
@@ -150,6 +151,12 @@ def compressed_target(place: object, plain: str) -> InvalidParameterError:
         place=repr(str(place)),
         way=f"Write {plain!r}, or Parquet, which is compressed.",
     )
+
+
+def no_such_file(path: object) -> InvalidDataError:
+    """Return the error of a file that is not there."""
+    why = "there is no such file. Check the name and the folder."
+    return InvalidDataError.unreadable(path, why)
 
 
 def no_manifest() -> InvalidDataError:

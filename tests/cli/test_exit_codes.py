@@ -85,3 +85,13 @@ def test_the_documents_list_the_codes_of_the_help():
     part = text.partition("## Exit codes")[2].partition("## ")[0]
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", part, re.MULTILINE)} == DOCUMENTED
     assert {int(code) for code in re.findall(r"\b\d+\b", CODES)} == DOCUMENTED
+
+
+def test_verify_tells_an_absent_release_from_an_absent_manifest(released, monkeypatch, microagg):
+    monkeypatch.chdir(released)
+    absent = microagg("verify", "absent.parquet")
+    assert "'absent.parquet' cannot be read: there is no such file." in absent.err
+    alone = microagg("verify", "in.parquet")
+    assert alone.code == 3
+    assert "microagg verify OUT --columns age,income --k 5" in alone.err
+    assert microagg("verify", "in.parquet", "--columns", "age,income", "--k", "5").code == 4

@@ -72,7 +72,9 @@ def test_an_example_of_every_macro_runs(con):
             assert con.sql(example).fetchall(), name
 
 
-@pytest.mark.parametrize(("macro", "near"), [("mdaf", "mdav"), ("k_mni", "k_min"), ("", "l")])
+@pytest.mark.parametrize(
+    ("macro", "near"), [("mdaf", "mdav"), ("mdva", "mdav"), ("k_mni", "k_min"), ("", "l")]
+)
 @pytest.mark.parametrize("asked", ["help", "options"])
 def test_a_mistyped_macro_is_told_the_near_one(con, asked, macro, near):
     sentence = f"There is no macro '{macro}'. Did you mean '{near}'?"

@@ -18,7 +18,12 @@ from typing import IO, Any, Self
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, MicroaggError, OutputError
-from polars_microagg.errors.files import compressed_target, no_table_named, unknown_ending
+from polars_microagg.errors.files import (
+    compressed_target,
+    no_such_file,
+    no_table_named,
+    unknown_ending,
+)
 from polars_microagg.leaves.metadata_scrub import empty_table
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.atomic import is_special, of_system, system_message
@@ -188,8 +193,7 @@ def named_errors(path: Path) -> Iterator[None]:
     except InvalidDataError:
         raise
     except FileNotFoundError:
-        why = "there is no such file. Check the name and the folder."
-        raise InvalidDataError.unreadable(path, why) from None
+        raise no_such_file(path) from None
     except (OSError, ValueError) as error:
         raise InvalidDataError.unreadable(path, system_message(error)) from None
 

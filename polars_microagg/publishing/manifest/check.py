@@ -64,6 +64,8 @@ def check(
     record = record or place.record
     if record is None:
         raise files.no_manifest()
+    if not place.piped and not place.path.exists():
+        raise files.no_such_file(place.path)
     manifest = read_manifest(record)
     if memory is not None:
         with on_disk(manifest, place, original, memory) as large:

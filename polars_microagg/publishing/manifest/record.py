@@ -203,7 +203,10 @@ def read_manifest(path: Path) -> Manifest:
     try:
         manifest = json.loads(path.read_bytes(), object_pairs_hook=_once, parse_constant=_no_number)
     except FileNotFoundError:
-        why = "there is no such manifest. Name it, or protect the table again, which writes one."
+        why = (
+            "there is no such manifest. Name it, protect the table again, which writes one, or count k "
+            "without one: microagg verify OUT --columns age,income --k 5."
+        )
         raise InvalidDataError.unreadable(path, why) from None
     except (OSError, ValueError, RecursionError):
         why = "it is no JSON file, or names a key twice. Protect the table again, which writes one."
