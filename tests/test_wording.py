@@ -151,6 +151,7 @@ SUBJECTS = {
         originals.uncentred(["age"]),
     ],
     categories: [
+        categories.mostly_rare("name", (30, 40), 5, True, True),
         categories.nearly_unique("name", 30, 40),
         categories.not_as_fitted("age", "String"),
         categories.new_categories("job", 3),

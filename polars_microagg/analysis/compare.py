@@ -189,7 +189,7 @@ def comparison(
 
     def trial(sample: pl.DataFrame, method: str) -> object:
         # Nothing of it is released, so that an entity needs no named mode here either.
-        return mask_table(sample, MaskRequest.of(method, columns, min(sizes), whole))
+        return mask_table(sample, MaskRequest.of(method, columns, min(sizes), whole), sample=True)
 
     budget = TimeBudget(seconds, frame, counts, trial, min(sizes))
     cells = [(method, k) for k in sizes for method in listed]

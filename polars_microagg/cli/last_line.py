@@ -38,6 +38,11 @@ def last_line(manifest: Manifest, target: Location, record: Path | None) -> str:
         if isinstance(measures.get(name), float)
     ]
     if not manifest["digits"]:
-        parts.append(f"no loss told of fewer than {FEWEST} records")
+        # A column may have lost nearly all of its values, however many records there are.
+        parts.append(
+            f"no loss told of fewer than {FEWEST} records"
+            if rows["out"] < FEWEST
+            else f"no loss told, as fewer than {FEWEST} records have values to compare"
+        )
     where = "" if record is None else f" Its manifest is {record}."
     return f"Published {target}: {', '.join(parts)}.{where}"

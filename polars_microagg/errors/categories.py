@@ -9,6 +9,7 @@ from polars_microagg.errors.parameters import InvalidParameterError
 from polars_microagg.wording import Given, Parameter, Sentence, hint
 
 __all__ = [
+    "mostly_rare",
     "nearly_unique",
     "new_categories",
     "not_as_fitted",
@@ -16,6 +17,40 @@ __all__ = [
     "not_of_kind",
     "without_order",
 ]
+
+
+def mostly_rare(
+    column: str, lost: tuple[int, int], fewest: int, entities: bool, numbers: bool
+) -> InvalidDataError:
+    """Refuse categories of which so many values of so many have one that fewer than the fewest have.
+
+    `entities` says that entities are counted and not records, and `numbers` that most values are
+    numbers in texts.
+    """
+    what = "entities" if entities else "records"
+    return InvalidDataError.of_fields(
+        "Column {column} has {lost} of {values} values in categories that fewer than {fewest} {what} "
+        "have; {need}. {way}{cast}",
+        column=repr(column),
+        lost=lost[0],
+        values=lost[1],
+        fewest=fewest,
+        what=what,
+        need=f"categories of fewer than k {what} are not released, so most of it would be lost",
+        way=_ways(),
+        cast=" If its texts are numbers, cast them: cast(pl.Float64), in SQL CAST(... AS DOUBLE)."
+        if numbers
+        else "",
+    )
+
+
+def _ways() -> Sentence:
+    """Write what can be done about categories that are too rare."""
+    return Sentence(
+        "Leave it out if it names persons; or make its categories wider, or give their "
+        "classes with {taxonomy}.",
+        taxonomy=Parameter("taxonomy"),
+    )
 
 
 def nearly_unique(
@@ -30,11 +65,7 @@ def nearly_unique(
         values=values,
         drawn="" if records is None else f" that were drawn from {records}",
         need="categories of fewer than k records are not released, so next to nothing would be left",
-        way=Sentence(
-            "Leave it out if it names persons; or make its categories wider, or give their "
-            "classes with {taxonomy}.",
-            taxonomy=Parameter("taxonomy"),
-        ),
+        way=_ways(),
     )
 
 

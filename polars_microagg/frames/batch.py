@@ -17,7 +17,7 @@ from polars_microagg.core.suppression import to_suppress
 from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.classes import entities_alike, members_of
-from polars_microagg.frames.columns import emit, kind_for, numbers, refuse_unique, require
+from polars_microagg.frames.columns import emit, kind_for, numbers, refuse_rare, require
 
 __all__ = ["BatchMasker", "Released"]
 
@@ -48,6 +48,8 @@ class BatchMasker:
     plan: Plan
     strata: int = 0
     order: int = 0
+    sample: bool = False
+    """True if the batch is drawn from the table, in which categories are not as rare as in the batch."""
 
     @property
     def names(self) -> list[str]:
@@ -102,8 +104,9 @@ class BatchMasker:
         batch, back = self._ordered(batch)
         columns = batch.get_columns()[: len(self.names)]
         strata = self._strata(batch)
-        x = self._matrix(columns, strata)
-        hidden = pl.Series(to_suppress(self.plan, x, strata, self._rule(batch)))
+        x, rule = self._matrix(columns, strata), self._rule(batch)
+        self._refuse_rare(columns, rule)
+        hidden = pl.Series(to_suppress(self.plan, x, strata, rule))
         return hidden if back is None else hidden.gather(back)
 
     def groups(self, batch: pl.DataFrame) -> pl.Series:
@@ -163,6 +166,7 @@ class BatchMasker:
         """Return the suppressed rows, strata and rule of the others, and masked values of each block."""
         columns, strata = batch.get_columns()[: len(self.names)], self._strata(batch)
         x, rule = self._matrix(columns, strata), self._rule(batch)
+        self._refuse_rare(columns, rule)
         kinds = [self._kind(j, column) for j, column in enumerate(columns)]
         factors = np.array(
             [kind.unit(column.dtype) for kind, column in zip(kinds, columns, strict=True)]
@@ -184,13 +188,20 @@ class BatchMasker:
             list(self.plan.mask(x, factors, strata, whole, rule, embeddings, chosen)),
         )
 
+    def _refuse_rare(self, columns: list[pl.Series], rule: Rule) -> None:
+        """Refuse a column of categories of which most would be lost."""
+        if self.sample:
+            return
+        entity = rule.entity_codes if self.plan.entity else None
+        for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
+            refuse_rare(column, name, self._kind(j, column), self.plan.k, entity)
+
     def _matrix(self, columns: list[pl.Series], strata: Strata) -> Matrix:
         """Return the columns as one (n, p) matrix, NaN for null."""
         x = np.empty((len(columns[0]), len(columns)), order="F")
         for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
             kind = self._kind(j, column)
             require(column, name, self.plan.nulls, kind)
-            refuse_unique(column, name, kind)
             # Values that are computed, not sums of records, count from 0; ranks count in a stratum.
             computed = kind.numeric and (self.plan.groups_cells or self.plan.merges_rows)
             x[:, j] = numbers(column, None if computed else strata, kind)

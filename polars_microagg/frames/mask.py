@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -204,9 +204,14 @@ def mask_frame(
     return frame.pipe_with_schema(build)
 
 
-def mask_table(frame: pl.DataFrame, request: MaskRequest) -> tuple[pl.DataFrame, pl.Series]:
-    """Mask a table; the second result says which of its rows are emptied or dropped."""
-    masker = request.masker(frame.schema)
+def mask_table(
+    frame: pl.DataFrame, request: MaskRequest, *, sample: bool = False
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Mask a table; the second result says which of its rows are emptied or dropped.
+
+    In a `sample` of a table rare categories are not refused; the whole table is there to do it.
+    """
+    masker = replace(request.masker(frame.schema), sample=sample)
     released = masker.mask(frame.select(request.inputs(masker)))
     flags = released.flags(frame.height)
     columns = [

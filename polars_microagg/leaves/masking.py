@@ -154,12 +154,14 @@ class _LeafMasker(BatchMasker):
         for j, (column, known) in enumerate(zip(columns, large, strict=True)):
             kind = self._kind(j, column)
             require(column, self.names[j], self.plan.nulls, kind)
-            # Categories of few records are many in a leaf, and were counted on the table.
             if isinstance(known, Ranks):
                 x[:, j] = table_ranks(column, kind, known, strata)
             else:
                 x[:, j] = numbers(column, strata, kind)
         return x
+
+    def _refuse_rare(self, columns: list[pl.Series], rule: Rule) -> None:
+        """Refuse nothing: categories of few records are many in a leaf, and were counted on the table."""
 
     def _rule(self, batch: pl.DataFrame) -> Rule:
         """Return the rule that is there."""

@@ -149,14 +149,14 @@ def rare_shares(
     names: Sequence[str],
     columns: tuple[Sequence[str], Sequence[str], Sequence[str]],
     k: int,
-) -> dict[str, float]:
-    """Return the per cent of the cells of some columns that lost a rare category.
+) -> dict[str, tuple[float, int]]:
+    """Return the per cent of the cells of some columns that lost a rare category, and of how many cells.
 
     `columns` are all masked ones, strata and entity. Rows that were emptied as a whole are not counted.
 
     >>> before = pl.DataFrame({"sex": ["f", "f", "x", None]})
     >>> rare_shares(before, before.fill_null("f"), ["sex"], (["sex"], [], []), 2)
-    {'sex': 0.0}
+    {'sex': (0.0, 3)}
     """
     if not names:
         return {}
@@ -165,5 +165,6 @@ def rare_shares(
         pl.any_horizontal(by_name(n).is_not_null() for n in (*masked, *strata)).alias("0")
     ).to_series()
     cells = _rare_cells(before, after, names, strata, entity, k).filter(there)
-    shares = [cells.get_column(name).alias("0").mean() for name in names]
-    return {n: 100.0 * float(s or 0.0) for n, s in zip(names, shares, strict=True)}  # type: ignore[arg-type]
+    counted = [cells.get_column(name).alias("0").drop_nulls() for name in names]
+    shares = [float(column.mean() or 0.0) for column in counted]  # type: ignore[arg-type]
+    return {n: (100.0 * s, len(c)) for n, s, c in zip(names, shares, counted, strict=True)}

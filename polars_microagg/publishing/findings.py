@@ -85,7 +85,7 @@ class Released(Protocol):
         """Compute the required measures that are not among those of every release."""
         ...
 
-    def categories(self, digits: int) -> list[Category]:
+    def categories(self) -> list[Category]:
         """Describe the masked columns of categories."""
         ...
 
@@ -146,7 +146,7 @@ class Findings:
             rows,
             found.sizes(columns.blocks),
             {"all": rows_in * len(names), "compared": compared if digits else None},
-            found.categories(digits),
+            found.categories(),
             measures,
             digits,
             judged(request.require, {**exact, **counts}, published={**measures, **shown}),

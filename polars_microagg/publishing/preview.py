@@ -19,7 +19,8 @@ from polars_microagg.core.options import COMMON
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.work import seconds_of
 from polars_microagg.errors import InvalidDataError, MicroaggError
-from polars_microagg.frames.columns import kind_for, refuse, refuse_unique, require, type_name
+from polars_microagg.frames.attributes import entity_of
+from polars_microagg.frames.columns import kind_for, refuse, refuse_rare, require, type_name
 from polars_microagg.frames.dry_run import rehearse
 from polars_microagg.frames.mask import MaskRequest, mask_table, suppressed_rows
 from polars_microagg.frames.selection import by_name
@@ -167,7 +168,11 @@ def _refuse_column(masking: MaskRequest, frame: pl.DataFrame, name: str) -> None
     refuse(name, column.dtype, plan.kinds, plan.method)
     kind = kind_for(name, column.dtype, plan.kinds)
     require(column, name, plan.nulls, kind)
-    refuse_unique(column, name, kind)
+    # An entity without a name is refused by itself, and then nobody is counted.
+    whose = [frame.get_column(entity) for entity in plan.entity]
+    if not any(part.null_count() for part in whose):
+        entity = entity_of(whose, plan.entity).codes if whose else None
+        refuse_rare(column, name, kind, plan.k, entity)
 
 
 @dataclass(frozen=True)
@@ -192,9 +197,9 @@ class Trial:
             sample = columns.sample(rows, seed=0)
             started = time.process_time()
             try:
-                masked, gone = mask_table(sample, trial)
+                masked, gone = mask_table(sample, trial, sample=True)
             except InvalidDataError:
-                # Few records of many categories look nearly unique, which all of them need not be.
+                # What few records cannot satisfy, as spread confidential values, all of them may.
                 if rows == len(columns):
                     raise
                 rows = min(4 * rows, len(columns))

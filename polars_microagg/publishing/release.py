@@ -158,10 +158,10 @@ class _InMemory:
         """Compute the required measures that are not among those of every release."""
         return measured_on_demand(required, *self._pair, self.columns.names, self.request.kinds)
 
-    def categories(self, digits: int) -> list[Category]:
+    def categories(self) -> list[Category]:
         """Describe the masked columns of categories."""
         kinds, k = self.request.kinds, self.request.k
-        return recorded_categories(kinds, self.before, self.restored, self.columns, k, digits)
+        return recorded_categories(kinds, self.before, self.restored, self.columns, k)
 
     def warnings(self, *, beside: bool) -> list[str]:
         """Warn of what can be seen in the release, and beside the original of more."""

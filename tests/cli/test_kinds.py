@@ -256,3 +256,17 @@ def test_the_help_says_that_an_option_is_repeated(microagg):
 
 def test_the_options_are_those_of_the_register():
     assert set(MAPPINGS) == {name for name, entry in KEY_OPTIONS.items() if entry.each} | {"weigh"}
+
+
+def test_texts_of_numbers_are_refused_in_a_dry_run_and_a_real_one(tmp_path, microagg):
+    visits = pl.DataFrame({"person": [i // 3 for i in range(120)]}).with_columns(
+        age=pl.col("person") + 20, income=(pl.col("person") * 100 + 0.5).cast(pl.String)
+    )
+    visits.write_parquet(tmp_path / "in.parquet")
+    call = ["protect", tmp_path / "in.parquet", "-o", tmp_path / "out.parquet", "-k", "2"]
+    call += ["--columns", "age,income", "--entity", "person", "--entity-mode", "rows"]
+    for more in ([], ["--dry-run"]):
+        done = microagg(*call, *more)
+        assert done.code == 3
+        text = " ".join((done.out + done.err).split())
+        assert text.count("120 of 120 values in categories that fewer than 2 entities have") == 1

@@ -7,7 +7,10 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.cli.last_line import last_line
+from polars_microagg.publishing import memory
 from polars_microagg.publishing.column_kinds import rare_shares, read_as_text
+from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.record import config_hash
 from tests.loop import share
@@ -87,18 +90,40 @@ def test_of_few_records_it_is_not_told(tmp_path):
 def test_entities_are_counted_and_not_their_rows():
     before = pl.DataFrame({"job": ["a", "a", "a", "b", "b", "b"], "who": [1, 1, 1, 2, 3, 4]})
     after = before.with_columns(job=pl.lit("b"))
-    assert rare_shares(before, after, ["job"], (["job"], [], ["who"]), 3) == {"job": 50.0}
-    assert rare_shares(before, after, ["job"], (["job"], [], []), 3) == {"job": 0.0}
+    assert rare_shares(before, after, ["job"], (["job"], [], ["who"]), 3) == {"job": (50.0, 6)}
+    assert rare_shares(before, after, ["job"], (["job"], [], []), 3) == {"job": (0.0, 6)}
     emptied = before.with_columns(job=pl.when(pl.col("job") == "b").then("job"))
-    assert rare_shares(before, emptied, ["job"], (["job"], [], ["who"]), 3) == {"job": 0.0}
+    assert rare_shares(before, emptied, ["job"], (["job"], [], ["who"]), 3) == {"job": (0.0, 3)}
 
 
 def test_strata_are_counted_each():
     before = pl.DataFrame({"job": ["a", "a", "b", "a", "b", "b"], "s": [1, 1, 1, 2, 2, 2]})
     after = before.with_columns(job=pl.Series(["a", "a", "a", "b", "b", "b"]))
-    assert rare_shares(before, after, ["job"], (["job"], ["s"], []), 2)["job"] == pytest.approx(
-        100 / 3
-    )
+    share, cells = rare_shares(before, after, ["job"], (["job"], ["s"], []), 2)["job"]
+    assert (share, cells) == (pytest.approx(100 / 3), 6)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_the_share_is_told_where_no_value_is_left(tmp_path, monkeypatch, large):
+    # Every job has 60 records, of which each stratum has one.
+    table = pl.DataFrame(
+        {"age": [i % 71 for i in range(1200)], "town": [i // 20 for i in range(1200)]}
+    ).with_columns(job=pl.format("job {}", pl.int_range(1200) % 20))
+    table.write_parquet(tmp_path / "in.parquet")
+    if large:
+        monkeypatch.setattr(memory, "BASE", 10**15)
+    where = {"memory": "2GB"} if large else {}
+    out = tmp_path / "out.parquet"
+    told = mg.publish(tmp_path / "in.parquet", out, ["age", "job"], 5, strata="town", **where)
+    assert told["how"]["engine"] == ("leaves" if large else "whole")
+    assert pl.read_parquet(out)["job"].null_count() == 1200
+    assert (told["digits"], told["measures"].get("loss")) == (0, None)
+    assert told["categories"] == [{"column": "job", "kind": "nominal", "rare": 100.0}]
+    line = last_line(told, Location.of(out), None)
+    assert "100 % of 'job' lost a rare category" in line
+    assert "no loss told, as fewer than 100 records have values to compare" in line
+    assert wrong(check(out, original=tmp_path / "in.parquet")) == []
+    assert wrong(check(out)) == []
 
 
 def edited(folder, change):

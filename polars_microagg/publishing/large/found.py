@@ -19,6 +19,7 @@ from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.large.rare_cells import recorded_rare
 from polars_microagg.publishing.large.survey import SEED, Survey
 from polars_microagg.publishing.large.warnings import Asked, warnings_of
+from polars_microagg.publishing.manifest.categories import recorded_categories
 from polars_microagg.publishing.manifest.model import Category, Sampled, Sizes
 from polars_microagg.publishing.manifest.precision import coarse
 from polars_microagg.publishing.manifest.record import QUANTILES
@@ -113,10 +114,14 @@ class OnDisk:
         self.interval.update({n: measured.pop(n) for n in (*ENDS, "dld_sampled") if n in measured})
         return dict(measured)
 
-    def categories(self, digits: int) -> list[Category]:
+    def categories(self) -> list[Category]:
         """Describe the masked columns of categories."""
+        if not self.beside:
+            return recorded_categories(
+                self.request.kinds, None, self.release.empty, self.columns, self.request.k
+            )
         tables = self.original, self.release, self.kept, self.columns
-        return recorded_rare(self.request.kinds, *tables, self.request.k, digits, self.budget)
+        return recorded_rare(self.request.kinds, *tables, self.request.k, self.budget)
 
     def warnings(self, *, beside: bool) -> list[str]:
         """Warn of what can be seen in the release, and beside the original of more."""

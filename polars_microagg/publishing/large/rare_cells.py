@@ -15,10 +15,10 @@ from polars_microagg.out_of_core.aligned import aligned
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.column_kinds import categories
 from polars_microagg.publishing.manifest.model import Category
-from polars_microagg.publishing.manifest.precision import LADDER, RARE, coarse
+from polars_microagg.publishing.manifest.precision import rare_told
 from polars_microagg.publishing.released_columns import ReleasedColumns
 
-__all__ = ["recorded_rare"]
+__all__ = ["counted_rare", "recorded_rare"]
 
 Kept = npt.NDArray[np.bool_] | None
 
@@ -33,22 +33,38 @@ def recorded_rare(
     kept: Kept,
     columns: ReleasedColumns,
     k: int,
-    digits: int,
     budget: MemoryBudget,
 ) -> list[Category]:
     """Write down the columns of categories, and how many of their cells lost a rare one.
 
     As `recorded_categories`; `kept` says which rows of the original are in the release.
     """
-    schema = original.empty.schema
-    found = categories(schema, columns.names, kinds)
-    shares: dict[str, float | None] = dict.fromkeys(found)
-    if found and digits > LADDER[-1][1]:
-        for name in found:
-            holders = _holders(original, kept, name, columns, k, budget)
-            share = _share(original, release, kept, name, columns, holders, k, budget)
-            shares[name] = coarse(RARE, share, digits)
-    return [{"column": name, "kind": kind, "rare": shares[name]} for name, kind in found.items()]
+    found = categories(original.empty.schema, columns.names, kinds)
+    exact = counted_rare(list(found), original, release, kept, columns, k, budget)
+    return [
+        {"column": name, "kind": kind, "rare": rare_told(*exact[name])}
+        for name, kind in found.items()
+    ]
+
+
+def counted_rare(
+    names: Sequence[str],
+    original: ParquetSource,
+    release: ParquetSource,
+    kept: Kept,
+    columns: ReleasedColumns,
+    k: int,
+    budget: MemoryBudget,
+) -> dict[str, tuple[float, int]]:
+    """Return the per cent of the cells that lost a rare category, and of how many cells.
+
+    As `rare_shares`; `kept` says which rows of the original are in the release.
+    """
+    found = {}
+    for name in names:
+        holders = _holders(original, kept, name, columns, k, budget)
+        found[name] = _share(original, release, kept, name, columns, holders, k, budget)
+    return found
 
 
 def _renamed(frame: pl.DataFrame, name: str, strata: Sequence[str]) -> pl.DataFrame:
@@ -104,10 +120,10 @@ def _share(
     holders: pl.DataFrame,
     k: int,
     budget: MemoryBudget,
-) -> float:
+) -> tuple[float, int]:
     """Return the per cent of the cells that had a category too few have, and have another now."""
     if holders.is_empty():
-        return 0.0
+        return 0.0, 0
     keys = [column for column in holders.columns if column != COUNT]
     rare = holders.filter(pl.col(COUNT) < k).select(*keys, pl.lit(True).alias(LOST))
     shown = list(dict.fromkeys([*columns.names, *columns.strata]))
@@ -124,4 +140,4 @@ def _share(
         if rare.height:
             gone = rows.join(rare, on=keys, nulls_equal=True, how="semi")
             lost += int(gone.select(pl.col(OLD).ne_missing(pl.col("new")).sum()).item())
-    return 100.0 * lost / cells if cells else 0.0
+    return 100.0 * lost / max(cells, 1), cells

@@ -37,7 +37,7 @@ from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.row_hash import digest_of
 from polars_microagg.publishing.formats.text_types import retyped
-from polars_microagg.publishing.large.rare_cells import recorded_rare
+from polars_microagg.publishing.large.rare_cells import counted_rare
 from polars_microagg.publishing.large.survey import SEED, Survey
 from polars_microagg.publishing.large.warnings import Asked, warnings_of
 from polars_microagg.publishing.manifest.categories import categories_again
@@ -324,7 +324,7 @@ class TablesOnDisk:
         empty = [table for table in (self.before, empty_of(self.release)) if table is not None]
         return categories_again(self.manifest, empty, self._rare)
 
-    def _rare(self, _: Sequence[str]) -> dict[str, float]:
+    def _rare(self, names: Sequence[str]) -> dict[str, tuple[float, int]]:
         """Count the cells that lost a rare category."""
         roles, blocks = self.manifest["roles"], self.manifest["config"]["columns"]
         entity = list(roles.get("entity", []))
@@ -333,8 +333,7 @@ class TablesOnDisk:
         )
         original = self.release if self.original is None else self.original
         tables = original, self.release, None, columns, self.manifest["config"]["k"]
-        rows = recorded_rare(self._kinds, *tables, self.manifest["digits"], self._budget)
-        return {row["column"]: row["rare"] for row in rows if row["rare"] is not None}
+        return counted_rare(names, *tables, self._budget)
 
     def warnings(self, call: Asked, *, beside: bool) -> list[str] | None:
         """Warn again; None if the sample was one of all rows, or of more memory than there is."""

@@ -11,7 +11,7 @@ from polars_microagg.core.options import KEY_OPTIONS
 from polars_microagg.publishing.column_kinds import categories, kinds_of, rare_shares
 from polars_microagg.publishing.manifest.consistency import Outcome
 from polars_microagg.publishing.manifest.model import Category, Manifest
-from polars_microagg.publishing.manifest.precision import LADDER, RARE, coarse, step
+from polars_microagg.publishing.manifest.precision import RARE, rare_digits, rare_told, step
 from polars_microagg.publishing.manifest.rounding import agree
 from polars_microagg.wording import listed
 
@@ -48,9 +48,8 @@ def recorded_categories(
     released: pl.DataFrame,
     columns: _Named,
     k: int,
-    digits: int,
 ) -> list[Category]:
-    """Write down the columns of categories; as with other measures, no share of few records.
+    """Write down the columns of categories; as with other measures, no share of few cells.
 
     `released` has the masked columns in their types; `before` is None if there is no original.
     """
@@ -58,10 +57,10 @@ def recorded_categories(
     found = categories(schema, columns.names, kinds)
     shares: dict[str, float | None] = dict.fromkeys(found)
     known = before is not None and {*columns.strata, *columns.entity} <= {*before.columns}
-    if before is not None and known and digits > LADDER[-1][1]:
+    if before is not None and known:
         roles = columns.names, columns.strata, columns.entity
         exact = rare_shares(before, released, list(found), roles, k)
-        shares |= {name: coarse(RARE, share, digits) for name, share in exact.items()}
+        shares |= {name: rare_told(*counted) for name, counted in exact.items()}
     return [{"column": name, "kind": kind, "rare": shares[name]} for name, kind in found.items()]
 
 
@@ -75,8 +74,8 @@ def has_categories(manifest: Manifest) -> bool:
     return any(types.get(name) in TYPES for name in mask)
 
 
-Shares = Callable[[Sequence[str]], Mapping[str, float]]
-"""Measures that count the cells of columns that lost a rare category."""
+Shares = Callable[[Sequence[str]], Mapping[str, tuple[float, int]]]
+"""Measures the per cent of the cells of columns that lost a rare category, and counts the cells."""
 
 
 def categories_again(
@@ -97,8 +96,7 @@ def categories_again(
     kept = found | categories(dict.fromkeys(lost, pl.Enum([])), lost, {})
     if list(said) != list(found) or any(said[n] not in (found[n], kept[n]) for n in said):
         return False, "The manifest says other columns of categories than the release has."
-    digits, k = manifest["digits"], manifest["config"]["k"]
-    told = digits > LADDER[-1][1]
+    k, told = manifest["config"]["k"], rare_digits(manifest["rows"]["out"]) > 0
     shares = {row["column"]: row["rare"] for row in stated}
     if any(s is not None and not (told and 0 <= s <= 100) for s in shares.values()):
         return False, "The manifest says of so few records how many cells lost a rare category."
@@ -113,15 +111,15 @@ def categories_again(
     if not {*others[0], *others[1]} <= {*tables[0].columns}:
         return None, f"{says}; whose they are, or their strata, are not in the original."
     before, after = tables
-    again: Mapping[str, float] = (
+    again: Mapping[str, tuple[float, int]] = (
         rare_shares(before, after, list(shares), (names, *others), k)
         if rare is None
         else rare(list(shares))
     )
     differ = [
         name
-        for name, share in again.items()
-        if not agree(shares[name], coarse(RARE, share, digits), step(RARE, share, digits))
+        for name, (share, cells) in again.items()
+        if not agree(shares[name], rare_told(share, cells), step(RARE, share, rare_digits(cells)))
     ]
     if differ:
         return (

@@ -20,6 +20,8 @@ __all__ = [
     "drawable",
     "names_told",
     "published",
+    "rare_digits",
+    "rare_told",
     "step",
     "whole_of",
 ]
@@ -84,6 +86,24 @@ def coarse(name: str, value: float, digits: int) -> float:
     if abs(value) >= whole:
         return float(f"{value:.{digits}g}")
     return round(value, digits - _power(whole)) + 0.0
+
+
+def rare_digits(cells: int) -> int:
+    """Count the digits of the share of so many cells that lost a rare category; 0 if it is not told.
+
+    It counts the cells of the original alone, so that it is told also where none of them is left.
+
+    >>> rare_digits(999), rare_digits(1000)
+    (0, 3)
+    """
+    digits = digits_of(cells)
+    return digits if digits > LADDER[-1][1] else 0
+
+
+def rare_told(share: float, cells: int) -> float | None:
+    """Round the share of so many cells that lost a rare category; None if it is not told."""
+    digits = rare_digits(cells)
+    return coarse(RARE, share, digits) if digits else None
 
 
 def step(name: str, value: float | None, digits: int) -> float:
