@@ -129,6 +129,7 @@ SUBJECTS = {
         files.changed_while_read("a.csv"),
         files.compressed_target("a.csv.gz", "a.csv"),
         files.no_manifest(),
+        files.no_such_file("nix.parquet"),
         files.no_table_named("a.duckdb", "a.duckdb"),
         files.not_utf8(3),
         files.other_format("a PDF document", "Export the table as CSV."),
