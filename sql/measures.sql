@@ -472,7 +472,7 @@ COMMENT ON MACRO microagg_internals._ordered IS 'Not for use. Whether the values
 COMMENT ON MACRO microagg_internals._unordered_distance IS 'Not for use. Greatest distance of a class from all records where all values are equally far apart.';
 COMMENT ON MACRO microagg_internals._ordered_distance IS 'Not for use. The same where values lie on a line, at equal steps or at the middle ranks of the records: the area between the distribution functions of the class and of all. Null is the first value. What one side of a join shows to the other has names that no column of a table has.';
 COMMENT ON MACRO microagg_internals._rounded IS 'Not for use. A distance to 12 decimals, half to even.';
-COMMENT ON MACRO microagg.t IS 'Earth mover''s distance between the confidential values of each group and those of the table. Of all classes the worst. Example: SELECT microagg.t((age, income), sick) FROM masked;';
+COMMENT ON MACRO microagg.t IS 'Earth mover''s distance between the confidential values of each group and those of the table. Of all classes the worst. Call it for groups: its time grows with the square of the records. Example: SELECT region, microagg.t((age, income), sick) FROM masked GROUP BY region;';
 COMMENT ON MACRO microagg_internals._lower IS 'Not for use. A name as DuckDB compares it: only ASCII letters have no case.';
 COMMENT ON MACRO microagg_internals._listed IS 'Not for use. The names in a parameter, which is a name, a list of names or null.';
 COMMENT ON MACRO microagg_internals._among IS 'Not for use. Whether a column is among these, or is the one of ours that stands where there is none.';

@@ -48,7 +48,7 @@ EXAMPLES = {
     "drop := 'id');",
     "sse": "SELECT microagg.sse([o.age], [m.age]) FROM patients o JOIN masked m USING (id);",
     "sst": "SELECT microagg.sst([age, income]) FROM patients;",
-    "t": "SELECT microagg.t((age, income), sick) FROM masked;",
+    "t": "SELECT region, microagg.t((age, income), sick) FROM masked GROUP BY region;",
     "verify": "FROM microagg.verify('masked', ['age', 'income'], 3);",
 }
 """A call of each macro that is not that of a method."""
@@ -61,6 +61,9 @@ HERE = {
     "release": "Mask a table of which every column has a role: none is passed through by default.",
 }
 """Descriptions of macros that are no function of the same name in analysis or in a register."""
+
+COSTLY = {"t": " Call it for groups: its time grows with the square of the records."}
+"""What to know before a macro is called on a large table."""
 
 ALSO = {
     "drop": "Columns that do not come out.",
@@ -95,7 +98,7 @@ def summaries() -> dict[str, str]:
     for name, entry in confidential.items():
         if name in EXAMPLES:
             what = _first(summary_of(sections_of(registry.docstring(entry.measure))))
-            found[name] = f"{what} Of all classes the worst."
+            found[name] = f"{what} Of all classes the worst.{COSTLY.get(name, '')}"
     found["k_entities"] = ENTITY_COUNTS["k_entities"]
     return found | HERE | {name: entry.summary for name, entry in registry.methods().items()}
 
