@@ -4,12 +4,15 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from polars_microagg.cli.main import COMMANDS, parsers
 from polars_microagg.cli.options import own_options
+from polars_microagg.cli.settings import KEYS
+from polars_microagg.core.options import COMMON
 from polars_microagg.core.registry import methods
 
 from .conftest import ROLES
@@ -210,3 +213,13 @@ def test_the_exit_code_is_that_of_the_work_and_not_of_what_is_taken_down_after_i
         assert done.returncode == expected
         assert done.stdout.startswith("mdav: ") == (expected == 0)
         assert ("Did you mean 'mdav'?" in done.stderr) == (expected == 2)
+
+
+def test_the_keys_of_a_configuration_are_those_of_the_docs():
+    page = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
+    table = page.partition("| keys of a configuration | |\n")[2].partition("\n\n")[0]
+    listed, _, others = table.partition("| no keys |")
+    keys = re.findall(r"`(\w+)`", listed)
+    assert sorted(keys) == sorted({*KEYS, *COMMON, *own_options()})
+    options = {action.dest for action in parsers()["protect"]._actions} - {"help"}
+    assert sorted(re.findall(r"`(\w+)`", others)) == sorted(options - set(keys))
