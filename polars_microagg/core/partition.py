@@ -56,7 +56,8 @@ class Partition:
         labels = np.asarray(labels, dtype=np.intp)
         n = len(labels)
         # Those of one stratum among many begin with a large number.
-        labels = labels - (labels.min() if n else 0)
+        if n and (least := int(labels.min())) > 0:
+            labels = labels - least
         counts = np.bincount(labels)
         first = np.full(len(counts), n, dtype=np.intp)
         # The last assignment wins, so walking backwards leaves the first row of each group.

@@ -31,6 +31,12 @@ def test_groups_are_numbered_by_their_first_record(dtype, given_labels, labels, 
     assert partition.smallest == min(sizes, default=0)
 
 
+@pytest.mark.parametrize("labels", [[-1, 0, 0], [0, -2], [-1], [-3, -3]])
+def test_a_record_of_no_group_is_refused(labels):
+    with pytest.raises(ValueError, match="negative"):
+        Partition.from_labels(np.array(labels))
+
+
 @given(labels=st.lists(st.integers(0, 12), max_size=40), rng=seeds)
 def test_the_same_groups_have_the_same_labels_whatever_they_are_called(labels, rng):
     labels = np.array(labels, dtype=np.intp)
