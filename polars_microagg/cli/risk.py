@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any
@@ -84,7 +85,7 @@ def run(arguments: Namespace) -> int:
     """Measure a release, or count the classes of one table."""
     place = source_of(arguments.input, None if arguments.original else arguments.separator)
     manifest = None
-    if arguments.columns is None and place.record is not None and place.record.is_file():
+    if arguments.columns is None and place.record is not None and os.path.lexists(place.record):
         manifest = read_manifest(place.record)
     if arguments.columns is None and manifest is None:
         raise usage.without_a_manifest_to_ask()

@@ -232,7 +232,8 @@ def test_any_place_is_read_or_refused(place, call, folder):
     for name in ("loop", "loop.parquet", "loop.duckdb"):
         Path(name).symlink_to(name)
     assert call("protect", place, *TO, *ROLES)[0] in (2, 3)
-    for command in ("risk --columns=age", "init", "verify", "report --original=in.parquet"):
+    commands = "risk --columns=age", "risk", "init", "verify", "report --original=in.parquet"
+    for command in commands:
         assert call(*command.split(), place)[0] in (2, 3)
     assert call("risk", "in.parquet", "--columns=age", f"--original={place}")[0] in (2, 3)
     assert call(*FROM, *ROLES, f"--config={place}")[0] == 2

@@ -64,7 +64,7 @@ def check(
     record = record or place.record
     if record is None:
         raise files.no_manifest()
-    if not place.piped and not place.path.exists():
+    if not place.piped and not os.path.lexists(place.path):
         raise files.no_such_file(place.path)
     manifest = read_manifest(record)
     if memory is not None:
