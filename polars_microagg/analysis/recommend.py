@@ -78,7 +78,9 @@ def recommend(
     large = [row for row in alike if _meets(row, [need for need in needs if need.name == "k"])]
     nearest = large or alike or rows
     chosen = min(good, key=_least) if good else min(nearest, key=lambda row: _nearest(row, needs))
-    asked = _asked(needs) + (f" and {k} records alike" if len(alike) < len(rows) else "")
+    # A requirement on k counts what came out as well.
+    counted = len(alike) == len(rows) or any(need.name == "k" for need in needs)
+    asked = _asked(needs) + ("" if counted else f" and {k} records alike")
     line = f"{_line(chosen, needs)}. "
     reason = _reason(asked, line, len(good), len(rows)) if good else _missed(asked, line, len(rows))
     table = pl.DataFrame([chosen], schema=compared.schema)
