@@ -15,12 +15,12 @@ def tries(examples):
 
 
 def every_case():
-    """Whether this is not the quick loop."""
+    """Return whether all cases are run, as under `--deep`."""
     return settings().max_examples >= DEEP
 
 
 def rounds(number):
-    """How often a test that draws its own cases does so.
+    """Return how often a test that draws its own cases does so.
 
     A quarter under `--deep`, an eighth in the quick loop; of few cases, up to six and three, twice as many.
     """

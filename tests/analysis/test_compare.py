@@ -94,11 +94,11 @@ def test_too_many_records_for_a_method():
 
 def test_no_method_is_begun_that_has_not_the_time():
     table = pl.DataFrame({"a": [(i * 7919) % 100_003 for i in range(400_000)]})
-    found = mg.compare(table, "a", methods=["diameter", "fixed_size"], ks=5, seconds=60)
+    found = mg.compare(table, "a", methods=["diameter", "fixed_size"], ks=5, seconds=10)
     assert found["method"].to_list() == ["diameter", "fixed_size"]
     late = found["note"][0]
     assert late.startswith("diameter was not begun: it is expected to take ")
-    assert "of seconds=60 there were " in late
+    assert "of seconds=10 there were " in late
     assert found["loss"].is_null().to_list() == [True, False]
     with pytest.raises(mg.InvalidParameterError, match="seconds=1e-09 was given") as caught:
         mg.compare(FRAME, "a", ks=5, seconds=1e-9)

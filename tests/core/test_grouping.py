@@ -14,7 +14,7 @@ from polars_microagg.errors import BrokenPromiseError
 
 
 def same_groups(one, other):
-    """Whether labels make the same groups, whatever their numbers; -1 is none."""
+    """Return whether labels make the same groups, whatever their numbers; -1 is none."""
     assert ((one < 0) == (other < 0)).all()
     here = one >= 0
     renumbered = [Partition.from_labels(labels[here]).labels for labels in (one, other)]

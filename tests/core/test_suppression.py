@@ -188,7 +188,7 @@ def test_k_holds_over_masked_columns_and_strata_together(seed):
                     assert smallest(masked, [*block, *options["strata"]]) >= k
                     mg.verify(masked, block, k, strata=options["strata"] or None)
             counts[policy] += bool(gone) or policy == "raise"
-    assert min(counts.values()) > 2, counts
+    assert min(counts.values()) > 5, counts
 
 
 # --- Publishing -------------------------------------------------------------------------------
