@@ -1,4 +1,4 @@
-"""How fast work goes and how long it will take, and a bar that shows it in one line of text."""
+"""The rate of some work and the time it has left, and a bar that shows them in one line of text."""
 
 from __future__ import annotations
 

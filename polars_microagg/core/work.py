@@ -1,4 +1,4 @@
-"""How long a masking takes, roughly, and whether a process of ours could do it."""
+"""Estimates of how long a masking takes, and whether a process of ours could do it."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ HERE = {
 """Descriptions of macros that are no function of the same name in analysis or in a register."""
 
 COSTLY = {"t": " Call it for groups: its time grows with the square of the records."}
-"""What to know before a macro is called on a large table."""
+"""Cautions beside the descriptions of macros that take long on a large table."""
 
 ALSO = {
     "drop": "Columns that do not come out.",

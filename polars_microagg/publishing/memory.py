@@ -1,4 +1,4 @@
-"""How much memory a release may take, and how much it takes to mask a table whole."""
+"""The memory that a release may take, and an estimate of what it takes to mask a table whole."""
 
 from __future__ import annotations
 

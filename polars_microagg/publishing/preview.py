@@ -177,7 +177,7 @@ def _refuse_column(masking: MaskRequest, frame: pl.DataFrame, name: str) -> None
 
 @dataclass(frozen=True)
 class Trial:
-    """So many rows that were masked in so many seconds: those that are left, before and after."""
+    """A number of rows that were masked in some seconds: those that are left, before and after."""
 
     rows: int
     before: pl.DataFrame

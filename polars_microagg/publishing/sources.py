@@ -73,7 +73,7 @@ class Size:
     width: float
     masked: int
     exact: bool = True
-    """Whether the rows were counted, and not told from the length of a file."""
+    """True if the rows were counted, and not told from the length of a file."""
 
 
 class Source(Protocol):

@@ -16,7 +16,7 @@ from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.out_of_core.measures import assessed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
-from polars_microagg.publishing.large.rare_cells import recorded_rare
+from polars_microagg.publishing.large.rare_cells import counted_rare
 from polars_microagg.publishing.large.survey import SEED, Survey
 from polars_microagg.publishing.large.warnings import Asked, warnings_of
 from polars_microagg.publishing.manifest.categories import recorded_categories
@@ -116,12 +116,14 @@ class OnDisk:
 
     def categories(self) -> list[Category]:
         """Describe the masked columns of categories."""
-        if not self.beside:
-            return recorded_categories(
-                self.request.kinds, None, self.release.empty, self.columns, self.request.k
-            )
-        tables = self.original, self.release, self.kept, self.columns
-        return recorded_rare(self.request.kinds, *tables, self.request.k, self.budget)
+        before = self.original.empty if self.beside else None
+
+        def rare(names: Sequence[str]) -> dict[str, tuple[float, int]]:
+            tables = self.original, self.release, self.kept, self.columns
+            return counted_rare(names, *tables, self.request.k, self.budget)
+
+        asked = self.request.kinds, before, self.release.empty, self.columns, self.request.k
+        return recorded_categories(*asked, rare)
 
     def warnings(self, *, beside: bool) -> list[str]:
         """Warn of what can be seen in the release, and beside the original of more."""

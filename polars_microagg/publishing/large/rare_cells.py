@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,38 +13,14 @@ from polars_microagg.frames.selection import as_frame, by_name
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.aligned import aligned
 from polars_microagg.out_of_core.parquet_source import ParquetSource
-from polars_microagg.publishing.column_kinds import categories
-from polars_microagg.publishing.manifest.model import Category
-from polars_microagg.publishing.manifest.precision import rare_told
 from polars_microagg.publishing.released_columns import ReleasedColumns
 
-__all__ = ["counted_rare", "recorded_rare"]
+__all__ = ["counted_rare"]
 
 Kept = npt.NDArray[np.bool_] | None
 
 OLD, COUNT, LOST = "\0old", "\0count", "\0lost"
 """Names beside columns of any name."""
-
-
-def recorded_rare(
-    kinds: Mapping[str, Any],
-    original: ParquetSource,
-    release: ParquetSource,
-    kept: Kept,
-    columns: ReleasedColumns,
-    k: int,
-    budget: MemoryBudget,
-) -> list[Category]:
-    """Write down the columns of categories, and how many of their cells lost a rare one.
-
-    As `recorded_categories`; `kept` says which rows of the original are in the release.
-    """
-    found = categories(original.empty.schema, columns.names, kinds)
-    exact = counted_rare(list(found), original, release, kept, columns, k, budget)
-    return [
-        {"column": name, "kind": kind, "rare": rare_told(*exact[name])}
-        for name, kind in found.items()
-    ]
 
 
 def counted_rare(

@@ -42,16 +42,22 @@ class _Named(Protocol):
         """The columns that say whose a record is."""
 
 
+Shares = Callable[[Sequence[str]], Mapping[str, tuple[float, int]]]
+"""Measures the per cent of the cells of columns that lost a rare category, and counts the cells."""
+
+
 def recorded_categories(
     kinds: Mapping[str, Any],
     before: pl.DataFrame | None,
     released: pl.DataFrame,
     columns: _Named,
     k: int,
+    rare: Shares | None = None,
 ) -> list[Category]:
     """Write down the columns of categories; as with other measures, no share of few cells.
 
-    `released` has the masked columns in their types; `before` is None if there is no original.
+    `released` has the masked columns in their types; `before` is None if there is no original. With
+    `rare` both may be without rows: it counts the cells of tables larger than memory.
     """
     schema = released.schema if before is None else before.schema
     found = categories(schema, columns.names, kinds)
@@ -59,7 +65,11 @@ def recorded_categories(
     known = before is not None and {*columns.strata, *columns.entity} <= {*before.columns}
     if before is not None and known:
         roles = columns.names, columns.strata, columns.entity
-        exact = rare_shares(before, released, list(found), roles, k)
+        exact = (
+            rare_shares(before, released, list(found), roles, k)
+            if rare is None
+            else rare(list(found))
+        )
         shares |= {name: rare_told(*counted) for name, counted in exact.items()}
     return [{"column": name, "kind": kind, "rare": shares[name]} for name, kind in found.items()]
 
@@ -72,10 +82,6 @@ def has_categories(manifest: Manifest) -> bool:
     # A masked column without a type is missed by other checks.
     mask, types = manifest["roles"].get("mask", []), manifest["output"].get("columns", {})
     return any(types.get(name) in TYPES for name in mask)
-
-
-Shares = Callable[[Sequence[str]], Mapping[str, tuple[float, int]]]
-"""Measures the per cent of the cells of columns that lost a rare category, and counts the cells."""
 
 
 def categories_again(
