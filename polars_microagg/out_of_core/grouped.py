@@ -9,12 +9,18 @@ import numpy as np
 import polars as pl
 
 from polars_microagg.frames.selection import as_frame
-from polars_microagg.out_of_core.spill import Spill, read
+from polars_microagg.out_of_core.spill import Spill, batches_of, read
 
 __all__ = ["Grouped", "summed"]
 
-FILES = 128
-"""Most files that are written side by side."""
+FILES = 256
+"""Most files that rows are divided into."""
+
+OPEN = 16
+"""Files of these that stay open: several tables may be added up side by side."""
+
+ROOM = 1 << 19
+"""Rows that are added up together where memory has room for more: with larger tables it takes longer."""
 
 DEPTH = 8
 """Times that rows are divided anew, before they are taken as they are."""
@@ -41,7 +47,8 @@ class Grouped:
         near: Sequence[str] | None = None,
         depth: int = 0,
     ) -> None:
-        self.folder, self.name, self.keys, self.most = folder, name, list(keys), max(most, 1)
+        self.folder, self.name, self.keys = folder, name, list(keys)
+        self.most = max(1, min(most, max(ROOM, -(-2 * expected // FILES))))
         self.near, self.depth = list(self.keys if near is None else near), depth
         self.files = int(np.clip(-(-2 * expected // self.most), 4, FILES))
         self.waiting: list[pl.DataFrame] = []
@@ -83,7 +90,7 @@ class Grouped:
     def _write(self) -> None:
         """Write what waits into the files of their hashes."""
         if self.spill is None:
-            self.spill = Spill(self.folder, self.name, self.files)
+            self.spill = Spill(self.folder, self.name, self.files, OPEN)
         frame = pl.concat(self.waiting)
         hashes = frame.select(self.near).hash_rows(seed=self.depth).to_numpy()
         numbers = (hashes % np.uint64(self.files)).astype(np.intp)
@@ -93,6 +100,8 @@ class Grouped:
 
     def results(self) -> Iterator[pl.DataFrame]:
         """Yield each key once, with its sums; then nothing can be added."""
+        import pyarrow as pa
+
         if self.spill is None:
             if self.waiting:
                 self._settle()
@@ -114,8 +123,8 @@ class Grouped:
             )
             name = f"{self.name}-{number}"
             part = Grouped(self.folder, name, self.keys, self.most, rows, self.near, depth)
-            for frame in _frames(path):
-                part.add(frame)
+            for batch in batches_of(path):
+                part.add(as_frame(pa.Table.from_batches([batch])))
             path.unlink()
             yield from part.results()
 
@@ -128,12 +137,3 @@ def summed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """
     return frame.group_by(keys).agg(pl.all().sum()).select(frame.columns)
 
-
-def _frames(path: Path) -> Iterator[pl.DataFrame]:
-    """Yield the records of a file, batch by batch."""
-    import pyarrow as pa
-
-    with pa.OSFile(str(path)) as file:
-        for batch in pa.ipc.open_stream(file):
-            if batch.num_rows:
-                yield as_frame(pa.Table.from_batches([batch]))

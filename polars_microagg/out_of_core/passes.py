@@ -38,10 +38,13 @@ from polars_microagg.leaves.rules import (
 )
 from polars_microagg.leaves.suppressed import SmallStrata, emptied_hold
 from polars_microagg.out_of_core.parquet_source import ParquetSource
-from polars_microagg.out_of_core.spill import Spill, read
+from polars_microagg.out_of_core.spill import OPEN, Spill, read
 from polars_microagg.out_of_core.workers import LeafJob, mask_parts
 
 __all__ = ["MaskingRun"]
+
+PART = 2_000_000
+"""Records that are masked together where memory has room for more: with larger arrays it takes longer."""
 
 
 @dataclass
@@ -160,8 +163,9 @@ class MaskingRun:
             own = folder / f"block-{number}"
             own.mkdir()
             one = replace(one, references=self.references)
-            parts = parts_of(one.tree, self.table.rows, self.budget.part)
-            spill = Spill(own, "part", int(parts.max()) + 1)
+            rows = self.table.rows
+            parts = parts_of(one.tree, rows, min(self.budget.part, max(PART, rows // OPEN)))
+            spill = Spill(own, "part", int(parts.max()) + 1, OPEN // len(leaves))
             counts = np.zeros(len(one.tree), dtype=np.intp)
             self.blocks.append(_Block(own, one, parts, spill, counts))
         row = 0

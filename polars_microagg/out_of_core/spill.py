@@ -11,23 +11,29 @@ import polars as pl
 from polars_microagg.core.partition import Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["Ranges", "Spill", "read", "write_ranges"]
 
 
-class Spill:
-    """Files of a folder that are written side by side, each record into the one of its number."""
+OPEN = 64
+"""Most files of a spill, or of ranges, that stay open: systems allow a process 256 in all, or more."""
 
-    def __init__(self, folder: Path, name: str, count: int) -> None:
-        self.folder, self.name = folder, name
-        self.writers: list[Any] = [None] * count
+
+class Spill:
+    """Files of a folder that are written side by side, each record into the one of its number.
+
+    No more than `most` of them stay open, and the others are opened again for each batch.
+    """
+
+    def __init__(self, folder: Path, name: str, count: int, most: int = OPEN) -> None:
+        self.folder, self.name, self.count, self.most = folder, name, count, max(most, 1)
+        self.writers: dict[int, Any] = {}
 
     def close(self) -> None:
         """Close the files."""
-        for writer in self.writers:
-            if writer is not None:
-                writer.close()
+        for writer in self.writers.values():
+            writer.close()
         self.writers.clear()  # the file of a writer is closed with the last reference to it
 
     def path(self, number: int) -> Path:
@@ -36,28 +42,45 @@ class Spill:
 
     def write(self, frame: pl.DataFrame, numbers: Labels) -> None:
         """Write each record of a frame to the file of its number (n,)."""
-        import pyarrow as pa
-
         table = frame[np.argsort(numbers, kind="stable")].to_arrow()
-        counts = np.bincount(numbers, minlength=len(self.writers))
+        counts = np.bincount(numbers, minlength=self.count)
         ends = np.cumsum(counts)
         for number in np.flatnonzero(counts).tolist():
-            if self.writers[number] is None:
-                self.writers[number] = pa.ipc.new_stream(str(self.path(number)), table.schema)
             part = table.slice(ends[number] - counts[number], counts[number])
+            if number not in self.writers and len(self.writers) >= self.most:
+                with self._begun(number, table.schema) as writer:
+                    writer.write_table(part)
+                continue
+            if number not in self.writers:
+                self.writers[number] = self._begun(number, table.schema)
             self.writers[number].write_table(part)
+
+    def _begun(self, number: int, schema: Any) -> Any:
+        """Begin a stream of batches below those that the file of a number holds."""
+        import pyarrow as pa
+
+        return pa.ipc.new_stream(pa.OSFile(str(self.path(number)), "ab"), schema)
+
+
+def batches_of(path: Path) -> Iterator[Any]:
+    """Yield the batches of a file that was spilled."""
+    import pyarrow as pa
+
+    with pa.OSFile(str(path)) as file:
+        while file.tell() < file.size():
+            yield from pa.ipc.open_stream(file)
 
 
 def read(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pl.DataFrame:
     """Return the records of these files, one below the other, by default with all columns."""
     import pyarrow as pa
 
-    tables = []
-    for path in paths:
-        with pa.OSFile(str(path)) as file:
-            table = pa.ipc.open_stream(file).read_all()
-            tables.append(table if columns is None else table.select(columns))
-    return pl.DataFrame(pa.concat_tables(tables)).rechunk()
+    batches = [
+        batch if columns is None else batch.select(columns)
+        for path in paths
+        for batch in batches_of(path)
+    ]
+    return pl.DataFrame(pa.Table.from_batches(batches)).rechunk()
 
 
 def write_ranges(frame: pl.DataFrame, path: Path, size: int, count: int) -> None:
@@ -85,7 +108,8 @@ class Ranges:
     def __init__(self, paths: Iterable[Path]) -> None:
         import pyarrow as pa
 
-        self.files = [pa.OSFile(str(path)) for path in paths]
+        self.paths = [str(path) for path in paths]
+        self.files = [pa.OSFile(path) for path in self.paths[:OPEN]]
         self.readers = [pa.ipc.open_file(file) for file in self.files]
 
     def close(self) -> None:
@@ -98,5 +122,8 @@ class Ranges:
         import pyarrow as pa
 
         batches = [reader.get_batch(number) for reader in self.readers]
+        for path in self.paths[len(self.files) :]:
+            with pa.OSFile(path) as file:
+                batches.append(pa.ipc.open_file(file).get_batch(number))
         table = pa.Table.from_batches([batch for batch in batches if batch.num_rows])
         return pl.DataFrame(table).sort("row")
