@@ -31,8 +31,9 @@ def move_records(groups: Groups, near: Labels, rows: Labels) -> Labels:
 
     No group falls below k. Returns the groups that changed.
     """
-    rows = rows[groups.sizes[groups.labels[rows]] > groups.k]
-    rows = rows[groups.hold(groups.labels[rows], out=rows[:, None])]
+    rows = rows[groups.sizes.take(groups.labels.take(rows)) > groups.k]
+    if groups.rule is not None:
+        rows = rows[groups.hold(groups.labels[rows], out=rows[:, None])]
     if not len(rows):
         return rows
     step = max(1, CELLS // (near.shape[1] * groups.x.shape[1]))
@@ -58,7 +59,7 @@ def _best_moves(groups: Groups, near: Labels, rows: Labels) -> tuple[Vector, Lab
     joining = squares_of(away) * (size / (size + 1.0))
     joining[(targets == own[:, None]) | (size >= groups.most)] = np.inf
     # The gain must exceed the rounding of its terms, else two groupings could take turns for ever.
-    most = leaving * (1.0 - TOLERANCE) - groups.noise[rows]
+    most = leaving * (1.0 - TOLERANCE) - groups.noise.take(rows)
 
     def pays(at: Labels, best: Labels) -> npt.NDArray[np.bool_]:
         return np.asarray(joining[at, best] < most[at])

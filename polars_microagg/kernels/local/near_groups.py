@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 import numpy.typing as npt
 
@@ -70,18 +72,20 @@ def near_groups(x: Matrix, centres: Matrix, count: int) -> Labels:
     near = slots[nearest_blocks(*boxes, REACH)].reshape(len(rows), -1)
     near = _nearest_to_box(near, middles, *boxes)
     found = np.empty((n, count), dtype=np.intp)
-    step = max(1, CELLS // (rows.shape[1] * near.shape[1]))
+    step = min(len(rows), max(1, CELLS // (rows.shape[1] * near.shape[1])))
     # Memory that is asked for once costs less than the arithmetic in it.
-    room = np.empty((2, min(step, len(rows)), near.shape[1], rows.shape[1]), dtype=np.float32)
+    room = np.empty((2, near.shape[1] * step * rows.shape[1]), dtype=np.float32)
     for first in range(0, len(rows), step):
-        part, among = rows[first : first + step], near[first : first + step]
-        distances, away = room[:, : len(part)]
-        distances[:] = 0.0
+        part, among = rows[first : first + step], near[first : first + step].T
+        shape = len(among), *part.shape
+        distances, away = (one[: prod(shape)].reshape(shape) for one in room)
         # Added up column by column, so that the bits do not depend on the machine.
-        for column, middle in zip(columns, middles, strict=True):
-            np.subtract(middle.take(among)[:, :, None], column.take(part)[:, None], out=away)
-            away *= away
-            distances += away
+        for j, (column, middle) in enumerate(zip(columns, middles, strict=True)):
+            to = away if j else distances
+            np.subtract(middle.take(among)[:, :, None], column.take(part), out=to)
+            to *= to
+            if j:
+                distances += away
         found[part] = _nearest(distances, among, count)
     return found
 
@@ -140,29 +144,32 @@ MIDDLES = 1e-3
 
 
 def _nearest(distances: Single, among: Labels, count: int) -> Labels:
-    """Return those of the (b, c) candidates that are nearest to each record, by (b, c, w) distances.
+    """Return those of the (c, b) candidates that are nearest to each record, by (c, b, w) distances.
 
     The distances are spent.
     """
+    candidates, blocks, width = distances.shape
     # Positive numbers in single precision are ordered as their bits are. The last bits, which nobody
     # misses, say which candidate it is: then the least key tells where it is.
-    keys = distances.view(np.uint32)
-    slots = np.uint32((1 << (among.shape[1] - 1).bit_length()) - 1)
+    keys = distances.view(np.uint32).reshape(candidates, -1)
+    slots = np.uint32((1 << (candidates - 1).bit_length()) - 1)
     keys &= ~slots
-    keys |= np.arange(among.shape[1], dtype=np.uint32)[:, None]
+    keys |= np.arange(candidates, dtype=np.uint32)[:, None]
     beyond = np.float32(BEYOND).view(np.uint32) & ~slots
-    found = np.zeros((len(among), distances.shape[2], count), dtype=np.intp)
-    block = np.arange(len(among))[:, None]
-    past = np.zeros(found.shape[:2], dtype=np.uint32)
-    there = np.ones(found.shape[:2], dtype=np.bool_)
+    found = np.zeros((count, blocks * width), dtype=np.intp)
+    block = np.repeat(np.arange(blocks), width)
+    past = np.zeros(blocks * width, dtype=np.uint32)
+    there = np.ones(blocks * width, dtype=np.bool_)
     for j in range(count):
-        least = keys.min(axis=1)
+        least = keys.min(axis=0)
         best = past + least
         # Where all have been taken, the first ones come again.
         there &= (best < beyond) & (best >= past)
-        found[:, :, j] = np.where(there, among[block, best & slots], found[:, :, 0])
+        found[j] = np.where(there, among[best & slots, block], found[0])
+        if j == count - 1:
+            break
         # Below zero keys become the largest ones, so the next of them is the least.
         least += np.uint32(1)
-        keys -= least[:, None]
+        keys -= least
         past += least
-    return found
+    return found.T.reshape(blocks, width, count)

@@ -19,10 +19,10 @@ __all__ = ["improved_strata"]
 WORST = 0.25
 """Share of the groups that are dealt out."""
 
-NEAR = 4
+NEAR = 3
 """Groups near a record, its own among them."""
 
-ROUNDS = 6
+ROUNDS = 7
 """Rounds of moves, each of records that do not get in each other's way."""
 
 LARGEST = 200

@@ -166,7 +166,8 @@ def test_the_nearest_candidates_are_those_that_sorting_finds():
         distances[rng.random(distances.shape) < rng.choice([0.0, 0.1, 0.9])] = BEYOND**2
         among = rng.permuted(np.tile(np.arange(c), (b, 1)), axis=1)
         order = np.argsort(distances, axis=1, kind="stable")[:, :count]
-        found = _nearest(distances.astype(np.float32), among, count)
+        single = np.ascontiguousarray(distances.swapaxes(0, 1), dtype=np.float32)
+        found = _nearest(single, among.T, count)
         for i, r in np.ndindex(b, w):
             there = [among[i, j] for j in order[i, :, r] if distances[i, j, r] < BEYOND]
             nearest = there[0] if there else 0
