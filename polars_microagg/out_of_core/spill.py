@@ -13,7 +13,7 @@ from polars_microagg.core.partition import Labels
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Ranges", "Spill", "read", "write_ranges"]
+__all__ = ["OPEN", "Ranges", "Spill", "batches_of", "read", "write_ranges"]
 
 
 OPEN = 64
