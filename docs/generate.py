@@ -67,13 +67,14 @@ def methods_page() -> str:
             ]
             parts.append(_table(("option", "values", "default", "meaning"), rows))
     rows = [
-        (f"`{e.name}`", e.summary.rstrip("."), "on demand" if e.assessed is None else "yes", e.cite)
+        (f"`{e.name}`", e.summary.rstrip("."), _given(e), e.cite)
         for e in registry.metrics().values()
     ]
     about = (
-        "Those marked yes are what `assess` gives by default, and a manifest holds. Those on demand "
-        "are\ncomputed where they are named: `metrics=` of `assess` and `compare`, `require=`, and in "
-        "SQL and on the\ncommand line likewise. Each is also a function of its own.\n"
+        "Those marked yes are what `assess` gives by default, and a manifest holds; with an `entity` "
+        "also the\none that counts persons. Those on demand are computed where they are named: `metrics=` of "
+        "`assess` and\n`compare`, `require=`, and in SQL and on the command line likewise. Each is also "
+        "a function of its own.\n"
     )
     head = ("metric", "what it measures", "by default", "from")
     loss = signatures.sections_of(docstring(registry.metrics()["loss"].function))["Notes"]
@@ -83,6 +84,13 @@ def methods_page() -> str:
         "categories\nout. [Which columns are keys](keys.md).\n"
     )
     return "\n".join(parts)
+
+
+def _given(entry: registry.Metric) -> str:
+    """Return whether `assess` gives a metric by default."""
+    if entry.assessed is None:
+        return "on demand"
+    return "with an entity" if "entity" in entry.inputs else "yes"
 
 
 def commented(name: str) -> str:

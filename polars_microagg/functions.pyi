@@ -25,6 +25,7 @@ __all__ = [
     "delta_w",
     "diameter",
     "dld",
+    "dld_entity",
     "dr",
     "drisk",
     "eigenvalue_difference",
@@ -180,6 +181,17 @@ def dld(
     **options: Unpack[MetricOptions],
 ) -> float | None:
     """Distance-based linkage disclosure: share of records nearest to their own masked record."""
+
+def dld_entity(
+    original: Frame,
+    masked: Frame,
+    columns: Columns | None = None,
+    *,
+    optimistic: bool = False,
+    entity: Names = None,
+    **options: Unpack[MetricOptions],
+) -> float | None:
+    """Distance-based linkage disclosure of persons: share with a record nearest to its own masked one."""
 
 def dr(
     original: Frame,

@@ -107,6 +107,7 @@ class MicroaggFrame(Generic[F]):
         *,
         metrics: str | Sequence[str] | None = None,
         by: Names = None,
+        entity: Names = None,
         by_column: bool = False,
         **options: Unpack[MetricOptions],
     ) -> pl.DataFrame:

@@ -99,7 +99,7 @@ __mg_r AS MATERIALIZED (
         spec,
         (SELECT {'rows': __mg_rows, 'keys': __mg_keys,
             'columns': list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))}
-            FROM microagg_internals._lists('__mg_ok', false)),
+            FROM microagg_internals._lists('__mg_ok', microagg_internals._counts(spec))),
         (SELECT {'rows': __mg_rows, 'keys': __mg_keys,
             'columns': list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))}
             FROM microagg_internals._lists('__mg_mk', false)),
@@ -115,10 +115,12 @@ __mg_a AS (
 SELECT COLUMNS(system.main._microagg_columns((*), 'metrics', spec)) FROM __mg_a;
 
 -- One row, one column a metric. Rows are matched by key, or by position where tables keep an order.
--- With metrics, only those are computed; the others that are given by default are null.
+-- With metrics, only those are computed; the others that are given by default are null. With `entity`,
+-- columns of the original that say whose a record is, persons are counted as well.
 CREATE OR REPLACE MACRO microagg.assess(
-    original, masked, columns := NULL, metrics := NULL, known := NULL, key := NULL, $keys
+    original, masked, columns := NULL, metrics := NULL, known := NULL, key := NULL, entity := NULL, $keys
 ) AS TABLE
 FROM microagg_internals._assess(original, masked,
-    to_json({'columns': columns, 'metrics': metrics, 'known': known, 'key': key, $keys_call,
+    to_json({'columns': columns, 'metrics': metrics, 'known': known, 'key': key,
+        'entity': entity, $keys_call,
         'offered': [$names], 'ordered': current_setting('preserve_insertion_order')}));

@@ -35,6 +35,7 @@ CLASSES = [
     mg.InvalidParameterError.switch("refine", "yes"),
     mg.InvalidParameterError.option("mdav", "gama", ["gamma"]),
     mg.InvalidParameterError.missing_k("mdav"),
+    mg.InvalidParameterError.missing_entity("dld_entity"),
     mg.InvalidParameterError.too_many("mdav", 5, 4, "n^3"),
     mg.InvalidParameterError.no_columns(),
     mg.InvalidParameterError.duplicate("strata", ["region"]),

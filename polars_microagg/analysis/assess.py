@@ -25,6 +25,7 @@ from polars_microagg.core.kind import kind_of
 from polars_microagg.core.options import KEY_OPTIONS, check_option, keys_asked, names_of
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.errors import InvalidParameterError, NotNumericError
+from polars_microagg.frames.attributes import entity_of
 from polars_microagg.frames.columns import is_number, refuse, type_name
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected
@@ -72,9 +73,11 @@ class _Release:
         names: list[str],
         known: Attack,
         asked: Mapping[str, Any] | None = None,
+        entity: tuple[str, ...] = (),
     ) -> None:
         self._before, self._after, self._asked = original, masked, asked or {}
         self._names, (self._known, self._subsets) = names, known
+        self._whose = entity
 
     @cached_property
     def _measured(self) -> Coordinates:
@@ -99,6 +102,12 @@ class _Release:
     def numeric(self) -> npt.NDArray[np.bool_] | None:
         """Return which coordinates are columns of numbers; None if all are."""
         return None if self._measured.numeric.all() else self._measured.numeric
+
+    @cached_property
+    def entity(self) -> Labels | None:
+        """Return the number of the person of each record; None if no column says whose it is."""
+        columns = self._before.select(map(by_name, self._whose)).get_columns()
+        return entity_of(columns, self._whose).codes if columns else None
 
     def require_distances(self) -> None:
         """Refuse a column that an intruder knows and that has no distances."""
@@ -153,21 +162,23 @@ def assess(
     known_sample: int | None = None,
     by: Names = None,
     key: Names = None,
+    entity: Names = None,
     seed: int = 0,
     by_column: bool = False,
     **kinds: Any,
 ) -> pl.DataFrame:
     """Measure the loss and the risk of a release. See `polars_microagg.assess`."""
-    entries = entries_of(metrics)
+    entries = entries_of(metrics, entity)
     before = collected(as_frame(original), "original")
     after = collected(as_frame(masked), "masked")
     keys, parts = keys_of(before, "key", key), keys_of(before, "by", by)
+    whose = keys_of(before, "entity", entity)
     asked = kinds_asked(kinds, assess)
     for option, value in (("known", known), ("known_sample", known_sample)):
         if by_column and value is not None:
             way = "Leave it out: an intruder knows each column by itself."
             raise InvalidParameterError.cannot("by_column", Setting(option, value), way)
-    names = shared_columns(before, after, columns, (*keys, *parts), asked)
+    names = shared_columns(before, after, columns, (*keys, *parts, *whose), asked)
     what = attacker(known, known_sample, seed, names, after)
     each: list[tuple[list[str], Attack]] = (
         [([name], ([name], [(0,)])) for name in names] if by_column else [(names, what)]
@@ -180,7 +191,7 @@ def assess(
     divided, pieces = _parts(before, after, parts)
     for x, y in pieces:
         for measured, attack in each:
-            release, computed = _Release(x, y, measured, attack, asked), dict[str, Any]()
+            release, computed = _Release(x, y, measured, attack, asked, whose), dict[str, Any]()
             if any("subsets" in inputs(entry) for entry in entries):
                 release.require_distances()
             rows.append({e.name: evaluate(e, release, computed) for e in entries})
@@ -205,15 +216,21 @@ def _parts(
     return divided, [(before[part], after[part]) for part in rows["row"]]
 
 
-def entries_of(metrics: object) -> list[registry.Metric]:
-    """Return the named metrics, or those that are assessed by default."""
+def entries_of(metrics: object, entity: object = None) -> list[registry.Metric]:
+    """Return the named metrics, or those that are assessed by default.
+
+    A metric that counts persons is refused if no `entity` says whose the records are.
+    """
     known = registry.metrics()
-    listed = tuple(registry.assessed()) if metrics is None else names_of("metrics", metrics)
+    default = tuple(registry.assessed(entity=bool(entity)))
+    listed = default if metrics is None else names_of("metrics", metrics)
     if not listed:
         raise InvalidParameterError.kind("metrics", metrics, "at least one name of a metric")
     for name in listed:
         if name not in known:
             raise InvalidParameterError.choice("metrics", name, known)
+        if not entity and "entity" in inputs(known[name]):
+            raise InvalidParameterError.needs(Setting("metrics", name), "entity")
     return [known[name] for name in listed]
 
 
@@ -227,30 +244,35 @@ def measure(
 ) -> float | int | None:
     """Compute one metric.
 
-    `shared` are `known`, `known_sample`, `key` and `seed`, as for `assess`; `options` those of the
-    metric.
+    `shared` are `known`, `known_sample`, `key`, `seed` and `entity`, as for `assess`; `options` those of
+    the metric.
 
     >>> before, after = pl.DataFrame({"a": [1, 2, 9]}), pl.DataFrame({"a": [1.5, 1.5, 9.0]})
     >>> measure("dld", before, after, None, {}, {"optimistic": True})
     100.0
     """
     entry = registry.metrics()[name]
+    if (persons := "entity" in inputs(entry)) and not shared.get("entity"):
+        raise InvalidParameterError.missing_entity(name)
     own = {option: value for option, value in options.items() if option not in KEY_OPTIONS}
+    own |= {"entity": shared["entity"]} if "entity" in shared and not persons else {}
     for option, value in own.items():
         if option not in entry.options:
             listed = [*entry.options, *KEY_OPTIONS, "known", "known_sample", "key", "seed"]
+            listed += ["entity"] if persons else []
             raise InvalidParameterError.option(name, option, listed)
         check_option(entry.options[option], value)
     before = collected(as_frame(original), "original")
     after = collected(as_frame(masked), "masked")
     key = shared.get("key")
     asked = keys_asked(options)
-    names = shared_columns(before, after, columns, keys_of(before, "key", key), asked)
+    keys, whose = keys_of(before, "key", key), keys_of(before, "entity", shared.get("entity"))
+    names = shared_columns(before, after, columns, (*keys, *whose), asked)
     sample, seed = shared.get("known_sample"), shared.get("seed", 0)
     what = attacker(shared.get("known"), sample, seed, names, after)
     after = matched(before, after, keys_of(after, "key", key))
     refuse_new_categories(before, after, names, asked)
-    release = _Release(before, after, names, what, asked)
+    release = _Release(before, after, names, what, asked, whose)
     if "subsets" in inputs(entry, own):
         release.require_distances()
     return evaluate(entry, release, {}, own)

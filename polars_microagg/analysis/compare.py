@@ -175,7 +175,7 @@ def comparison(
     shared = dict(options) | {"strata": strata, "seed": seed}
     further = [m for m in dict.fromkeys(names_of("metrics", metrics)) if m not in MEASURES]
     known_by: dict[str, Any] = {"known": known, "known_sample": known_sample, "seed": seed}
-    known_by |= {name: options[name] for name in KEY_OPTIONS if name in options}
+    known_by |= {name: options[name] for name in (*KEY_OPTIONS, "entity") if name in options}
 
     work = _Work(frame, columns, names, shared, [*MEASURES, *further], known_by)
     # Errors of the measures are raised before anything is masked.

@@ -27,6 +27,7 @@ from polars_microagg.errors import (
     UnknownMethodError,
     usage,
 )
+from polars_microagg.publishing.judgement import refuse_uncounted
 from polars_microagg.publishing.privacy_models import masking_options
 from polars_microagg.publishing.raw_table import raw, typed_columns, typed_values
 from polars_microagg.wording import COMMAND_LINE
@@ -88,7 +89,9 @@ def run(arguments: Namespace) -> int:
     if configured.get("order_by"):
         options["order_by"] = names_in("order-by", configured["order_by"], frame.columns)
     required = _required(arguments.require or [], configured.get("require", []))
-    bounded = {bound.name for bound in read_requirements(required, [*TYPES, *metrics()])}
+    bounds = read_requirements(required, [*TYPES, *metrics()])
+    refuse_uncounted(bounds, options)
+    bounded = {bound.name for bound in bounds}
     read = typed_columns(place, frame, role.mask, {n: asked[n] for n in KEY_OPTIONS if n in asked})
     compared = comparison(
         typed_values(place, read, role.confidential),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.model import Manifest, Rows
-from polars_microagg.publishing.manifest.precision import FEWEST
+from polars_microagg.publishing.manifest.precision import FEWEST, FIRST
 
 __all__ = ["last_line"]
 
@@ -34,7 +34,7 @@ def last_line(manifest: Manifest, target: Location, record: Path | None) -> str:
     over = f" over {cells['compared']:,} of {cells['all']:,} cells" if part else ""
     parts += [
         f"{name} {measures[name]:g} %{over * (name == 'loss')}"
-        for name in ("loss", "dld")
+        for name in FIRST
         if isinstance(measures.get(name), float)
     ]
     if not manifest["digits"]:

@@ -36,6 +36,7 @@ from polars_microagg.publishing.formats.text_types import retyped
 from polars_microagg.publishing.large.sampled_checks import of_sample
 from polars_microagg.publishing.manifest.compare_original import (
     aligned,
+    entity_in,
     exchanged,
     not_text,
     off_centre,
@@ -143,11 +144,17 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
         whose = original if rows else None
         if manifest and rows and manifest["config"]["method"] is not None:
             _refuse_exchanged(manifest, original, frame)
-        listed = list(assessed()) if arguments.metrics is None else split(arguments.metrics)
+        entity = entity_in(manifest, original) if manifest else []
+        if arguments.entity:
+            entity = names_in("entity", arguments.entity, [*original.columns, *frame.columns])
+            entity = entity if {*entity} <= {*original.columns} else []
+        default = list(assessed(entity=bool(entity)))
+        listed = default if arguments.metrics is None else split(arguments.metrics)
         # Published measures are compared with the manifest also where others are asked for.
-        compared = _comparable(manifest, bool(known)) if manifest else []
+        compared = _comparable(manifest, default, bool(known)) if manifest else []
         wanted = list(dict.fromkeys([*listed, *compared]))
-        measured = assess(before, after, names, metrics=wanted, known=known, key=key, **kinds)
+        asked = {"metrics": wanted, "known": known, "key": key, "entity": entity, **kinds}
+        measured = assess(before, after, names, **asked)
         computed = measured.row(0, named=True)
         if manifest:
             if differ := other_measures(manifest, {name: computed[name] for name in compared}):
@@ -193,10 +200,10 @@ PLAIN = ("loss", "il")
 """Measures that do not depend on what an intruder knows."""
 
 
-def _comparable(manifest: Manifest, known: bool) -> list[str]:
+def _comparable(manifest: Manifest, default: Sequence[str], known: bool) -> list[str]:
     """Return measures of a manifest that are computed again and must agree."""
-    names = set(names_told(assessed(), manifest["digits"])).difference(of_sample(manifest))
-    wanted = PLAIN if known else assessed()
+    names = set(names_told(default, manifest["digits"])).difference(of_sample(manifest))
+    wanted = PLAIN if known else default
     return [n for n in wanted if n in names and n in manifest["measures"]]
 
 

@@ -24,7 +24,7 @@ from polars_microagg.publishing.column_kinds import read_as_text
 from polars_microagg.publishing.formats.batches import BATCH, Typed, set_down
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.large.tables import TablesOnDisk, on_disk
-from polars_microagg.publishing.manifest.compare_original import other_measures
+from polars_microagg.publishing.manifest.compare_original import entity_in, other_measures
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.recheck import Recheck
 from polars_microagg.publishing.privacy_models import figures_of
@@ -59,9 +59,10 @@ def refuse_another(release: Recheck) -> None:
         raise originals.other_release(says)
 
 
-def _listed(arguments: Namespace) -> list[str]:
-    """Return the measures that were asked for."""
-    return list(by_default()) if arguments.metrics is None else split(arguments.metrics)
+def _listed(arguments: Namespace, entity: Sequence[str]) -> list[str]:
+    """Return the measures that were asked for; by default also of persons, if they are known."""
+    default = list(by_default(entity=bool(entity)))
+    return default if arguments.metrics is None else split(arguments.metrics)
 
 
 def _of_release(
@@ -78,7 +79,8 @@ def _of_release(
             raise originals.measures_differ(differ)
         if moved := tables.off_centre():
             raise originals.uncentred(moved)
-        result = tables.assessed(_listed(arguments), interval=True, known=known)
+        listed = _listed(arguments, entity_in(manifest, tables.before))
+        result = tables.assessed(listed, interval=True, known=known)
     if known:
         classes = _classes(manifest, tables, (known, None))
         result |= _counts(classes) | figures_of(classes)
@@ -152,10 +154,14 @@ def _measured(
         set_down(one, folder, batch=BATCH, typed=typed, name=f"{side}.parquet")
         for side, one in (("before", source), ("after", place))
     ]
-    names_in("columns", every, empty_of(tables[0]).columns)
+    columns = [empty_of(table).columns for table in tables]
+    names_in("columns", every, columns[0])
     budget = budget_of(bytes_of(arguments.memory), [every], *tables)
+    entity = names_in("entity", arguments.entity, [*columns[0], *columns[1]])
+    entity = entity if {*entity} <= {*columns[0]} else []
     asked: dict[str, Any] = {
-        "metrics": _listed(arguments),
+        "metrics": _listed(arguments, entity),
+        "entity": entity,
         "kinds": kinds,
         "known": known,
         "budget": budget,

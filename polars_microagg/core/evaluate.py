@@ -48,6 +48,10 @@ class MetricInputs(Protocol):
         """Sets of positions in `known`: over each the intruder links records."""
 
     @property
+    def entity(self) -> Labels | None:
+        """The number of the person of each record; None if it is not known whose the records are."""
+
+    @property
     def classes(self) -> Sequence[Labels]:
         """Sizes of the classes of equal masked records, one array for each of `subsets`."""
 
@@ -94,6 +98,8 @@ def evaluate(
             values["joint"] = known[2] if known else release.joint
         if "numeric" in values:
             values["numeric"] = release.numeric
+        if "entity" in values:
+            values["entity"] = release.entity
         numeric = None if known or "joint" in values else _numbers_only(values, release)
         if numeric is not None and not numeric.any():
             return None

@@ -47,7 +47,7 @@ __all__ = [
 
 Unit = Literal["record", "value"]
 
-MetricInput = Literal["original", "masked", "classes", "subsets", "joint", "numeric"]
+MetricInput = Literal["original", "masked", "classes", "subsets", "joint", "numeric", "entity"]
 """Parts of a release that a metric may take, typed in `core/evaluate.py`; other inputs are metrics."""
 
 MetricUnit = Literal["", "%", "points"]
@@ -96,7 +96,8 @@ class Metric:
 
     `inputs` are what the function takes: each a `MetricInput` or another metric by name. `needs`
     says from the options which of them count; the others may be None. `assessed` is the place among
-    the columns that `assess` gives by default; None is a metric that is computed on demand.
+    the columns that `assess` gives by default, where it is known whose the records are if `entity` is
+    an input; None is a metric that is computed on demand.
     """
 
     name: str
@@ -251,7 +252,8 @@ def metric(
     column of the matrices is a coordinate of, in which case they have those of categories, too;
     ``numeric``, which of them are of numbers; ``classes``, the sizes of the classes of equal masked
     records, which stands alone; ``subsets``, sets of the attributes that an intruder knows, in which
-    case the matrices have these attributes; or the name of another metric. Keyword parameters become
+    case the matrices have these attributes; ``entity``, the number of the person of each record, None
+    if that is not known; or the name of another metric. Keyword parameters become
     options. The result is a whole number, a real number, or None.
     """
 
@@ -325,9 +327,16 @@ def _refuse_unknown_inputs(names: tuple[str, ...]) -> None:
             raise TypeError(f"metric {name!r} takes {others} beside classes, which stands alone.")
 
 
-def assessed() -> Mapping[str, Metric]:
-    """Return the metrics that `assess` gives by default, in the order of its columns."""
-    places = {n: e.assessed for n, e in metrics().items() if e.assessed is not None}
+def assessed(*, entity: bool = False) -> Mapping[str, Metric]:
+    """Return the metrics that `assess` gives by default, in the order of its columns.
+
+    Those that count persons are among them if an `entity` says whose the records are.
+    """
+    places = {
+        name: entry.assessed
+        for name, entry in metrics().items()
+        if entry.assessed is not None and (entity or "entity" not in entry.inputs)
+    }
     return {name: _METRICS[name] for name in sorted(places, key=places.__getitem__)}
 
 

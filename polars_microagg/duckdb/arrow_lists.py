@@ -64,7 +64,10 @@ class ListColumn:
 
     def take(self, rows: pl.Series) -> Self:
         """Return the column with these records only, in this order."""
-        return self if self.values is None else replace(self, values=self.values.gather(rows))
+        values, texts = (
+            None if held is None else held.gather(rows) for held in (self.values, self.texts)
+        )
+        return replace(self, values=values, texts=texts)
 
     def repeats(self, other: ListColumn) -> bool:
         """Return whether some record has both values, and all that have both have equal ones."""

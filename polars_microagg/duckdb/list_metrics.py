@@ -19,9 +19,10 @@ from polars_microagg.core.options import keys_asked
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.duckdb.arrow_lists import ListColumn
 from polars_microagg.duckdb.column_types import NANOSECONDS, outline, refuse_kind, typed
-from polars_microagg.duckdb.identifiers import OURS, is_named, same
+from polars_microagg.duckdb.identifiers import OURS, find, is_named, same
 from polars_microagg.duckdb.macro_call import AssessCall
 from polars_microagg.errors import InvalidParameterError, NotNumericError
+from polars_microagg.frames.attributes import entity_of
 from polars_microagg.frames.columns import is_number
 from polars_microagg.frames.safe_collect import quietly
 
@@ -52,6 +53,7 @@ class _Release:
     numeric: npt.NDArray[np.bool_] | None
     known: tuple[Matrix, Matrix, Labels | None] | None
     subsets: Sequence[tuple[int, ...]]
+    entity: Labels | None
     classes: Sequence[Labels]
 
 
@@ -67,7 +69,8 @@ def assess_lists(
     pairs = _paired(call.key, original, masked)
     asked = _named_as_written(call.kinds, pairs)
     # By default numbers, dates and times, and what the call says to be categories.
-    measured = _chosen(call.columns, pairs) if call.columns else _counted(pairs, asked)
+    numbers = [pair for pair in pairs if not any(same(pair[0].name, n) for n in call.entity)]
+    measured = _chosen(call.columns, pairs) if call.columns else _counted(numbers, asked)
     if not measured:
         raise InvalidParameterError.no_columns()
     known = _chosen(call.known, pairs) if call.known else measured
@@ -86,6 +89,7 @@ def assess_lists(
         None if found.numeric.all() else found.numeric,
         known=(seen.before, seen.after, seen.several) if distances else None,
         subsets=[tuple(range(len(known)))],
+        entity=_persons(call, original),
         # What is known may be of types that are not in the lists: DuckDB has counted then.
         classes=[classes if call.known else _class_sizes(measured)],
     )
@@ -94,6 +98,16 @@ def assess_lists(
         evaluate(metrics[name], release, computed) if name in call.wanted else None
         for name in call.offered
     ]
+
+
+def _persons(call: AssessCall, original: Table) -> Labels | None:
+    """Return the number of the person of each record, where a metric counts persons."""
+    entries = registry.metrics()
+    if not any("entity" in inputs(entries[name]) for name in call.wanted):
+        return None
+    held = {column.name: column for column in _sorted(original)[1]}
+    names = find("entity", call.entity, list(held))
+    return entity_of([held[name].counted() for name in names], names).codes
 
 
 def _paired(key: tuple[str, ...], original: Table, masked: Table) -> Pairs:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Self, TypeVar
 
+from polars_microagg.analysis.assess import entries_of
 from polars_microagg.analysis.counted_classes import (
     ENTITY_COUNTS,
     confidential_models,
@@ -207,6 +208,7 @@ class AssessCall:
     columns: tuple[str, ...]
     known: tuple[str, ...]
     key: tuple[str, ...]
+    entity: tuple[str, ...]
     metrics: tuple[str, ...]
     offered: tuple[str, ...]
     kinds: Mapping[str, Any]
@@ -216,18 +218,17 @@ class AssessCall:
         """Check everything that can be checked without the tables."""
         blocks = [] if spec["columns"] is None else listed_blocks(spec["columns"])
         columns = tuple(name for block in blocks for name in block)
-        known, key, metrics = (
-            listed_names(what, spec[what]) for what in ("known", "key", "metrics")
-        )
+        named = "known", "key", "entity", "metrics"
+        known, key, entity, metrics = (listed_names(what, spec[what]) for what in named)
         for what, need in (("known", "column"), ("metrics", "name of a metric")):
             if isinstance(spec[what], list) and not spec[what]:
                 raise InvalidParameterError.kind(what, [], f"at least one {need}")
-        for name in metrics:
-            if name not in spec["offered"]:
-                raise InvalidParameterError.choice("metrics", name, spec["offered"])
+        if others := [name for name in metrics if name not in spec["offered"]]:
+            raise InvalidParameterError.choice("metrics", others[0], spec["offered"])
+        entries_of(metrics or None, entity)  # refuses what counts persons, if they are not known
         require_match(key, spec["ordered"])
         kinds = keys_asked(stand_ins({name: spec.get(name) for name in KEY_OPTIONS}))
-        return cls(columns, known, key, metrics, tuple(spec["offered"]), kinds)
+        return cls(columns, known, key, entity, metrics, tuple(spec["offered"]), kinds)
 
     def planted(self, rows: Rows) -> Self:
         """Return the call with the trees that were read from tables."""
@@ -236,22 +237,22 @@ class AssessCall:
     @property
     def wanted(self) -> tuple[str, ...]:
         """Return the metrics to compute."""
-        return self.metrics or tuple(registry.assessed())
+        return self.metrics or tuple(registry.assessed(entity=bool(self.entity)))
 
     @property
     def shown(self) -> list[str]:
         """Return the metrics with a column: default ones, null if not wanted, and others named."""
-        default = registry.assessed()
+        default = registry.assessed(entity=bool(self.entity))
         return [name for name in self.offered if name in default or name in self.metrics]
 
     def roles(self, table: Sequence[str]) -> dict[str, list[str]]:
         """Sort the columns of a table by what they are for."""
         key = find("key", self.key, table)
         columns = find("columns", self.columns, table) or [n for n in table if n not in key]
-        # The original need not have what an intruder knows of the masked table.
-        also = [n for n in table if n not in columns and any(same(n, k) for k in self.known)]
-        # Without a key, rows are matched by their number.
-        return {"columns": columns + also, "key": key or [ROW]}
+        # One table may lack what an intruder knows of the masked one, the other the entity.
+        also = [*self.known, *self.entity]
+        also = [n for n in table if n not in columns and any(same(n, k) for k in also)]
+        return {"columns": columns + also, "key": key or [ROW]}  # without one, by their number
 
 
 def _without_means(name: str, kinds: Mapping[str, Any]) -> bool:

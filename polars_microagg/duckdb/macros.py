@@ -132,7 +132,7 @@ def _macros(catalog: str) -> Iterator[str]:
         named=", ".join(map(literal, KEY_OPTIONS)),
     )
     # Those by default come first, in their order.
-    measured = {**registry.assessed(), **registry.on_demand()}
+    measured = {**registry.assessed(entity=True), **registry.on_demand()}
     options = [name for entry in confidential_models().values() for name in entry.options]
     asked, asked_call = _beside("strata", "entity", "confidential", *options)
     keys, keys_call = _beside(*KEY_OPTIONS)

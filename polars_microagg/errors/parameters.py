@@ -105,6 +105,18 @@ class InvalidParameterError(MicroaggError):
         )
 
     @classmethod
+    def missing_entity(cls, metric: str) -> Self:
+        """Report that a metric that counts persons was not told whose the records are."""
+        return cls.of_fields(
+            "{method} needs {need}, and none was given. {way}",
+            method=metric,
+            need=Sentence(
+                "{entity}, columns that say whose a record is", entity=Parameter("entity")
+            ),
+            way="Name them, or take dld, which counts records.",
+        )
+
+    @classmethod
     def too_many(cls, method: str, records: int, limit: int, cost: str) -> Self:
         """Name methods for more records than this one takes."""
         return cls.of_fields(

@@ -35,6 +35,7 @@ __all__ = [
     "SHARED",
     "STRATA",
     "WEIGH",
+    "WHOSE",
     "WORKERS",
     "Argument",
     "K",
@@ -262,6 +263,14 @@ KNOWN_SAMPLE = Argument(
     numpydoc="int",
 )
 DRAW = Argument("seed", "int", "Seed of `known_sample`.", 0)
+WHOSE = Argument(
+    "entity",
+    "Names",
+    "Columns of the original that say whom a record is about, such as a patient. A null in them\n"
+    "is an error.",
+    None,
+    numpydoc="str or list of str",
+)
 KEY = Argument(
     "key",
     "Names",

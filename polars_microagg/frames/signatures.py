@@ -6,6 +6,7 @@ import inspect
 from dataclasses import dataclass, replace
 from typing import Any
 
+from polars_microagg.core.evaluate import inputs
 from polars_microagg.core.model import Model
 from polars_microagg.core.registry import Method, Metric, docstring
 from polars_microagg.frames.arguments import (
@@ -30,6 +31,7 @@ from polars_microagg.frames.arguments import (
     SHARED,
     STRATA,
     WEIGH,
+    WHOSE,
     WORKERS,
     Argument,
     K,
@@ -166,11 +168,13 @@ def metric_spec(entry: Metric) -> Spec:
     own = tuple(
         own_argument(option, doc.get("Parameters", "")) for option in entry.options.values()
     )
-    arguments = (ORIGINAL, MASKED, MEASURED, *own, *key_kinds(), KNOWN, KNOWN_SAMPLE, KEY, DRAW)
+    persons = "entity" in inputs(entry)
+    known = (KNOWN, KNOWN_SAMPLE, KEY, *([WHOSE] if persons else []), DRAW)
+    arguments = (ORIGINAL, MASKED, MEASURED, *own, *key_kinds(), *known)
     example = f""">>> import polars as pl, polars_microagg as mg
->>> before = pl.DataFrame({{"age": [30, 32, 41, 43]}})
+>>> before = pl.DataFrame({{"age": [30, 32, 41, 43]{', "who": [1, 1, 2, 3]' if persons else ""}}})
 >>> after = mg.mdav(before, "age", k=2)
->>> value = mg.{entry.name}(before, after)
+>>> value = mg.{entry.name}(before, after{', entity="who"' if persons else ""})
 """
     sections = (
         ("Returns", doc.get("Returns", "")),

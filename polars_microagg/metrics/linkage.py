@@ -15,10 +15,16 @@ from polars_microagg.kernels.risk.agreement_patterns import (
     pattern_hits,
     pattern_weights,
 )
-from polars_microagg.kernels.risk.record_linkage import as_codes, attributes, subset_hits
+from polars_microagg.kernels.risk.record_linkage import (
+    as_codes,
+    attributes,
+    expected_hits,
+    linked_persons,
+    subset_hits,
+)
 from polars_microagg.kernels.scale import standardised
 
-__all__ = ["dld", "pld"]
+__all__ = ["dld", "dld_entity", "pld"]
 
 SLACK = 1e-9
 """Values agree whose difference exceeds the tolerance by so much, whatever the rounding."""
@@ -83,6 +89,64 @@ def dld(
     known = attributes(original, masked, joint)
     chosen = [_all(original, joint)] if subsets is None else subsets
     return 100.0 * float(subset_hits(known, chosen, optimistic=optimistic).mean())
+
+
+@metric(cite="Pagliuca and Seri (1999)", assessed=105, reported=True, unit="%")
+def dld_entity(
+    original: Matrix,
+    masked: Matrix,
+    subsets: Subsets | None = None,
+    joint: Labels | None = None,
+    entity: Labels | None = None,
+    /,
+    *,
+    optimistic: bool = False,
+) -> float | None:
+    """Distance-based linkage disclosure of persons: share with a record nearest to its own masked one.
+
+    Parameters
+    ----------
+    original, masked : array of shape (n, p)
+        The attributes that an intruder knows, before and after.
+    subsets : sequence of tuple of int, optional
+        Sets of them, over which the measure is averaged; all of them together by default.
+    joint : array of shape (p,), optional
+        The attribute that each column is a coordinate of: categories have several.
+    entity : array of shape (n,), optional
+        The number of the person of each record.
+    optimistic : bool, default False
+        Whether a record counts fully if its own masked record is at the least distance, however
+        many others are, as in `dld`. By default it counts 1 divided by the number of masked records
+        at that distance.
+
+    Returns
+    -------
+    float or None
+        Per cent, from 0 to 100; None for an empty table, and if it is not known whose the records are.
+
+    Notes
+    -----
+    The records are linked as by `dld`, after D. Pagliuca and G. Seri (1999). If the records of a person are
+    linked rightly with the chances p1, p2 and so on, and are guessed independently, at least one of
+    them is with the chance 1 - (1 - p1) (1 - p2) ..., and the measure is the mean of that over
+    persons, whatever number of records each has. Where each has one record it is `dld`. A link to the
+    masked record of another record of the same person is none, as in `dld`.
+
+    Examples
+    --------
+    >>> x, y = np.array([[1.0], [2.0], [9.0]]), np.array([[1.5], [1.5], [9.0]])
+    >>> dld_entity(x, y, None, None, np.array([0, 0, 1]))
+    87.5
+    """
+    if not len(original) or entity is None:
+        return None
+    known = attributes(original, masked, joint)
+    chosen = [_all(original, joint)] if subsets is None else subsets
+    shares = []
+    for subset in chosen:
+        hits = expected_hits(*known.only(subset))
+        shares.append(linked_persons(np.sign(hits) if optimistic else hits, entity))
+    return 100.0 * float(np.mean(shares))
 
 
 @metric(cite="Fellegi and Sunter (1969); Jaro (1989)", assessed=110, reported=True, unit="%")

@@ -222,6 +222,7 @@ def assess(
     known_sample: int | None = None,
     by: Names = None,
     key: Names = None,
+    entity: Names = None,
     seed: int = 0,
     by_column: bool = False,
     memory: int | str | None = None,
@@ -239,8 +240,8 @@ def assess(
     metrics : str or list of str, optional
         Names of metrics; by default those that the papers report.
     known : str, int or list, optional
-        What an intruder knows, for `dld`, `pld`, `dr`, `score`, `k_min` and `k_prime`: a list of
-        columns; "all" of `columns` (the default); a whole number m, for all sets of m columns;
+        What an intruder knows, for `dld`, `dld_entity`, `pld`, `dr`, `score`, `k_min` and `k_prime`: a
+        list of columns; "all" of `columns` (the default); a whole number m, for all sets of m columns;
         "subsets", for all sets; or a list of lists of columns. A metric is then the average over
         the sets, `k_min` the least.
     known_sample : int, optional
@@ -249,6 +250,9 @@ def assess(
         Columns of `original` whose values divide the rows: one row of the result for each.
     key : str or list of str, optional
         Columns that identify a row; rows are matched by position by default.
+    entity : str or list of str, optional
+        Columns of `original` that say whom a record is about: with them `dld_entity`, which counts persons,
+        is among the metrics.
     seed : int, default 0
         Seed of `known_sample`, and of the sample that is drawn with `memory`.
     by_column : bool, default False
@@ -281,7 +285,8 @@ def assess(
     With `memory` rows are matched by position, all measured columns are known, and what neither
     sums nor ranks tell is refused. `dld` is that of 2000 records drawn by `seed`, each compared with
     all masked ones, and `dr` and `score` are made of it; `dld_low` and `dld_high` are an interval that
-    holds the share of all records in 95 of 100 samples, `dld_sampled` is how many were drawn.
+    holds the share of all records in 95 of 100 samples, `dld_sampled` is how many were drawn. Such a sample
+    has some records of a person and not others, so `dld_entity` is null where there are more records.
 
     Examples
     --------
@@ -300,25 +305,28 @@ def assess(
     >>> large.row(0, named=True)
     {'loss': 3.2, 'dld': 50.0, 'dld_low': 50.0, 'dld_high': 50.0, 'dld_sampled': 4}
     """
+    asked: dict[str, Any]
     whole: dict[str, Any] = {"known": known, "known_sample": known_sample, "by": by, "key": key}
     refuse_unknown(assess, kinds, KEY_OPTIONS)
     refuse_files(memory, original=original, masked=masked)
     if memory is None:
-        asked: dict[str, Any] = {"metrics": metrics, "seed": seed, "by_column": by_column}
+        asked = {"metrics": metrics, "entity": entity, "seed": seed, "by_column": by_column}
         return measuring.assess(original, masked, columns, **whole, **asked, **kinds)
     for name, value in (whole | {"by_column": by_column or None}).items():
         if value is not None:
             way = "Leave it out, or measure the table whole, without memory."
             raise InvalidParameterError.cannot("memory", Setting(name, value), way)
-    entries = measuring.entries_of(metrics)
+    entries = measuring.entries_of(metrics, entity)
     seed = whole_number("seed", seed, "a whole number of at least 0", 0)
     with tables_of(memory, original=original, masked=masked) as (tables, limit):
         before, after = tables
         empty = empty_of(before), empty_of(after)
-        names = measuring.shared_columns(*empty, columns, (), kinds_asked(kinds, assess))
+        whose = counting.keys_of(empty[0], "entity", entity)
+        names = measuring.shared_columns(*empty, columns, whose, kinds_asked(kinds, assess))
         taken = [entry.name for entry in entries]
         budget = budget_of(limit, [names], *tables)
-        row = assessed(before, after, names, metrics=taken, kinds=kinds, budget=budget, seed=seed)
+        asked = {"metrics": taken, "kinds": kinds, "entity": whose, "seed": seed}
+        row = assessed(before, after, names, **asked, budget=budget)
     types = {
         name: pl.Int64() if e.whole else pl.Float64() for name, e in registry.metrics().items()
     }

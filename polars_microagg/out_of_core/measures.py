@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import polars as pl
 
 from polars_microagg.analysis.assess import assess, entries_of
 from polars_microagg.analysis.coordinates import kinds_asked
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import MetricInputs, evaluate, inputs
-from polars_microagg.core.partition import Labels, Matrix
+from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.attributes import entity_of
 from polars_microagg.frames.columns import refuse
 from polars_microagg.kernels.risk.changed_moments import CHANGES
+from polars_microagg.kernels.risk.record_linkage import linked_persons
 from polars_microagg.leaves.memory_budget import MemoryBudget
-from polars_microagg.out_of_core.aligned import Kept, require_aligned
+from polars_microagg.out_of_core.aligned import Kept, aligned, require_aligned
 from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.out_of_core.coordinate_files import CoordinateFiles
 from polars_microagg.out_of_core.counts import class_sizes, own_folder
@@ -28,7 +31,10 @@ from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.rank_intervals import inside_by_rank
 from polars_microagg.out_of_core.streamed_sums import Categories, Numbers
 
-__all__ = ["LINKED", "assessed", "parts_of"]
+__all__ = ["LINKED", "OF_SAMPLE", "assessed", "parts_of"]
+
+OF_SAMPLE = ("dld", "dld_entity")
+"""Measures of the links of records that were drawn: that of persons has no value unless all are."""
 
 LINKED = 2000
 """Records of the sample that is linked, where there are more."""
@@ -45,6 +51,7 @@ def assessed(
     metrics: str | Sequence[str] | None = None,
     kinds: Mapping[str, Any] | None = None,
     known: Sequence[str] | None = None,
+    entity: Sequence[str] = (),
     kept_rows: Kept = None,
     budget: MemoryBudget,
     seed: int = 0,
@@ -53,13 +60,14 @@ def assessed(
 ) -> dict[str, float | int | None]:
     """Measure the loss and the risk of a release in bounded memory, as `assess` does.
 
-    `known` are the columns that an intruder knows, those measured by default. `kept_rows` says which
-    rows of the original are in the release. All but `dld` is exact; `dld` is
-    that of `sample` records drawn by `seed`, each compared with all masked ones, and comes with
-    `dld_low` and `dld_high`, an interval of 95 %, and `dld_sampled`, how many were drawn. A measure
-    that is made of `dld` has that of the sample. Files take 16 bytes for each cell in `folder`.
+    `known` are the columns that an intruder knows, those measured by default, and `entity` those of the
+    original that say whose a record is. `kept_rows` says which rows of the original are in the release.
+    All but `dld` is exact; `dld` is that of `sample` records drawn by `seed`, each compared with all masked
+    ones, and comes with `dld_low` and `dld_high`, an interval of 95 %, and `dld_sampled`, how many were
+    drawn. A measure that is made of `dld` has that of the sample. `dld_entity` is None where that is not
+    all records. Files take 16 bytes for each cell in `folder`.
     """
-    entries = entries_of(metrics)
+    entries = entries_of(metrics, entity)
     asked = kinds_asked(dict(kinds or {}), assess)
     types = [table.empty.schema for table in (original, released)]
     for what, named in (("columns", columns), ("known", known or ())):
@@ -70,12 +78,35 @@ def assessed(
     require_aligned(original, released, kept_rows)
     with own_folder(folder) as place:
         pair = attacked = _Pair(
-            place, original, released, list(columns), asked, kept_rows, budget, seed, sample
+            *(
+                place,
+                original,
+                released,
+                list(columns),
+                asked,
+                kept_rows,
+                budget,
+                seed,
+                sample,
+                entity,
+            )
         )
         if known is not None:
             (own := place / "known").mkdir()
-            names = list(known)
-            attacked = _Pair(own, original, released, names, asked, kept_rows, budget, seed, sample)
+            attacked = _Pair(
+                *(
+                    own,
+                    original,
+                    released,
+                    list(known),
+                    asked,
+                    kept_rows,
+                    budget,
+                    seed,
+                    sample,
+                    entity,
+                )
+            )
         computed = dict[str, Any]()
         for entry in entries:
             for name in parts_of(entry):
@@ -108,11 +139,12 @@ class _Pair:
         budget: MemoryBudget,
         seed: int,
         sample: int,
+        entity: Sequence[str] = (),
     ) -> None:
         self.folder, self.names, self.budget = folder, names, budget
         self.tables, self.asked, self.kept_rows = (original, released), asked, kept_rows
         self.rows, self.seed, self.sample = released.rows, seed, sample
-        self.size = max(1, budget.batch)
+        self.size, self.whose = max(1, budget.batch), list(entity)
 
     @cached_property
     def files(self) -> CoordinateFiles:
@@ -148,13 +180,16 @@ class _Pair:
         return class_sizes(self.tables[1], [self.names], [], self.budget, folder=self.folder)[0]
 
     @cached_property
-    def linked(self) -> Share | None:
-        """The share of records of a sample that are linked to their own."""
-        if not self.rows:
-            return None
+    def hits(self) -> Vector:
+        """The chances of records of a sample to be linked to their own."""
         rows = drawn_rows(self.rows, self.sample, self.seed)
         linkage = Linkage(self.files, self.numbers, self.categories, self.size)
-        return share_of(linkage.hits(rows), self.rows)
+        return linkage.hits(rows)
+
+    @cached_property
+    def linked(self) -> Share | None:
+        """The share of records of a sample that are linked to their own."""
+        return share_of(self.hits, self.rows) if self.rows else None
 
     @property
     def linked_by_sample(self) -> dict[str, float | int | None]:
@@ -230,6 +265,19 @@ class _Pair:
         """Return the share of records of the sample that are linked, in per cent."""
         return None if self.linked is None else 100.0 * self.linked.mean
 
+    def dld_entity(self) -> float | None:
+        """Return the share of persons with a record that is linked, if all records were.
+
+        A sample of records has some of a person and not others, so that its share would be too low.
+        """
+        if not self.whose or not 0 < self.rows <= self.sample:
+            return None
+        sides = self.whose, self.names[:1]
+        columns = pl.concat(
+            one for one, _ in aligned(*self.tables, self.size, sides, self.kept_rows)
+        ).get_columns()
+        return 100.0 * linked_persons(self.hits, entity_of(columns, self.whose).codes)
+
     def pld(self) -> float | None:
         """Return the share that is linked by likelihood, which is defined for few records."""
         if not 0 < self.rows <= FEW:
@@ -276,6 +324,7 @@ MEASURES: dict[str, Callable[[_Pair], float | int | None]] = {
     "cells": _Pair.cells,
     "changed": _Pair.changed,
     "dld": _Pair.dld,
+    "dld_entity": _Pair.dld_entity,
     "pld": _Pair.pld,
     "interval_disclosure": _Pair.interval_disclosure,
     "k_min": lambda pair: pair.classes.smallest,

@@ -184,7 +184,7 @@ def manifest_of(
         "k": {"asked": request.k, "found": smallest, "classes": findings.classes},
         "measures": findings.measures,
         "digits": findings.digits,
-        "attack": attack_scenario(columns.names, columns.strata),
+        "attack": attack_scenario(columns.names, columns.strata, entity=bool(columns.entity)),
         "warnings": findings.published_warnings,
         "seed": int(request.options.get("seed", 0)),
         "times": {

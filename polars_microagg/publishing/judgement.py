@@ -12,6 +12,7 @@ import polars as pl
 from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.counted_classes import ENTITY_COUNTS, confidential_models
 from polars_microagg.core import registry
+from polars_microagg.core.evaluate import inputs
 from polars_microagg.core.requirements import COUNTS, SHARES, Requirement, read_requirements
 from polars_microagg.errors import InvalidParameterError, RequirementError
 from polars_microagg.errors.release import contradictory, more_than_k
@@ -35,7 +36,7 @@ def release_requirements(require: object) -> list[Requirement]:
     """
     models = confidential_models()
     counts = [name for name, entry in models.items() if entry.bound.kind is int]
-    known = (*COUNTS, *SHARES, *models, *registry.assessed(), *registry.on_demand())
+    known = (*COUNTS, *SHARES, *models, *registry.metrics())
     required = read_requirements(
         require, known, counts=(*COUNTS, *counts), shares=models.keys() - counts
     )
@@ -48,7 +49,7 @@ def release_requirements(require: object) -> list[Requirement]:
 
 
 def refuse_uncounted(required: Iterable[Requirement], options: Mapping[str, Any]) -> None:
-    """Refuse requirements on entities and confidential columns in a release that has none.
+    """Refuse requirements on persons and confidential columns in a release that has none.
 
     `options` are those of the call, which name such columns.
 
@@ -57,9 +58,9 @@ def refuse_uncounted(required: Iterable[Requirement], options: Mapping[str, Any]
         ...
     polars_microagg.errors.InvalidParameterError: require='k_entities>=5' was given without entity. ...
     """
-    counted = dict.fromkeys(ENTITY_COUNTS, "entity") | dict.fromkeys(
-        confidential_models(), "confidential"
-    )
+    persons = [name for name, entry in registry.metrics().items() if "entity" in inputs(entry)]
+    counted = dict.fromkeys((*ENTITY_COUNTS, *persons), "entity")
+    counted |= dict.fromkeys(confidential_models(), "confidential")
     for bound in required:
         what = counted.get(bound.name)
         if what and not options.get(what):
@@ -72,6 +73,7 @@ def measured_on_demand(
     masked: pl.DataFrame,
     names: Sequence[str],
     kinds: Mapping[str, Any] | None = None,
+    entity: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Compute the required metrics that `assess` does not give by default.
 
@@ -80,7 +82,8 @@ def measured_on_demand(
     metrics = list(dict.fromkeys(r.name for r in required if r.name in registry.on_demand()))
     if not metrics:
         return {}
-    measured = assess(original, masked, list(names), metrics=metrics, **(kinds or {}))
+    asked: dict[str, Any] = {"metrics": metrics, "entity": entity, **(kinds or {})}
+    measured = assess(original, masked, list(names), **asked)
     return measured.row(0, named=True)
 
 

@@ -98,7 +98,7 @@ def release(
         recount = columns.recount(request, reread, whose, restored, table)
         hooks.stage("measuring")
         before = compared if measured else None
-        found = _InMemory(request, columns, before, reread, restored, recount)
+        found = _InMemory(request, columns, before, reread, restored, whose, recount)
         findings = Findings.of(request, columns, found, original.height)
         made_of = _source(request, source, original)
         output = staged.described(table, reread)
@@ -113,7 +113,8 @@ def release(
 class _InMemory:
     """A release as it was read again; `before` is None if there is no original.
 
-    `restored` is the release with the masked columns in their types.
+    `restored` is the release with the masked columns in their types, and `whose` has the columns that say
+    whose the records are.
     """
 
     request: ReleaseRequest
@@ -121,6 +122,7 @@ class _InMemory:
     before: pl.DataFrame | None
     reread: pl.DataFrame
     restored: pl.DataFrame
+    whose: pl.DataFrame
     counted: Recount | None = None
 
     @property
@@ -146,17 +148,24 @@ class _InMemory:
         """The original, or the release twice, and the release."""
         return self.restored if self.before is None else self.before, self.restored
 
+    @property
+    def _persons(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The pair, of which the first table says whose the records are."""
+        before, after = self._pair
+        return before.with_columns(self.whose.get_columns()), after
+
     def fewest(self) -> int:
         """Count the records that any two masked columns have in common in both tables."""
         return fewest_records(self.columns.names, *self._pair)
 
     def taken(self) -> dict[str, Any]:
         """Measure a release, and count the cells that are compared."""
-        return taken(*self._pair, self.columns.names, self.request.kinds)
+        return taken(*self._persons, self.columns.names, self.request.kinds, self.columns.entity)
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
         """Compute the required measures that are not among those of every release."""
-        return measured_on_demand(required, *self._pair, self.columns.names, self.request.kinds)
+        names, entity = self.columns.names, self.columns.entity
+        return measured_on_demand(required, *self._persons, names, self.request.kinds, entity)
 
     def categories(self) -> list[Category]:
         """Describe the masked columns of categories."""

@@ -126,9 +126,10 @@ class Facts:
             refuse(name, before.schema[name], asked)
             refuse(name, after.schema[name], asked)
         shown = unlike(dict.fromkeys([*names, *after.columns]))
-        metrics = {**registry.assessed(), **registry.on_demand()}
+        metrics = {**registry.assessed(entity=bool(entity)), **registry.on_demand()}
         reported = [name for name, metric in metrics.items() if metric.reported]
-        measured = assess(before, after, names, metrics=[*reported, "cells"], **asked)
+        persons: dict[str, Any] = {"entity": list(entity), **asked}
+        measured = assess(before, after, names, metrics=[*reported, "cells"], **persons)
         measures = measured.row(0, named=True)
         cells, records = measures.pop("cells"), fewest_records(names, before, after)
         digits = digits_of(records)

@@ -13,6 +13,7 @@ from polars_microagg.core import registry
 from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.publishing.column_kinds import kinds_of
 from polars_microagg.publishing.large.survey import Survey
+from polars_microagg.publishing.manifest.compare_original import entity_in
 from polars_microagg.report.facts import Block, Facts
 from polars_microagg.report.page import page_of
 
@@ -42,7 +43,7 @@ def _facts(survey: Survey, classes: Sequence[ClassSizes], manifest: Mapping[str,
     """Draw the sample, and take the figures of all records."""
     rows, roles, k = manifest["rows"], manifest["roles"], manifest["k"]["asked"]
     blocks = manifest["config"]["columns"]
-    entity = [n for n in roles.get("entity", []) if n in survey.before.columns]
+    entity = entity_in(manifest, survey.before)
     columns = blocks if len(blocks) > 1 else blocks[0], k, roles["stratum"] or None
     kinds = kinds_of(manifest["config"])
     drawn = Facts.of(survey.before, survey.after, *columns, rows["dropped"], kinds, entity)

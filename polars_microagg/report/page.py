@@ -86,7 +86,8 @@ def report_html(
     before = collected(as_frame(original), "original")
     roles = (manifest or {}).get("roles")
     named = roles.get("entity") if isinstance(roles, Mapping) else None
-    entity = [name for name in named if name in before.columns] if isinstance(named, list) else []
+    # Some of the columns of an entity would take several persons for one.
+    entity = named if isinstance(named, list) and {*named} <= {*before.columns} else []
     asked = kinds_asked(kinds, report_html)
     facts = Facts.of(before, masked, columns, k, strata, dropped, asked, entity)
     return page_of(facts, settings, manifest, compared, warnings)

@@ -96,6 +96,17 @@ def tiles(facts: Facts) -> list[tuple[str, str, str]]:
     ]
 
 
+def _persons(facts: Facts) -> list[tuple[str, str, str]]:
+    """Return the share of persons that are linked, if it is known whose the records are."""
+    if "dld_entity" not in facts.measures:
+        return []
+    linked = facts.measures["dld_entity"]
+    text = "by the same knowledge, each record of a person guessed by itself."
+    if linked is None:
+        text = "is not known, as the sample of records that were linked has not all of any person."
+    return [(percent(linked), "of persons linked rightly by a record", text)]
+
+
 def _measured(facts: Facts) -> list[tuple[str, str, str]]:
     """List what was measured on the original, as far as it may be published."""
     loss, linked = facts.measures["loss"], facts.measures["dld"]
@@ -110,6 +121,7 @@ def _measured(facts: Facts) -> list[tuple[str, str, str]]:
             "of records linked rightly",
             "by somebody who knows the exact original values of all masked columns.",
         ),
+        *_persons(facts),
         (
             percent(None if loss is None else 100.0 - loss),
             "of the variation kept",

@@ -16,7 +16,7 @@ from polars_microagg.metrics.components import (
 )
 from polars_microagg.metrics.information_loss import cells, changed, loss, sse, sst
 from polars_microagg.metrics.interval import drisk, il1s, interval_disclosure
-from polars_microagg.metrics.linkage import dld, pld
+from polars_microagg.metrics.linkage import dld, dld_entity, pld
 from polars_microagg.metrics.optimum import above_optimum
 from polars_microagg.metrics.score import dr, score
 from polars_microagg.metrics.variation import il, il1, il1_zero_cells, il2, il3, il4, il5
@@ -24,6 +24,7 @@ from tests.metrics.worked import MEANS, SIZES, U, V, X, Y
 
 IL1 = (1 + 1 / 3 + 1 / 5 + 1 / 7 + 1 / 4 + 1 / 2 + 1 / 8 + 1 / 6) / 8
 
+CROSSED, PERSONS = np.array([[0.0], [8.0], [0.0], [8.0]]), np.array([0, 0, 1, 2])
 LINE = np.array([[0.0], [1.0], [8.0], [9.0]])
 BY_HAND = {
     ("cells", ""): (cells(X, np.where(Y == 7, np.nan, Y)), 6),
@@ -58,6 +59,21 @@ BY_HAND = {
     ("dld", "of subsets"): (dld(U, V, [(0,), (1,), (0, 1)]), (50 + 50 + 100) / 3),
     # All records are as far from their own mean as from that of the others: 1 in 4.
     ("dld", "of means"): (dld(X, MEANS), 25),
+    # Each record is one of two: of two such records one is linked with 1 - 1/4, of one with 1/2.
+    ("dld_entity", ""): (dld_entity(X, Y, None, None, np.array([0, 1, 0, 2])), (75 + 50 + 50) / 3),
+    ("dld_entity", "alone"): (dld_entity(X, Y, None, None, np.arange(4)), 50),
+    ("dld_entity", "one person"): (dld_entity(X, Y, None, None, np.zeros(4, int)), 100 * 15 / 16),
+    # 0 and 1 are nearest to 0, 8 and 9 to 8: the first and the last to their own, one of two each.
+    ("dld_entity", "wrong links"): (dld_entity(LINE, CROSSED, None, None, PERSONS), 100 / 3),
+    ("dld_entity", "optimistic"): (
+        dld_entity(LINE, CROSSED, None, None, PERSONS, optimistic=True),
+        200 / 3,
+    ),
+    # By a alone and by b alone each is one of two, and by both alone in its place.
+    ("dld_entity", "of subsets"): (
+        dld_entity(U, V, [(0,), (1,), (0, 1)], None, PERSONS),
+        ((75 + 50 + 50) / 3 * 2 + 100) / 3,
+    ),
     # 0.5 sd = 1.118: own values, 1 apart, agree, and no others, 3 or more apart.
     ("pld", ""): (pld(X, Y, tolerance=0.5), 50),
     # 0.1 sd = 0.22: nothing agrees, so all four look alike.

@@ -13,12 +13,16 @@ from polars_microagg.core.evaluate import evaluate
 from polars_microagg.kernels.equal_records import class_sizes, codes, distinct, prefixes
 from polars_microagg.kernels.risk import nearest_links, record_linkage
 from polars_microagg.kernels.risk.agreement_patterns import pattern_counts, pattern_weights
-from polars_microagg.kernels.risk.record_linkage import attributes, expected_hits, subset_hits
+from polars_microagg.kernels.risk.record_linkage import (
+    attributes,
+    expected_hits,
+    subset_hits,
+)
 from polars_microagg.metrics.interval import interval_disclosure
 from polars_microagg.metrics.linkage import dld, pld
 from tests.metrics.worked import sorted_means
 
-RISKS = ("dld", "pld", "interval_disclosure", "dr")
+RISKS = ("dld", "dld_entity", "pld", "interval_disclosure", "dr")
 rngs = given(rng=st.integers(0, 2**32 - 1).map(np.random.default_rng))
 
 
@@ -46,7 +50,13 @@ def release(rng, x):
     return x + rng.standard_normal(x.shape)
 
 
-def all_metrics(x, y, subsets=None):
+def persons(rng, n):
+    """Persons of n records: one each, one of all, or any, numbered with gaps."""
+    drawn = rng.integers(0, rng.integers(1, n + 1), n)
+    return [np.arange(n), np.zeros(n, int), 3 * drawn][rng.integers(0, 3)]
+
+
+def all_metrics(x, y, subsets=None, entity=None):
     release = SimpleNamespace(
         original=x,
         masked=y,
@@ -54,6 +64,7 @@ def all_metrics(x, y, subsets=None):
         joint=None,
         numeric=None,
         subsets=subsets or [tuple(range(x.shape[1]))],
+        entity=np.arange(len(x)) // 2 if entity is None else entity,
         classes=[np.bincount(distinct(y)[1])],
     )
     found = {}
@@ -62,8 +73,8 @@ def all_metrics(x, y, subsets=None):
     return found
 
 
-def brute(x, y, *, optimistic=False):
-    """Distance-based linkage on the whole matrix of distances."""
+def chances(x, y, *, optimistic=False):
+    """Chances that records are linked to their own, on the whole matrix of distances."""
     sd = x.std(axis=0)
     vary = x.max(axis=0) > x.min(axis=0)
     a, b = (((t - x.mean(axis=0)) / np.where(vary, sd, 1))[:, vary] for t in (x, y))
@@ -71,7 +82,12 @@ def brute(x, y, *, optimistic=False):
     largest = max(1.0, np.abs(a).max(initial=0), np.abs(b).max(initial=0))
     tied = distances <= distances.min(axis=1)[:, None] + 1e-12 * largest
     hit = np.diagonal(tied)
-    return 100 * float(np.mean(hit if optimistic else hit / tied.sum(axis=1)))
+    return hit.astype(float) if optimistic else hit / tied.sum(axis=1)
+
+
+def brute(x, y, **options):
+    """Distance-based linkage of records."""
+    return 100 * float(np.mean(chances(x, y, **options)))
 
 
 @rngs
@@ -135,7 +151,9 @@ def test_the_order_of_the_records_does_not_matter(rng):
     x = table(rng, least=3)
     y = release(rng, x)
     order = rng.permutation(len(x))
-    found, shuffled = all_metrics(x, y), all_metrics(x[order], y[order])
+    who = persons(rng, len(x))
+    found = all_metrics(x, y, entity=who)
+    shuffled = all_metrics(x[order], y[order], entity=who[order])
     # The first component is any of those with the largest eigenvalue.
     for name in found.keys() - {"delta_r", "delta_w"}:
         # A floor is proven wherever its search ends, and that is where rounding lets it.

@@ -22,6 +22,7 @@ from tests.loop import rounds
 from tests.out_of_core.hostile_tables import budget, column, source
 
 EVERY = [n for n in registry.metrics() if n not in ("above_optimum", "drisk")]
+WHO = "^who.*$"
 TREE = mg.Taxonomy({"x": "top", "y": "top", "z": "other", "top": "*", "other": "*"})
 
 
@@ -86,7 +87,7 @@ def answer(call, *args, **options):
 
 
 def whole(before, after, metrics, kinds):
-    return assess(before, after, before.columns, metrics=metrics, **kinds).row(0, named=True)
+    return assess(before, after, after.columns, metrics=metrics, **kinds).row(0, named=True)
 
 
 def test_measures_are_those_of_the_whole_table(tmp_path):
@@ -96,17 +97,20 @@ def test_measures_are_those_of_the_whole_table(tmp_path):
         before, after, kinds = pairs(rng)
         if rng.random() < 0.1:
             after = spoiled(rng, after)
-        expected = answer(whole, before, after, EVERY, kinds)
+        # Persons have about two records each.
+        who = pl.Series(WHO, rng.integers(0, max(1, before.height // 2), before.height))
+        before = before.with_columns(who if rng.random() < 0.5 else who.cast(pl.String))
+        expected = answer(whole, before, after, EVERY, {**kinds, "entity": WHO})
         tables = source(tmp_path, before, rng), source(tmp_path, after, rng, "after")
-        asked = {"metrics": EVERY, "kinds": kinds, "budget": budget(rng)}
-        found = answer(assessed, *tables, before.columns, **asked)
+        asked = {"metrics": EVERY, "kinds": kinds, "budget": budget(rng), "entity": [WHO]}
+        found = answer(assessed, *tables, after.columns, **asked)
         if isinstance(expected, str):
             assert found == expected
             refused += 1
             continue
         assert not isinstance(found, str), found
         for name in EVERY:
-            if name in ("delta_r", "delta_w") and before.width > 1:
+            if name in ("delta_r", "delta_w") and after.width > 1:
                 continue  # not steady where eigenvalues are equal; see the next test
             assert close(found[name], expected[name]), (number, name, found[name], expected[name])
         assert found["dld_low"] == found["dld"] == found["dld_high"]
@@ -196,6 +200,23 @@ def test_records_drawn_are_linked_as_among_all(tmp_path):
         assert found["dld_low"] < found["dld"] < found["dld_high"] or not found["dld"]
         assert list(found) == ["dld", "dr", "k_min", "dld_low", "dld_high", "dld_sampled"]
     assert len({tuple(drawn_rows(400, 50, seed)) for seed in range(9)}) == 9
+
+
+def test_of_records_drawn_one_by_one_nothing_is_said_of_persons(tmp_path):
+    # Of two records of a person a sample of half has both for every fourth: the share would be too low.
+    rng = np.random.default_rng(8)
+    before, masked = numbers(rng, 400, 2)
+    before = before.with_columns(pl.Series(WHO, np.arange(400) // 2))
+    tables = [source(tmp_path, t, rng, n) for t, n in ((before, "b"), (masked, "a"))]
+    asked = {"metrics": "dld_entity", "entity": [WHO], "budget": budget(rng)}
+    assert assessed(*tables, masked.columns, **asked, sample=399) == {"dld_entity": None}
+    # All records are in the sample, of which some were dropped from the original.
+    kept = rng.random(400) < 0.9
+    tables[1] = source(tmp_path, masked.filter(kept), rng, "a")
+    found = assessed(*tables, masked.columns, **asked, sample=int(kept.sum()), kept_rows=kept)
+    expected = mg.dld_entity(before.filter(kept), masked.filter(kept), masked.columns, entity=WHO)
+    assert found["dld_entity"] == pytest.approx(expected, rel=1e-10)
+    assert expected > 0
 
 
 def test_rows_are_drawn_evenly():

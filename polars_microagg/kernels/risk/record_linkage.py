@@ -14,7 +14,7 @@ from polars_microagg.kernels.risk.centroid_tree import CentroidTree
 from polars_microagg.kernels.risk.nearest_links import tied_weights
 from polars_microagg.kernels.scale import side_by_side, standardised
 
-__all__ = ["Attributes", "as_codes", "attributes", "expected_hits", "subset_hits"]
+__all__ = ["Attributes", "as_codes", "attributes", "expected_hits", "linked_persons", "subset_hits"]
 
 FAR = 1e6
 """Distance of the codes of different categories, beyond any tolerance."""
@@ -126,6 +126,20 @@ def expected_hits(before: Matrix, after: Matrix, *, merge: bool = True) -> Vecto
     records = np.ascontiguousarray(before.T)
     tied = tied_weights(tree, sizes, records, labels, _slack(before, after))
     return np.divide(1.0, tied, out=np.zeros(n), where=tied > 0)
+
+
+def linked_persons(hits: Vector, entity: Labels) -> float:
+    """Return the mean chance of persons that at least one of their records is linked rightly.
+
+    `hits` (n,) are the chances of the records, guessed independently, and `entity` (n,) their persons.
+
+    >>> linked_persons(np.array([0.5, 0.5, 0.0]), np.array([0, 0, 1]))
+    0.375
+    """
+    persons = np.bincount(entity) > 0
+    with np.errstate(divide="ignore"):  # the logarithm of 0, of a certain link, is minus infinity
+        missed = np.bincount(entity, weights=np.log1p(-hits))
+    return float(-np.expm1(missed[persons]).mean())
 
 
 def subset_hits(

@@ -92,7 +92,7 @@ class OnDisk:
 
     def taken(self) -> dict[str, Any]:
         """Measure a release, and count the cells that are compared."""
-        return self._measured([*registry.assessed(), "cells"])
+        return self._measured([*registry.assessed(entity=bool(self.columns.entity)), "cells"])
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
         """Compute the required measures that are not among those of every release."""
@@ -106,6 +106,7 @@ class OnDisk:
             self.columns.names,
             metrics=metrics,
             kinds=dict(self.request.kinds),
+            entity=self.columns.entity,
             kept_rows=self.kept,
             budget=self.budget,
             seed=SEED,

@@ -9,12 +9,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from polars_microagg.errors import TooFewRecordsError
+from polars_microagg.core import registry
+from polars_microagg.core.evaluate import inputs
+from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.selection import as_frame, by_name
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.counts import recounted
 from polars_microagg.out_of_core.masking import MaskedFile, mask_source
+from polars_microagg.out_of_core.measures import LINKED
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.progress import current
 from polars_microagg.publishing.column_roles import ColumnRoles
@@ -33,6 +36,7 @@ from polars_microagg.publishing.privacy_models import Recount
 from polars_microagg.publishing.release import NONE, Hooks
 from polars_microagg.publishing.released_columns import ReleasedColumns
 from polars_microagg.publishing.request import ReleaseRequest
+from polars_microagg.wording import Setting
 
 __all__ = ["Room", "release_large"]
 
@@ -67,6 +71,7 @@ def release_large(
     empty = original.empty
     columns = ReleasedColumns.of(request, roles, empty)
     refuse_uncounted(request.require, request.options)
+    _refuse_sampled(request, original.rows)
     masking: MaskRequest = request.masking  # type: ignore[assignment]
     # The columns of an entity are not released, or it is said what its rows become.
     mode = masking.plan.entity_mode or ("rows" if masking.plan.entity else None)
@@ -129,6 +134,20 @@ def release_large(
         hooks.stage("publishing")
         staged.commit(dumped(manifest))
     return manifest, findings.warnings
+
+
+def _refuse_sampled(request: ReleaseRequest, rows: int) -> None:
+    """Refuse a requirement on persons of whom only a sample of the records will be linked."""
+    for bound in request.require:
+        entry = registry.metrics().get(bound.name)
+        if rows > LINKED and entry and "entity" in inputs(entry):
+            why = (
+                "Of its records a sample is linked, which has not all of any person. Leave it out, or "
+                "give enough memory for the whole table."
+            )
+            raise InvalidParameterError.cannot(
+                "A release out of core", Setting("require", str(bound)), why
+            )
 
 
 def _kept(masked: MaskedFile, made: ParquetSource) -> np.ndarray | None:

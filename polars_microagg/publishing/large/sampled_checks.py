@@ -12,11 +12,12 @@ import polars as pl
 from polars_microagg.core import registry
 from polars_microagg.leaves.memory_budget import LEAST, MemoryBudget
 from polars_microagg.out_of_core.counts import class_sizes, own_folder
-from polars_microagg.out_of_core.measures import assessed
+from polars_microagg.out_of_core.measures import OF_SAMPLE, assessed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.formats.batches import set_down_frame
 from polars_microagg.publishing.large.survey import Survey
 from polars_microagg.publishing.large.warnings import Asked, warnings_of
+from polars_microagg.publishing.manifest.compare_original import entity_in
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import coarse, step
 from polars_microagg.publishing.manifest.record import taken
@@ -25,7 +26,7 @@ from polars_microagg.publishing.warnings.advice import advice, of_release
 
 __all__ = ["measured_again", "of_sample", "warnings_again"]
 
-LINKED = ("dld", "dr", "score")
+LINKED = (*OF_SAMPLE, "dr", "score")
 """Measures that compare each record with all others, or are made of one that does."""
 
 
@@ -62,16 +63,17 @@ def measured_again(
 
     Of records that were drawn to be linked, what the manifest says of them must be so, or `dld` is None.
     """
-    sampled = _sampled(manifest)
+    sampled, entity = _sampled(manifest), entity_in(manifest, before)
     if not sampled.get("linked"):
-        return taken(before, after, names, kinds)
+        return taken(before, after, names, kinds, entity)
     with _on_disk(manifest, before, after) as (one, other, budget, folder):
         measured: dict[str, Any] = assessed(
             one,
             other,
             list(names),
-            metrics=[*registry.assessed(), "cells"],
+            metrics=[*registry.assessed(entity=bool(entity)), "cells"],
             kinds=kinds,
+            entity=entity,
             budget=budget,
             seed=sampled["seed"],
             sample=sampled["linked"],

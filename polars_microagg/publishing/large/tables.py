@@ -22,7 +22,7 @@ from polars_microagg.out_of_core.aligned import aligned
 from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.out_of_core.counts import class_sizes, own_folder, recounted
 from polars_microagg.out_of_core.given_tables import empty_of
-from polars_microagg.out_of_core.measures import LINKED, assessed, parts_of
+from polars_microagg.out_of_core.measures import LINKED, OF_SAMPLE, assessed, parts_of
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.spill import Spill, read
 from polars_microagg.publishing.column_kinds import kinds_of
@@ -42,6 +42,7 @@ from polars_microagg.publishing.large.survey import SEED, Survey
 from polars_microagg.publishing.large.warnings import Asked, warnings_of
 from polars_microagg.publishing.manifest.categories import categories_again
 from polars_microagg.publishing.manifest.compare_original import (
+    entity_in,
     exchanged,
     not_text,
     off_centre,
@@ -260,11 +261,12 @@ class TablesOnDisk:
         if self.original is None:
             return self.assessed(list(OF_RELEASE))
         sampled = self.manifest.get("how", {}).get("sampled", {}).get("linked")
-        found = self.assessed([*registry.assessed(), "cells"])
+        persons = bool(entity_in(self.manifest, self.before))
+        found = self.assessed([*registry.assessed(entity=persons), "cells"])
         if sampled or self.height <= LINKED:
             return found
         known = registry.metrics()
-        return {n: v for n, v in found.items() if "dld" not in parts_of(known[n])}
+        return {n: v for n, v in found.items() if not {*OF_SAMPLE} & {*parts_of(known[n])}}
 
     def assessed(
         self, metrics: list[str], *, interval: bool = False, known: Sequence[str] | None = None
@@ -278,6 +280,7 @@ class TablesOnDisk:
             metrics=metrics,
             kinds=self._kinds,
             known=known,
+            entity=entity_in(self.manifest, self.before),
             budget=self._budget,
             seed=sampled.get("seed", SEED),
             sample=sampled.get("linked") or LINKED,

@@ -30,6 +30,7 @@ from polars_microagg.publishing.privacy_models import masking_options, quantitie
 __all__ = [
     "aligned",
     "differing",
+    "entity_in",
     "exchanged",
     "in_types",
     "mistyped",
@@ -61,6 +62,12 @@ def not_text(manifest: Manifest) -> list[str]:
     """Return the masked columns that were numbers or dates when they were released."""
     types = manifest["output"]["columns"]
     return [name for name in manifest["roles"]["mask"] if types[name] not in TEXTS]
+
+
+def entity_in(manifest: Mapping[str, Any], before: pl.DataFrame | None) -> list[str]:
+    """Return the columns that say whose a record is; none if the original lacks one of them."""
+    entity = list(manifest["roles"].get("entity", []))
+    return entity if before is not None and {*entity} <= {*before.columns} else []
 
 
 def other_measures(manifest: Manifest, measured: Mapping[str, Any]) -> list[str]:

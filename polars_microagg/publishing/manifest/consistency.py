@@ -129,8 +129,9 @@ def _known(config: Mapping[str, Any]) -> list[str] | None:
 
 def attacks(manifest: Manifest) -> Outcome:
     """Check that the intruder knows the columns that the measures assume."""
-    names, strata = manifest["roles"]["mask"], manifest["roles"]["stratum"]
-    expected = attack_scenario(names, strata)
+    roles = manifest["roles"]
+    names = roles["mask"]
+    expected = attack_scenario(names, roles["stratum"], entity=bool(roles.get("entity")))
     if manifest["attack"]["known"] != expected["known"]:
         return False, "The intruder is said to know other columns than those that are masked."
     if manifest["attack"] == expected:

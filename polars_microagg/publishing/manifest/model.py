@@ -170,6 +170,7 @@ class Attack(TypedDict):
     known: list[str]
     intruder: str
     dld: str
+    dld_entity: NotRequired[str]
     pld: str
     interval_disclosure: str
     k: str

@@ -32,7 +32,7 @@ LADDER = ((10_000, 4), (1_000, 3), (100, 2))
 FEWEST = LADDER[-1][0]
 """Records below which what is published is a function of the release alone."""
 
-FIRST = ("loss", "dld")
+FIRST = ("loss", "dld", "dld_entity")
 """Measures that are published with two digits, where the others are not."""
 
 OF_RELEASE = ("k_min", "k_prime")

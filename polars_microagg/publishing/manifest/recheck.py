@@ -226,8 +226,9 @@ class Recheck:
         if digits > most or (self.before is not None and digits < most):
             why = f"Of so few records {most} digits of a measure are published, not {digits}."
             return False, why
-        others = sorted({*measures}.symmetric_difference(names_told(assessed(), digits)))
-        if others and (same_version(manifest) or {*measures}.difference(assessed())):
+        default = assessed(entity=bool(manifest["roles"].get("entity")))
+        others = sorted({*measures}.symmetric_difference(names_told(default, digits)))
+        if others and (same_version(manifest) or {*measures}.difference(default)):
             return False, f"The manifest lacks or adds the measures {listed(others)}."
         again = published(self._measured, digits)
         compared = self._measured.get("cells", manifest["cells"]["compared"])

@@ -136,12 +136,15 @@ def taken(
     masked: pl.DataFrame,
     names: Sequence[str],
     kinds: Mapping[str, Any] | None = None,
+    entity: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Compute the measures of a release, and count the cells that they compare."""
-    metrics = [*registry.assessed(), "cells"]
-    return assess(original, masked, list(names), metrics=metrics, **(kinds or {})).row(
-        0, named=True
-    )
+    """Compute the measures of a release, and count the cells that they compare.
+
+    `entity` are columns of the original that say whose a record is.
+    """
+    metrics = [*registry.assessed(entity=bool(entity)), "cells"]
+    asked: dict[str, Any] = {"metrics": metrics, "entity": entity, **(kinds or {})}
+    return assess(original, masked, list(names), **asked).row(0, named=True)
 
 
 def taken_of_release(
@@ -152,9 +155,12 @@ def taken_of_release(
     return measured.row(0, named=True)
 
 
-def attack_scenario(known: Sequence[str], strata: Sequence[str]) -> Attack:
-    """Describe what the intruder of the measures knows and does, with the source of each measure."""
-    return {
+def attack_scenario(known: Sequence[str], strata: Sequence[str], *, entity: bool = False) -> Attack:
+    """Describe what the intruder of the measures knows and does, with the source of each measure.
+
+    With an `entity` it is known whose the records are, and persons are counted as well.
+    """
+    attack: Attack = {
         "known": list(known),
         "intruder": "knows the exact original values of these columns for every record, knows "
         "that each person is in the release, and knows nothing else",
@@ -167,8 +173,14 @@ def attack_scenario(known: Sequence[str], strata: Sequence[str]) -> Attack:
         + (f" within each value of {', '.join(map(repr, strata))}" if strata else ""),
         "not_measured": "attributes that all records of a class share, columns that were kept, "
         "several rows of one person, and other releases of the same persons",
-        "sources": {name: entry.cite for name, entry in registry.assessed().items()},
+        "sources": {n: entry.cite for n, entry in registry.assessed(entity=entity).items()},
     }
+    if entity:
+        attack["dld_entity"] = (
+            "the share of persons of whom at least one record is linked so, each guessed by itself, in "
+            "per cent; null where only a sample of the records is linked"
+        )
+    return attack
 
 
 def dumped(manifest: Mapping[str, Any]) -> bytes:

@@ -21,6 +21,7 @@ from polars_microagg.publishing.large.warnings import Asked
 from polars_microagg.publishing.manifest.categories import categories_again
 from polars_microagg.publishing.manifest.compare_original import (
     aligned,
+    entity_in,
     exchanged,
     in_types,
     not_text,
@@ -166,8 +167,8 @@ class WholeTables:
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
         """Compute the required measures that are not among those of every release."""
         names, (before, after) = self.manifest["roles"]["mask"], self.pair
-        kinds = kinds_of(self.manifest["config"])
-        return measured_on_demand(required, before, after, names, kinds)
+        asked = kinds_of(self.manifest["config"]), entity_in(self.manifest, before)
+        return measured_on_demand(required, before, after, names, *asked)
 
     def off_centre(self) -> list[str]:
         """Find the masked columns whose values are not centres of those before."""

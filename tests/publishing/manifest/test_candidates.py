@@ -144,12 +144,22 @@ def test_a_refusal_tells_no_more_than_a_manifest(tmp_path):
 
 @pytest.mark.deep
 def test_what_is_told_is_at_most_a_quarter_of_a_bit_a_record():
-    """Each measure takes at most ten to the digits and one values, whatever the table is."""
+    """Each measure takes at most ten to the digits and one values, whatever the table is.
+
+    A share is at most 100 per cent, and takes as many values as that has steps, or none.
+    """
+    shares, default = {"dld", "dld_entity"}, assessed(entity=True)
     for records, digits in LADDER:
-        measures = [n for n in names_told(assessed(), digits) if n not in precision.OF_RELEASE]
-        assert len(measures) * (digits + 1) * math.log2(10) <= records / 4
+        measures = {*names_told(default, digits)}.difference(precision.OF_RELEASE)
+        assert shares <= measures
+        bits = len(measures - shares) * (digits + 1) * math.log2(10)
+        assert bits + len(shares) * math.log2(10**digits + 2) <= records / 4
     rng = np.random.default_rng(0)
-    for name in assessed():
+    for name in shares:
+        for digits in (2, 3, 4):
+            told = {precision.coarse(name, float(v), digits) for v in np.linspace(0, 100, 200_001)}
+            assert len(told) <= 10**digits + 1
+    for name in default:
         whole = precision.whole_of(name)
         for digits in (2, 3):
             values = [*np.linspace(0, whole, 20_001), *whole * 10 ** rng.uniform(0, 9, 20_000)]
