@@ -25,7 +25,7 @@ from polars_microagg.out_of_core.grouped import Grouped, summed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.workspace import working_folder
 
-__all__ = ["class_sizes", "own_folder", "recounted"]
+__all__ = ["class_sizes", "entity_hashes", "own_folder", "recounted"]
 
 ENTITY = [f"entity{seed}" for seed in SEEDS]
 MULTISET = [f"class{seed}" for seed in SEEDS]
@@ -167,6 +167,12 @@ def _codes(
     for j, reference in enumerate(references):
         columns[f"value{j}"] = reference.codes(frame.get_column(reference.name))
     return pl.DataFrame(columns)
+
+
+def entity_hashes(frame: pl.DataFrame, entity: Sequence[str]) -> pl.Series:
+    """Return a hash of the person of each record, the same wherever it is read."""
+    ids = _plain(frame.select(by_name(n).alias(str(j)) for j, n in enumerate(entity)))
+    return ids.hash_rows(seed=SEEDS[0])
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

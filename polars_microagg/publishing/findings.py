@@ -152,7 +152,7 @@ class Findings:
             judged(request.require, {**exact, **counts}, published={**measures, **shown}),
             recount.recorded(columns.followed, told=told) if recount else None,
             # A manifest says by its bounds that it has none; a warning says it to the owner.
-            [*seen, *unbounded(columns.confidential, request.bounded())],
+            [*seen, *unbounded(columns.confidential, request.bounded(), columns.entity)],
             # In a small table, what only the original shows is for its owner, not for readers.
             seen if digits else found.warnings(beside=False),
         )

@@ -31,6 +31,7 @@ from polars_microagg.publishing.judgement import judged, refuse_uncounted
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import foresee
 from polars_microagg.publishing.warnings.advice import of_table
+from polars_microagg.publishing.warnings.persons import Persons
 from polars_microagg.publishing.warnings.unbounded_confidential import unbounded
 
 __all__ = [
@@ -115,8 +116,11 @@ def warnings_of(
     options = {name: request.options.get(name, COMMON[name]) for name in FORESEEN}
     kept = roles.as_they_are(frame.columns)
     asked: dict[str, Any] = {"strata": roles.strata, "kept": kept, "kinds": request.kinds}
-    seen = of_table(frame, blocks, request.k, **asked, **options)
-    return [*seen, *unbounded(list(roles.confidential), request.bounded())]
+    # An entity without a name is refused by itself, and then nobody is counted.
+    nameless = any(frame.get_column(name).null_count() for name in roles.entity)
+    who = None if nameless else Persons.of(roles.entity, None, frame)
+    seen = of_table(frame, blocks, request.k, **asked, **options, who=who)
+    return [*seen, *unbounded(list(roles.confidential), request.bounded(), roles.entity)]
 
 
 def problems_of(

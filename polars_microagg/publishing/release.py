@@ -28,6 +28,7 @@ from polars_microagg.publishing.released_columns import ReleasedColumns
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import stage
 from polars_microagg.publishing.warnings.advice import advice, of_release
+from polars_microagg.publishing.warnings.persons import Persons
 
 __all__ = ["Hooks", "release"]
 
@@ -174,8 +175,13 @@ class _InMemory:
 
     def warnings(self, *, beside: bool) -> list[str]:
         """Warn of what can be seen in the release, and beside the original of more."""
-        before = self.before if beside else None
-        return _warnings(self.request, self.columns, before, self.restored)
+        before, columns = self.before if beside else None, self.columns
+        # What is said without the original is a function of the release: nobody is known by what it lacks.
+        known = beside or {*columns.entity} == {*columns.followed}
+        who = Persons.of(
+            columns.entity if known else [], self.request.options.get("entity_mode"), self.whose
+        )
+        return _warnings(self.request, columns, before, self.restored, who)
 
 
 def _warnings(
@@ -183,16 +189,17 @@ def _warnings(
     columns: ReleasedColumns,
     original: pl.DataFrame | None,
     released: pl.DataFrame,
+    who: Persons | None,
 ) -> list[str]:
     """Warn of what can be seen in the release, and of more if there is an original."""
     blocks, strata, kept = columns.blocks, columns.strata, columns.as_they_are
     if original is None:
-        return of_release(released, blocks, request.k, strata=strata, kept=kept)
+        return of_release(released, blocks, request.k, strata=strata, kept=kept, who=who)
     # A table that is masked already may have columns that the original does not have.
     known = set(original.columns)
     strata, kept = ([n for n in names if n in known] for names in (strata, kept))
     center = str(request.options.get("center", "mean"))
-    asked: dict[str, Any] = {"center": center, "kinds": request.kinds}
+    asked: dict[str, Any] = {"center": center, "kinds": request.kinds, "who": who}
     return advice(original, released, blocks, request.k, strata=strata, kept=kept, **asked)
 
 

@@ -76,7 +76,7 @@ def test_a_sample_keeps_no_text_of_other_rows_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(surveys, "SAMPLE", 1000)
     before = pa.total_allocated_bytes()
     budget = MemoryBudget(10**9, 1, n, 1 << 12, 1 << 12)
-    found = Survey.of(place, place, None, (["a"], ["note"], []), budget)
+    found = Survey.of(place, place, None, (["a"], ["note"], []), budget, 5)
     assert found.before.height > 500
     assert pa.total_allocated_bytes() - before < 10**6
     assert found.after.equals(table.join(found.after, on="a", how="semi"))

@@ -131,6 +131,10 @@ class OnDisk:
         columns, request = self.columns, self.request
         center = str(request.options.get("center", "mean"))
         roles = columns.blocks, columns.strata, columns.as_they_are
-        call = Asked(*roles, request.k, center, request.kinds)
+        # As in a release that is whole, nobody is known without the original but by what is released.
+        known = beside or {*columns.entity} == {*columns.followed}
+        entity = columns.entity if known else []
+        mode = request.options.get("entity_mode")
+        call = Asked(*roles, request.k, center, request.kinds, entity, mode)
         found = self.survey, self.release, self.whole
         return warnings_of(call, *found, beside=beside)

@@ -122,7 +122,7 @@ def release_large(
             recount = Recount(request.promise, *sets)  # type: ignore[arg-type]
         hooks.stage("measuring")
         seen = columns.names, columns.strata, columns.entity
-        survey = Survey.of(original, restored, kept, seen, budget)
+        survey = Survey.of(original, restored, kept, seen, budget, request.k)
         tables = original, restored, kept, classes, whole, survey, budget, room.folder
         found = OnDisk(request, columns, *tables, recount)
         findings = Findings.of(request, columns, found, original.rows)

@@ -11,18 +11,19 @@ import polars as pl
 
 from polars_microagg.core import registry
 from polars_microagg.leaves.memory_budget import LEAST, MemoryBudget
-from polars_microagg.out_of_core.counts import class_sizes, own_folder
+from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.out_of_core.measures import OF_SAMPLE, assessed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.formats.batches import set_down_frame
 from polars_microagg.publishing.large.survey import Survey
-from polars_microagg.publishing.large.warnings import Asked, warnings_of
+from polars_microagg.publishing.large.warnings import Asked, warnings_of, whole_of
 from polars_microagg.publishing.manifest.compare_original import entity_in
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import coarse, step
 from polars_microagg.publishing.manifest.record import taken
 from polars_microagg.publishing.manifest.rounding import agree
 from polars_microagg.publishing.warnings.advice import advice, of_release
+from polars_microagg.publishing.warnings.persons import Persons
 
 __all__ = ["measured_again", "of_sample", "warnings_again"]
 
@@ -92,6 +93,7 @@ def warnings_again(
 ) -> list[str]:
     """Return the warnings of a release as when it was made; those that need no original, if there is none."""
     roles: dict[str, Any] = {"strata": call.strata, "kept": call.kept}
+    roles["who"] = Persons.of(call.entity, call.mode, before, after)
     if _sampled(manifest).get("warnings") is None:
         if before is None:
             return of_release(after, call.blocks, call.k, **roles)
@@ -100,6 +102,6 @@ def warnings_again(
     original = after if before is None else before
     names = [name for block in call.blocks for name in block]
     with _on_disk(manifest, original, after) as (one, other, budget, folder):
-        survey = Survey.of(one, other, None, (names, call.strata, ()), budget)
-        whole = class_sizes(other, [names], call.strata, budget, folder=folder)[0]
+        survey = Survey.of(one, other, None, (names, call.strata, call.entity), budget, call.k)
+        whole = whole_of(call, other, one, budget, folder)
         return warnings_of(call, survey, other, whole, beside=before is not None)

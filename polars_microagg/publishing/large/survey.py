@@ -15,10 +15,12 @@ from polars_microagg.frames.selection import by_name, own_text
 from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.aligned import aligned
+from polars_microagg.out_of_core.counts import entity_hashes
 from polars_microagg.out_of_core.distinct_values import DistinctValues
 from polars_microagg.out_of_core.grouped import summed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.warnings.emptied_strata import with_values
+from polars_microagg.publishing.warnings.rare_strata import WHO
 
 __all__ = ["SAMPLE", "SEED", "Survey"]
 
@@ -44,7 +46,9 @@ class Survey:
 
     `strata` are the sizes of the strata, without records that have no value, `unused` the names in the
     type of each Enum that no record has, and `distinct` about how many values each column has. `drawn`
-    says whether the rows of `before` and `after` are fewer than all.
+    says whether the rows of `before` and `after` are fewer than all. Where an entity is known, `pairs` are
+    about how many pairs of a value and a person each column has, and `persons` those of each stratum,
+    of which no more than 2 k are counted.
     """
 
     emptied: int
@@ -55,6 +59,8 @@ class Survey:
     before: pl.DataFrame
     after: pl.DataFrame
     drawn: bool
+    pairs: dict[str, int]
+    persons: pl.Series | None
 
     @classmethod
     def of(
@@ -64,20 +70,23 @@ class Survey:
         kept: npt.NDArray[np.bool_] | None,
         columns: tuple[Sequence[str], Sequence[str], Sequence[str]],
         budget: MemoryBudget,
+        k: int,
     ) -> Self:
         """Read both tables once; `kept` says which rows of the original are in the release.
 
-        `columns` are the masked ones, the strata, and others of the original that are to be in the sample.
+        `columns` are the masked ones, the strata, and those of the original that say whose a record is,
+        which are in the sample.
         """
-        names, strata, others = columns
+        names, strata, entity = columns
         keys = [*names, *strata]
         # The same for the same table, however its files were written.
         cells = len(names) + len(released.schema)
         most = min(SAMPLE, max(1000, budget.memory // (PART * CELL * cells)))
         every = -(-released.rows // most)
         empty = released.empty
-        tally = _Tally(names, strata, empty.schema)
-        beside = {*keys, *others}
+        there = entity and {*entity} <= {*original.schema.names}
+        tally = _Tally(names, strata, empty.schema, entity if there else [], 2 * k)
+        beside = {*keys, *entity}
         sides = [n for n in original.schema.names if n in beside], released.schema.names
         before = [original.empty.select(map(by_name, sides[0]))]
         after = [empty]
@@ -101,6 +110,8 @@ class Survey:
             pl.concat(before, rechunk=True),
             pl.concat(after, rechunk=True),
             every > 1,
+            {name: min(one.count, released.rows) for name, one in tally.pairs.items()},
+            tally.persons,
         )
 
 
@@ -111,12 +122,16 @@ class _Tally:
     names: Sequence[str]
     strata: Sequence[str]
     schema: pl.Schema
+    entity: Sequence[str]
+    most: int
     emptied: int = 0
     rows: int = 0
     both: Any = None
     seen: dict[str, pl.Series] = field(default_factory=dict)
     found: pl.DataFrame | None = None
     distinct: dict[str, DistinctValues] = field(default_factory=dict)
+    pairs: dict[str, DistinctValues] = field(default_factory=dict)
+    people: pl.DataFrame | None = None
 
     def add(self, before: pl.DataFrame, after: pl.DataFrame, blank: pl.Series) -> None:
         """Count these rows, of which some are emptied."""
@@ -138,16 +153,23 @@ class _Tally:
             # float32 counts exactly.
             exact = there.astype(np.float32)
             self.both += exact.T @ exact
+        who = entity_hashes(before, self.entity) if self.entity else None
         for name, dtype in self.schema.items():
             if not (dtype.is_nested() or dtype in (pl.Boolean, pl.Null)):
-                self.distinct.setdefault(name, DistinctValues()).add(after.get_column(name))
+                column = after.get_column(name)
+                self.distinct.setdefault(name, DistinctValues()).add(column)
+                if who is not None and name not in (*self.names, *self.strata):
+                    text = column.cast(pl.String) if isinstance(dtype, pl.Categorical) else column
+                    hashes = pl.DataFrame([text.alias("0"), who.alias("1")]).hash_rows(seed=SEED)
+                    self.pairs.setdefault(name, DistinctValues()).add(hashes)
             if isinstance(dtype, pl.Enum):
                 values = after.get_column(name).alias("0").drop_nulls()
                 known = self.seen.get(name)
                 self.seen[name] = (values if known is None else pl.concat([known, values])).unique()
 
         if self.strata:
-            shown = after.filter(with_values(after, self.names))
+            valued = with_values(after, self.names)
+            shown = after.filter(valued)
             keys = shown.select(class_keys(self.strata, self.schema))
             keys = keys.select(
                 pl.col(c).cast(pl.String) if t == pl.Categorical else c
@@ -156,6 +178,21 @@ class _Tally:
             counted = keys.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(SIZE))
             both = counted if self.found is None else pl.concat([self.found, counted])
             self.found = summed(both, keys.columns)
+            if who is not None:
+                self._meet(keys.with_columns(who.filter(valued).alias(WHO)), keys.columns)
+
+    def _meet(self, met: pl.DataFrame, keys: list[str]) -> None:
+        """Keep the persons of each stratum, up to as many as make it large enough."""
+        both = met if self.people is None else pl.concat([self.people, met])
+        self.people = both.unique().filter(pl.int_range(pl.len()).over(keys) < self.most)
+
+    @property
+    def persons(self) -> pl.Series | None:
+        """The persons of each stratum, or as many as make it large enough."""
+        if self.people is None:
+            return None
+        keys = [name for name in self.people.columns if name != WHO]
+        return self.people.group_by(keys).len(SIZE)[SIZE].cast(pl.Int64)
 
     @property
     def sizes(self) -> pl.Series:

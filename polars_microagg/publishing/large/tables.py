@@ -39,7 +39,7 @@ from polars_microagg.publishing.formats.row_hash import digest_of
 from polars_microagg.publishing.formats.text_types import retyped
 from polars_microagg.publishing.large.rare_cells import counted_rare
 from polars_microagg.publishing.large.survey import SEED, Survey
-from polars_microagg.publishing.large.warnings import Asked, warnings_of
+from polars_microagg.publishing.large.warnings import Asked, warnings_of, whole_of
 from polars_microagg.publishing.manifest.categories import categories_again
 from polars_microagg.publishing.manifest.compare_original import (
     entity_in,
@@ -185,7 +185,7 @@ class TablesOnDisk:
         budget = replace(self._budget, memory=min(limit, self.memory))
         original = self.release if self.original is None else self.original
         columns = self._mask, self._strata, list(self.manifest["roles"].get("entity", []))
-        return Survey.of(original, self.release, None, columns, budget)
+        return Survey.of(original, self.release, None, columns, budget, self.manifest["k"]["asked"])
 
     @cached_property
     def rows(self) -> Rows:
@@ -345,5 +345,5 @@ class TablesOnDisk:
         drawn = how.get("sampled", {}).get("warnings") is not None
         if survey.drawn != drawn or (drawn and (limit is None or limit > self.memory)):
             return None
-        whole = self.counted([self._mask])[0]
+        whole = whole_of(call, self.after, self.original, self._budget, self.folder)
         return warnings_of(call, survey, self.release, whole, beside=beside)

@@ -17,9 +17,7 @@ from polars_microagg.publishing.formats.files import STREAM, Location
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.judgement import release_requirements
 from polars_microagg.publishing.large.warnings import Asked
-from polars_microagg.publishing.manifest.compare_original import (
-    mistyped,
-)
+from polars_microagg.publishing.manifest.compare_original import entity_in, mistyped
 from polars_microagg.publishing.manifest.consistency import (
     UNPROVEN,
     Outcome,
@@ -281,8 +279,13 @@ class Recheck:
         blocks, k = config["columns"], config["k"]
         strata, mask = roles["stratum"], roles["mask"]
         kept = [name for name in self.frame.columns if name not in (*mask, *strata)]
-        call = Asked(blocks, strata, kept, k, config.get("center", "mean"), self.kinds)
         beside = self.before is not None and self.manifest["digits"] > 0
+        entity = entity_in(self.manifest, self.frame)
+        entity = entity or (entity_in(self.manifest, self.before) if beside else [])
+        if roles.get("entity") and self.manifest["digits"] and not entity:
+            return None, "The warnings count persons; whose the records are is not known here."
+        how = config.get("center", "mean"), self.kinds, entity, config.get("entity_mode")
+        call = Asked(blocks, strata, kept, k, *how)
         again = self.seen.warnings(call, beside=beside)
         if again is None:
             return None, NEEDS_WHOLE

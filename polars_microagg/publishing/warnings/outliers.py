@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_microagg.frames.columns import floats
 from polars_microagg.publishing.column_kinds import of_numbers
+from polars_microagg.publishing.warnings.persons import Persons
 from polars_microagg.wording import Sentence, Setting
 
 __all__ = ["DOMINATES", "exposed"]
@@ -24,11 +25,13 @@ def exposed(
     strata: Sequence[str],
     center: str = "mean",
     kinds: Mapping[str, Any] | None = None,
+    who: Persons | None = None,
 ) -> list[str]:
-    """Count the groups whose centre is, or nearly is, the value of one record.
+    """Count the groups whose centre is, or nearly is, the value of one record, or of one person.
 
     Both tables are in the same order; cells that are empty afterwards are not released and count
-    nowhere. Categories are passed over: one that is released has k holders.
+    nowhere. Categories are passed over: one that is released has k holders. `who` are the persons of the
+    records, if they are known: what a person adds to the total of a group are all their records in it.
 
     >>> before = pl.DataFrame({"age": [30, 31, 39]})
     >>> exposed(before, before.with_columns(age=31), [["age"]], [], "median")[0].partition(":")[0]
@@ -37,12 +40,13 @@ def exposed(
     warnings = []
     for block in blocks:
         numbers = set(of_numbers(original.schema, block, kinds))
-        groups = _groups(original, masked, block, strata, numbers)
+        groups = _groups(original, masked, block, strata, numbers, who)
         for i, name in enumerate(block):
             if name in numbers:
                 released = groups.filter(pl.col(f"k{i}").is_not_null())
                 numeric = original.schema[name].is_numeric()
-                warnings += _sentences(released, i, name, center, numeric)
+                one = "record" if who is None else "person"
+                warnings += _sentences(released, i, name, center, numeric, one)
     return warnings
 
 
@@ -52,14 +56,12 @@ def _groups(
     block: Sequence[str],
     strata: Sequence[str],
     numbers: Collection[str],
+    who: Persons | None,
 ) -> pl.DataFrame:
-    """Return the centres k0, k1, ...
-
-    of each group, and how the values of each column lie.
-    """
+    """Return the centres k0, k1, ... of each group, and how the values of each column lie."""
     # Methods of a Series look it up by its name, where "^a$" would be a pattern.
     columns = [masked.get_column(n).alias(f"k{i}") for i, n in enumerate([*block, *strata])]
-    keys, counted = [key.name for key in columns], list[pl.Expr]()
+    keys, counted, summed = [key.name for key in columns], list[pl.Expr](), list[pl.Expr]()
     for i, name in enumerate(block):
         value = original.get_column(name).alias("0")
         if name not in numbers:
@@ -68,15 +70,23 @@ def _groups(
         same = value == masked.get_column(name).alias("0")
         columns += [size.alias(f"x{i}"), same.alias(f"same{i}")]
         x = pl.col(f"x{i}")
+        # What a person adds to the total of the group. The sum of no values is no value.
+        added = x.mean() if who and who.mean else pl.when(x.count() > 0).then(x.sum())
+        summed += [added.alias(f"x{i}"), pl.col(f"same{i}").any()]
         counted += [
             x.count().alias(f"values{i}"),
             pl.col(f"same{i}").sum(),
             (x.max() / x.sum()).alias(f"largest{i}"),
         ]
-    return pl.DataFrame(columns).group_by(keys).agg(counted)
+    table = pl.DataFrame(columns)
+    if who is not None:
+        table = table.with_columns(who.numbers.alias("who")).group_by([*keys, "who"]).agg(summed)
+    return table.group_by(keys).agg(counted)
 
 
-def _sentences(groups: pl.DataFrame, i: int, name: str, center: str, numeric: bool) -> list[str]:
+def _sentences(
+    groups: pl.DataFrame, i: int, name: str, center: str, numeric: bool, who: str
+) -> list[str]:
     several = pl.col(f"values{i}") > 1
     one = groups.filter(pl.col(f"values{i}") == 1).height
     same = groups.filter(several, pl.col(f"same{i}") == 1).height
@@ -84,15 +94,15 @@ def _sentences(groups: pl.DataFrame, i: int, name: str, center: str, numeric: bo
     warnings = []
     if center == "mean" and numeric and over:
         warnings.append(
-            f"In {over} of {groups.height} groups one record makes more than {DOMINATES:.0%} of the "
+            f"In {over} of {groups.height} groups one {who} makes more than {DOMINATES:.0%} of the "
             f"total of {name!r}, so k times the mean nearly tells its value. Cap the extremes before "
             "masking, or ask for a larger k."
         )
     if center != "mean" and same:
         warnings.append(
             Sentence(
-                "In {same} of {all} groups the centre of {name} is the value of one record: {center} "
-                "releases values as they were. Use {mean}.",
+                f"In {{same}} of {{all}} groups the centre of {{name}} is the value of one {who}: "
+                "{center} releases values as they were. Use {mean}.",
                 same=same,
                 all=groups.height,
                 name=repr(name),
@@ -103,8 +113,8 @@ def _sentences(groups: pl.DataFrame, i: int, name: str, center: str, numeric: bo
     if one:
         warnings.append(
             Sentence(
-                "In {one} of {all} groups only one record has a value of {name}, and it is the centre "
-                "that all of them are given. Drop the column, or keep nulls with {pattern}.",
+                f"In {{one}} of {{all}} groups only one {who} has a value of {{name}}, and it is the "
+                "centre that all of them are given. Drop the column, or keep nulls with {pattern}.",
                 one=one,
                 all=groups.height,
                 name=repr(name),

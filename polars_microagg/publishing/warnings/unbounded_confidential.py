@@ -10,8 +10,12 @@ from polars_microagg.wording import Listed, Parameter, Sentence
 __all__ = ["unbounded"]
 
 
-def unbounded(confidential: Sequence[str], bounded: Collection[str]) -> list[str]:
+def unbounded(
+    confidential: Sequence[str], bounded: Collection[str], entity: Sequence[str] = ()
+) -> list[str]:
     """Warn of confidential columns if none of the models that count them is among those that are bounded.
+
+    With an `entity` it is known that a class has several persons, of whom it tells.
 
     >>> unbounded(["dx"], ["l"]), unbounded([], [])
     ([], [])
@@ -23,7 +27,7 @@ def unbounded(confidential: Sequence[str], bounded: Collection[str]) -> list[str
     return [
         Sentence(
             "Nothing bounds what a class tells of {columns}, confidential and released unchanged: all its "
-            f"records may have one value. Give {', '.join(first)} or {last}.",
+            f"{'persons' if entity else 'records'} may have one value. Give {', '.join(first)} or {last}.",
             columns=Listed(tuple(confidential)),
             **{name: Parameter(name) for name in models},
         )
