@@ -30,6 +30,11 @@ def last_line(manifest: Manifest, target: Location, record: Path | None) -> str:
     lost = [row for row in manifest.get("categories", []) if row["rare"]]
     parts += [f"{row['rare']:g} % of {row['column']!r} lost a rare category" for row in lost[:3]]
     parts += [f"as did {len(lost) - 3} columns more"] if len(lost) > 3 else []
+    made = [row for row in manifest.get("imputed", []) if row["share"]]
+    parts += [
+        f"{row['share']:g} % of {row['column']!r} had no value and is filled" for row in made[:3]
+    ]
+    parts += [f"as are cells of {len(made) - 3} columns more"] if len(made) > 3 else []
     part = cells["compared"] is not None and cells["compared"] < cells["all"]
     over = f" over {cells['compared']:,} of {cells['all']:,} cells" if part else ""
     parts += [

@@ -10,12 +10,14 @@ from typing import Any, Protocol, Self
 from polars_microagg.analysis.counted_classes import ENTITY_COUNTS
 from polars_microagg.core.requirements import Requirement
 from polars_microagg.publishing.judgement import judged
+from polars_microagg.publishing.manifest.imputed import imputes, recorded_imputed
 from polars_microagg.publishing.manifest.model import (
     SCHEMA,
     VERSION,
     Category,
     Cells,
     How,
+    Imputed,
     Judgement,
     Manifest,
     Models,
@@ -35,6 +37,7 @@ from polars_microagg.publishing.manifest.record import (
 from polars_microagg.publishing.manifest.rounding import rounded
 from polars_microagg.publishing.released_columns import ReleasedColumns
 from polars_microagg.publishing.request import ReleaseRequest
+from polars_microagg.publishing.warnings.imputed_cells import imputed_cells
 from polars_microagg.publishing.warnings.unbounded_confidential import unbounded
 
 __all__ = ["Counted", "Findings", "Released", "manifest_of", "now"]
@@ -89,6 +92,10 @@ class Released(Protocol):
         """Describe the masked columns of categories."""
         ...
 
+    def imputed(self) -> dict[str, int]:
+        """Count the cells of each masked column that had no value, and have one."""
+        ...
+
     def warnings(self, *, beside: bool) -> list[str]:
         """Warn of what can be seen in the release, and beside the original of more."""
         ...
@@ -111,6 +118,7 @@ class Findings:
     digits: int
     verdicts: list[Judgement]
     models: Models | None
+    imputed: list[Imputed] | None
     warnings: list[str]
     published_warnings: list[str]
 
@@ -129,6 +137,8 @@ class Findings:
         if found.beside:
             exact |= found.on_demand(request.require)
         seen = found.warnings(beside=found.beside)
+        imputing = found.beside and imputes({"method": request.method, **request.options})
+        filled = found.imputed() if imputing else None
         # A requirement on k means whole records, even if k is to hold in each block or column alone.
         (whole,) = found.sizes([names])
         rows = row_counts(rows_in, found.rows, found.emptied())
@@ -151,8 +161,13 @@ class Findings:
             digits,
             judged(request.require, {**exact, **counts}, published={**measures, **shown}),
             recount.recorded(columns.followed, told=told) if recount else None,
+            None if filled is None else recorded_imputed(filled, found.rows),
             # A manifest says by its bounds that it has none; a warning says it to the owner.
-            [*seen, *unbounded(columns.confidential, request.bounded(), columns.entity)],
+            [
+                *seen,
+                *unbounded(columns.confidential, request.bounded(), columns.entity),
+                *imputed_cells(filled or {}, found.rows),
+            ],
             # In a small table, what only the original shows is for its owner, not for readers.
             seen if digits else found.warnings(beside=False),
         )
@@ -200,6 +215,8 @@ def manifest_of(
         manifest["how"] = how
     if findings.categories:
         manifest["categories"] = findings.categories
+    if findings.imputed is not None:
+        manifest["imputed"] = findings.imputed
     if findings.models is not None:
         manifest["models"] = findings.models
     if request.hash_key is not None:

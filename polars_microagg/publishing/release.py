@@ -21,6 +21,7 @@ from polars_microagg.publishing.formats.column_types import refuse_types
 from polars_microagg.publishing.formats.files import STREAM, Location
 from polars_microagg.publishing.judgement import measured_on_demand, refuse_uncounted
 from polars_microagg.publishing.manifest.categories import recorded_categories
+from polars_microagg.publishing.manifest.imputed import counted_imputed
 from polars_microagg.publishing.manifest.model import Category, How, Manifest, Sizes, Source
 from polars_microagg.publishing.manifest.record import dumped, recorded_classes, taken
 from polars_microagg.publishing.privacy_models import Recount
@@ -172,6 +173,10 @@ class _InMemory:
         """Describe the masked columns of categories."""
         kinds, k = self.request.kinds, self.request.k
         return recorded_categories(kinds, self.before, self.restored, self.columns, k)
+
+    def imputed(self) -> dict[str, int]:
+        """Count the cells of each masked column that had no value, and have one."""
+        return counted_imputed(*self._pair, self.columns.names)
 
     def warnings(self, *, beside: bool) -> list[str]:
         """Warn of what can be seen in the release, and beside the original of more."""

@@ -14,6 +14,7 @@ from polars_microagg.frames.selection import Columns, Names, as_frame
 from polars_microagg.report import categories, sections
 from polars_microagg.report.environment import environment
 from polars_microagg.report.facts import Facts
+from polars_microagg.report.imputed import imputed
 from polars_microagg.report.persons import persons
 from polars_microagg.report.svg import drawable
 from polars_microagg.report.verdict import Verdict, requirements, tiles
@@ -117,6 +118,7 @@ def page_of(
             measures=sections.measures(facts),
             categories=[categories.of_column(facts, name) for name in facts.categories],
             lost=categories.lost(manifest),
+            imputed=imputed(manifest),
             record=list(
                 sections.rows_of({n: sections.short(v) for n, v in (manifest or {}).items()})
             ),

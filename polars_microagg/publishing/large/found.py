@@ -126,6 +126,10 @@ class OnDisk:
         asked = self.request.kinds, before, self.release.empty, self.columns, self.request.k
         return recorded_categories(*asked, rare)
 
+    def imputed(self) -> dict[str, int]:
+        """Count the cells of each masked column that had no value, and have one."""
+        return self.survey.imputed
+
     def warnings(self, *, beside: bool) -> list[str]:
         """Warn of what can be seen in the release, and beside the original of more."""
         columns, request = self.columns, self.request

@@ -19,6 +19,7 @@ from polars_microagg.out_of_core.counts import entity_hashes
 from polars_microagg.out_of_core.distinct_values import DistinctValues
 from polars_microagg.out_of_core.grouped import summed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.publishing.manifest.imputed import counted_imputed
 from polars_microagg.publishing.warnings.emptied_strata import with_values
 from polars_microagg.publishing.warnings.rare_strata import WHO
 
@@ -48,7 +49,7 @@ class Survey:
     type of each Enum that no record has, and `distinct` about how many values each column has. `drawn`
     says whether the rows of `before` and `after` are fewer than all. Where an entity is known, `pairs` are
     about how many pairs of a value and a person each column has, and `persons` those of each stratum,
-    of which no more than 2 k are counted.
+    of which no more than 2 k are counted. `imputed` are the cells of each masked column that had no value.
     """
 
     emptied: int
@@ -61,6 +62,7 @@ class Survey:
     drawn: bool
     pairs: dict[str, int]
     persons: pl.Series | None
+    imputed: dict[str, int]
 
     @classmethod
     def of(
@@ -112,6 +114,7 @@ class Survey:
             every > 1,
             {name: min(one.count, released.rows) for name, one in tally.pairs.items()},
             tally.persons,
+            tally.imputed,
         )
 
 
@@ -132,10 +135,13 @@ class _Tally:
     distinct: dict[str, DistinctValues] = field(default_factory=dict)
     pairs: dict[str, DistinctValues] = field(default_factory=dict)
     people: pl.DataFrame | None = None
+    imputed: dict[str, int] = field(default_factory=dict)
 
     def add(self, before: pl.DataFrame, after: pl.DataFrame, blank: pl.Series) -> None:
         """Count these rows, of which some are emptied."""
         self.emptied += int(blank.sum())
+        for name, cells in counted_imputed(before, after, self.names).items():
+            self.imputed[name] = self.imputed.get(name, 0) + cells
         there = np.column_stack(
             [
                 (one.get_column(n).alias("0").is_not_null()).to_numpy()

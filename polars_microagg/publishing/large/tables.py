@@ -168,10 +168,6 @@ class TablesOnDisk:
     def _strata(self) -> list[str]:
         return list(self.manifest["config"]["strata"])
 
-    @property
-    def _kinds(self) -> dict[str, Any]:
-        return kinds_of(self.manifest["config"])
-
     @cached_property
     def _budget(self) -> MemoryBudget:
         tables = [table for table in (self.after, self.original) if table is not None]
@@ -278,7 +274,7 @@ class TablesOnDisk:
             self.release,
             self._mask,
             metrics=metrics,
-            kinds=self._kinds,
+            kinds=kinds_of(self.manifest["config"]),
             known=known,
             entity=entity_in(self.manifest, self.before),
             budget=self._budget,
@@ -329,19 +325,20 @@ class TablesOnDisk:
 
     def _rare(self, names: Sequence[str]) -> dict[str, tuple[float, int]]:
         """Count the cells that lost a rare category."""
-        roles, blocks = self.manifest["roles"], self.manifest["config"]["columns"]
-        entity = list(roles.get("entity", []))
-        columns = ReleasedColumns(
-            [list(block) for block in blocks], self._strata, [], [], [], entity, [], []
-        )
-        original = self.release if self.original is None else self.original
-        tables = original, self.release, None, columns, self.manifest["config"]["k"]
-        return counted_rare(names, *tables, self._budget)
+        blocks = [list(block) for block in self.manifest["config"]["columns"]]
+        entity = list(self.manifest["roles"].get("entity", []))
+        columns = ReleasedColumns(blocks, self._strata, [], [], [], entity, [], [])
+        tables = self.original or self.release, self.release, None, columns
+        return counted_rare(names, *tables, self.manifest["config"]["k"], self._budget)
+
+    def imputed(self) -> dict[str, int] | None:
+        """Count the cells of each masked column that were filled; None without the original."""
+        return None if self.original is None else self.survey.imputed
 
     def warnings(self, call: Asked, *, beside: bool) -> list[str] | None:
         """Warn again; None if the sample was one of all rows, or of more memory than there is."""
-        how = self.manifest.get("how", {})
-        limit, survey = how.get("memory_limit"), self.survey
+        how, survey = self.manifest.get("how", {}), self.survey
+        limit = how.get("memory_limit")
         drawn = how.get("sampled", {}).get("warnings") is not None
         if survey.drawn != drawn or (drawn and (limit is None or limit > self.memory)):
             return None

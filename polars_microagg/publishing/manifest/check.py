@@ -15,6 +15,7 @@ from polars_microagg.publishing.large.tables import on_disk
 from polars_microagg.publishing.manifest import consistency
 from polars_microagg.publishing.manifest.categories import has_categories
 from polars_microagg.publishing.manifest.consistency import Outcome
+from polars_microagg.publishing.manifest.imputed import has_imputed
 from polars_microagg.publishing.manifest.recheck import Recheck
 from polars_microagg.publishing.manifest.recheck_models import named
 from polars_microagg.publishing.manifest.record import read_manifest
@@ -88,6 +89,7 @@ def _checked(recheck: Recheck) -> list[Finding]:
         "roles": recheck.roles,
         "k": recheck.k,
         "categories": recheck.categories,
+        "imputed": recheck.imputed,
         "models": recheck.models,
         "requirements": recheck.requirements,
         "measures": recheck.measures,
@@ -101,6 +103,8 @@ def _checked(recheck: Recheck) -> list[Finding]:
         del steps["models"]
     if not has_categories(manifest):
         del steps["categories"]
+    if not has_imputed(manifest):
+        del steps["imputed"]
     return [_found(what, step) for what, step in steps.items()]
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "Entities",
     "Found",
     "How",
+    "Imputed",
     "Judgement",
     "K",
     "Manifest",
@@ -115,6 +116,18 @@ class Category(TypedDict):
     column: str
     kind: str
     rare: Measure
+
+
+class Imputed(TypedDict):
+    """A masked column, its cells that had no value and were filled, and their share.
+
+    The share is in per cent of the released cells, and the count follows from it; both are null if they are
+    not published.
+    """
+
+    column: str
+    cells: Count
+    share: Measure
 
 
 class Sizes(TypedDict):
@@ -248,6 +261,7 @@ class Manifest(TypedDict):
     k: K
     how: NotRequired[How]
     categories: NotRequired[list[Category]]
+    imputed: NotRequired[list[Imputed]]
     models: NotRequired[Models]
     measures: dict[str, Measure]
     digits: int

@@ -25,6 +25,7 @@ from polars_microagg.publishing.manifest.consistency import (
     name,
     same_version,
 )
+from polars_microagg.publishing.manifest.imputed import imputed_again
 from polars_microagg.publishing.manifest.model import Manifest, Sizes
 from polars_microagg.publishing.manifest.precision import (
     digits_of,
@@ -269,6 +270,10 @@ class Recheck:
     def categories(self) -> Outcome:
         """Check the columns of categories."""
         return self.seen.categories()
+
+    def imputed(self) -> Outcome:
+        """Check which cells were filled."""
+        return imputed_again(self.manifest, self.seen.imputed())
 
     def warnings(self) -> Outcome:
         """Compare the warnings; without the original those that do not need it."""

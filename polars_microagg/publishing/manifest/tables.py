@@ -28,6 +28,7 @@ from polars_microagg.publishing.manifest.compare_original import (
     off_centre,
 )
 from polars_microagg.publishing.manifest.consistency import Outcome
+from polars_microagg.publishing.manifest.imputed import counted_imputed
 from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
 from polars_microagg.publishing.manifest.recheck_models import ModelsAgain
 from polars_microagg.publishing.manifest.record import (
@@ -84,6 +85,9 @@ class Tables(Protocol):
 
     def categories(self) -> Outcome:
         """Check the columns of categories."""
+
+    def imputed(self) -> dict[str, int] | None:
+        """Count the cells of each masked column that were filled; None without the original."""
 
     def warnings(self, call: Asked, *, beside: bool) -> list[str] | None:
         """Warn again; None if that cannot be done as it was."""
@@ -178,6 +182,13 @@ class WholeTables:
     def categories(self) -> Outcome:
         """Check the columns of categories."""
         return categories_again(self.manifest, self.pair)
+
+    def imputed(self) -> dict[str, int] | None:
+        """Count the cells of each masked column that were filled; None without the original."""
+        if self._aligned is None:
+            return None
+        before, after = self.pair
+        return counted_imputed(before, after, self.manifest["roles"]["mask"])
 
     def warnings(self, call: Asked, *, beside: bool) -> list[str] | None:
         """Warn again."""

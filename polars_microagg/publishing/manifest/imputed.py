@@ -1,0 +1,92 @@
+"""Cells without a value that were filled with the centre of their group: counted, and told by column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_microagg.frames.selection import by_name
+from polars_microagg.publishing.manifest.consistency import Outcome, same_version
+from polars_microagg.publishing.manifest.model import Imputed, Manifest
+from polars_microagg.publishing.manifest.precision import RARE, rare_digits, rare_told, step
+from polars_microagg.wording import listed
+
+__all__ = ["counted_imputed", "has_imputed", "imputed_again", "imputes", "recorded_imputed"]
+
+
+def imputes(config: Mapping[str, Any]) -> bool:
+    """Return whether cells may have been filled: by an option, or in a table that was masked elsewhere.
+
+    >>> imputes({"method": "mdav", "nulls": "impute"}), imputes({"method": "mdav", "nulls": "raise"})
+    (True, False)
+    """
+    return config.get("method") is None or config.get("nulls") == "impute"
+
+
+def counted_imputed(
+    before: pl.DataFrame, released: pl.DataFrame, names: Sequence[str]
+) -> dict[str, int]:
+    """Count the cells of each column without a value before, and with one after.
+
+    >>> people = pl.DataFrame({"age": [30, None, 47]})
+    >>> counted_imputed(people, pl.DataFrame({"age": [38, 38, None]}), ["age"])
+    {'age': 1}
+    """
+    gone, there = (
+        table.select(condition(by_name(name)).alias(str(i)) for i, name in enumerate(names))
+        for table, condition in ((before, pl.Expr.is_null), (released, pl.Expr.is_not_null))
+    )
+    return {name: int((gone[str(i)] & there[str(i)]).sum()) for i, name in enumerate(names)}
+
+
+def recorded_imputed(cells: Mapping[str, int], rows: int) -> list[Imputed]:
+    """Write down the cells that were filled, of so many rows; of few records no number.
+
+    >>> recorded_imputed({"age": 123}, 10_000), recorded_imputed({"age": 12}, 100)
+    ([{'column': 'age', 'cells': 123, 'share': 1.23}], [{'column': 'age', 'cells': None, 'share': None}])
+    """
+    return [_told(name, count, rows) for name, count in cells.items()]
+
+
+def _told(name: str, cells: int, rows: int) -> Imputed:
+    """Round to the last digit that is told; a cell that was filled is never told as none."""
+    share = rare_told(100.0 * cells / max(rows, 1), rows)
+    if share is None:
+        return {"column": name, "cells": None, "share": None}
+    share = max(share, step(RARE, share, rare_digits(rows))) if cells else share
+    # The count follows from what is told of the share, so that it tells no more.
+    return {"column": name, "cells": round(share * rows / 100), "share": share}
+
+
+def has_imputed(manifest: Manifest) -> bool:
+    """Return whether a manifest says which cells were filled, or should."""
+    return "imputed" in manifest or manifest["config"].get("nulls") == "impute"
+
+
+def imputed_again(manifest: Manifest, again: Mapping[str, int] | None) -> Outcome:
+    """Check what is said of filled cells, and hold it against the original, if that was counted."""
+    stated, rows = manifest.get("imputed"), manifest["rows"]["out"]
+    if stated is None:
+        holds = False if same_version(manifest) else None
+        return holds, "The manifest does not say which cells were filled."
+    names = manifest["roles"]["mask"]
+    said = f"Of {len(names)} column(s) it is said how many cells were filled"
+    if [row["column"] for row in stated] != names or not imputes(manifest["config"]):
+        return False, "The manifest says of other columns that cells were filled."
+    told = rare_digits(rows) > 0
+    for row in stated:
+        share, cells = row["share"], row["cells"]
+        if (share is not None) != told or (cells is not None) != told:
+            return False, "The manifest says of so few records how many cells were filled."
+        if share is not None and not (0 <= share <= 100 and cells == round(share * rows / 100)):
+            return False, f"{said}; the count and the share of {row['column']!r} do not agree."
+    if not told:
+        return True, "It is said of no column how many cells were filled, as there are few records."
+    if again is None:
+        return None, f"{said}; what it was needs the original."
+    pairs = zip(stated, recorded_imputed(again, rows), strict=True)
+    if differ := [one["column"] for one, other in pairs if one != other]:
+        return False, f"{said}; other cells of {listed(differ[:10])} were filled."
+    return True, f"{said}; they were counted again."
