@@ -41,6 +41,18 @@ def test_a_metric_may_name_the_masked_table_first(added):
     assert mg.assess(BEFORE, AFTER, metrics="masked_first").item() == 201
 
 
+def test_a_metric_may_take_the_persons_of_the_records(added):
+    def most_records(entity: object, /) -> int:
+        """Records of the person who has most."""
+        return max(list(entity).count(person) for person in entity)
+
+    added(most_records)
+    before = BEFORE.with_columns(who=pl.Series(["b", "a", "b"]))
+    assert mg.assess(before, AFTER, metrics="most_records", entity="who").item() == 2
+    with pytest.raises(mg.InvalidParameterError, match="'most_records' was given without entity"):
+        mg.assess(before, AFTER, metrics="most_records")
+
+
 def test_classes_stand_alone(added):
     def both(original: object, classes: object, /) -> float:
         """Cannot be computed."""

@@ -1,5 +1,6 @@
 """The section on persons and confidential columns: what was promised, what was found."""
 
+import polars as pl
 import pytest
 
 from polars_microagg.report import report_html
@@ -70,6 +71,24 @@ def test_without_either_there_is_no_section(manifest):
     said = text(manifest)
     assert "Persons and confidential columns" not in said
     assert "Several rows a person." in said
+
+
+@pytest.mark.parametrize(
+    ("named", "shown"),
+    [
+        (["patient"], True),
+        (["patient", "visit"], False),
+        ([], False),
+        ([3], False),
+        ("patient", False),
+    ],
+)
+def test_persons_are_linked_only_by_all_columns_that_tell_them_apart(named, shown):
+    original, masked = tables(300)
+    original = original.with_columns(patient=pl.int_range(pl.len()) // 3)
+    told = {"roles": {"entity": named}}
+    page = report_html(original, masked, COLUMNS, k=5, strata="region", manifest=told)
+    assert ("of persons linked rightly by a record" in page) == shown
 
 
 def test_whatever_stands_in_its_place():
