@@ -136,4 +136,3 @@ def summed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     (7, 3)
     """
     return frame.group_by(keys).agg(pl.all().sum()).select(frame.columns)
-
