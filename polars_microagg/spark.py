@@ -72,8 +72,8 @@ def protect(
     -------
     pyspark.sql.DataFrame
         Same columns and types, in any order of rows. Where to cut is settled when this is called,
-        by two or three jobs, and some more with privacy models and with strata; the table is masked
-        when the result is used.
+        by two or three jobs, one for each column of categories, and some more with privacy models and
+        with strata; the table is masked when the result is used.
 
     Raises
     ------

@@ -154,7 +154,7 @@ SUBJECTS = {
     ],
     categories: [
         categories.mostly_rare("name", (30, 40), 5, True, True),
-        categories.nearly_unique("name", 30, 40),
+        categories.nearly_unique("name", 30, 40, 99),
         categories.not_as_fitted("age", "String"),
         categories.new_categories("job", 3),
         categories.not_masked("weigh", "agee", ["age", "job"]),

@@ -53,17 +53,15 @@ def _ways() -> Sentence:
     )
 
 
-def nearly_unique(
-    column: str, alone: int, values: int, records: int | None = None
-) -> InvalidDataError:
-    """Refuse categories that nearly every record has for itself, of all or in a sample of so many."""
+def nearly_unique(column: str, alone: int, values: int, records: int) -> InvalidDataError:
+    """Refuse categories that nearly every record of a sample of so many has for itself."""
     return InvalidDataError.of_fields(
-        "Column {column} has {alone} categories of a single record each, in {values} records{drawn}; "
-        "{need}. {way}",
+        "Column {column} has {alone} categories of a single record each, in {values} records that were "
+        "drawn from {records}; {need}. {way}",
         column=repr(column),
         alone=alone,
         values=values,
-        drawn="" if records is None else f" that were drawn from {records}",
+        records=records,
         need="categories of fewer than k records are not released, so next to nothing would be left",
         way=_ways(),
     )

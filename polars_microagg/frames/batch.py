@@ -17,7 +17,8 @@ from polars_microagg.core.suppression import to_suppress
 from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.classes import entities_alike, members_of
-from polars_microagg.frames.columns import emit, kind_for, numbers, refuse_rare, require
+from polars_microagg.frames.columns import emit, kind_for, numbers, require
+from polars_microagg.frames.rare_categories import refuse_rare
 
 __all__ = ["BatchMasker", "Released"]
 

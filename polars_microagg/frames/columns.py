@@ -13,12 +13,7 @@ from polars_microagg.core.masked import Cells, Masked
 from polars_microagg.core.partition import Labels, Strata, Vector
 from polars_microagg.core.registry import Method
 from polars_microagg.errors import InvalidDataError, MissingValuesError, NotNumericError
-from polars_microagg.errors.categories import (
-    mostly_rare,
-    nearly_unique,
-    not_of_kind,
-    without_order,
-)
+from polars_microagg.errors.categories import not_of_kind, without_order
 from polars_microagg.kernels.embedding import Embedding
 
 __all__ = [
@@ -29,19 +24,12 @@ __all__ = [
     "kind_for",
     "numbers",
     "refuse",
-    "refuse_rare",
-    "refuse_unique",
     "refused",
     "require",
     "type_name",
     "unit",
     "values",
 ]
-
-UNIQUE, FEW = 0.5, 20
-"""Share of values in categories that are too rare above which a column is refused; and values below
-which none is."""
-
 
 PLAIN = (
     *(pl.Float64, pl.Float32, pl.Int64, pl.Int32, pl.Int16, pl.Int8),
@@ -92,52 +80,6 @@ def require(column: pl.Series, name: str, nulls: str, kind: Kind | None = None) 
         if kind.numeric:
             raise MissingValuesError.not_finite(name, bad)
         raise InvalidDataError.not_in_taxonomy(name, bad)
-
-
-def refuse_unique(column: pl.Series, name: str, kind: Kind, records: int | None = None) -> None:
-    """Refuse categories that nearly every record has for itself, as names and numbers of persons.
-
-    A tree of classes can stand for them. For samples, in which categories look rarer than they are: the
-    column is one of so many `records`; by default it is whole.
-    """
-    values = len(column) - column.null_count()
-    if kind.widens or values < FEW:
-        return
-    alone = int(column.drop_nulls().is_unique().sum())
-    if alone > UNIQUE * values:
-        raise nearly_unique(name, alone, values, records)
-
-
-def refuse_rare(
-    column: pl.Series, name: str, kind: Kind, k: int, entity: Labels | None = None
-) -> None:
-    """Refuse categories that would mostly be lost, as fewer than k records, or entities, have them.
-
-    The column is whole, and `entity` has the codes of whose its records are.
-    """
-    values = len(column) - column.null_count()
-    if kind.widens or values < FEW:
-        return
-    table = pl.DataFrame([column.alias("value")])
-    held = pl.len()
-    if entity is not None:
-        table, held = table.with_columns(whose=pl.Series(entity)), pl.col("whose").n_unique()
-    counted = table.drop_nulls("value").group_by("value").agg(rows=pl.len(), held=held)
-    # In an order, the nearest category that k have stands for a rare one, if there is one.
-    fewest = 2 if kind.ordered and (counted["held"] >= k).any() else k
-    rare = counted.filter(pl.col("held") < fewest)
-    lost = int(rare["rows"].sum())
-    if lost > UNIQUE * values:
-        raise mostly_rare(name, (lost, values), fewest, entity is not None, _are_numbers(counted))
-
-
-def _are_numbers(counted: pl.DataFrame) -> bool:
-    """Return whether most values of a column, counted as `rows`, are texts of numbers."""
-    if not isinstance(counted["value"].dtype, pl.String | pl.Categorical):
-        return False
-    number = pl.col("value").cast(pl.String).cast(pl.Float64, strict=False).is_not_null()
-    parsed = int(counted.filter(number)["rows"].sum())
-    return parsed > UNIQUE * int(counted["rows"].sum())
 
 
 def numbers(column: pl.Series, strata: Strata | None, kind: Kind | None = None) -> Vector:

@@ -16,8 +16,9 @@ from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.attributes import entity_of
-from polars_microagg.frames.columns import kind_for, refuse_unique
+from polars_microagg.frames.columns import kind_for
 from polars_microagg.frames.mask import MaskRequest
+from polars_microagg.frames.rare_categories import refuse_rare_in, refuse_unique
 from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
 from polars_microagg.leaves.cuts import CUTS, loss_of, tree_of_cuts, with_distance
@@ -153,8 +154,10 @@ def fit_leaves(
     n = frame.height if records is None else whole_number("records", records, RECORDS, frame.height)
     refuse_few(n, plan.k)
     sample = frame.filter(in_sample(frame, sample_size(n, size) / n)) if whole else frame
-    for name, kind in kinds.items():
-        refuse_unique(sample[name].alias(""), name, kind, n if sample.height < n else None)
+    if whole:
+        refuse_rare_in(frame, kinds, plan.k, plan.entity)
+    for name, kind in kinds.items() if sample.height < n else ():
+        refuse_unique(sample[name].alias(""), name, kind, n)
     call = _Call(replace(request, plan=plan), names, size, cut, n / max(sample.height, 1))
     large, tree = call.forest(sample)
     options = leaf_options(request, names)

@@ -14,6 +14,7 @@ from polars_microagg.core.partition import Labels
 from polars_microagg.core.rule import Rule
 from polars_microagg.core.work import known_elsewhere, seconds_of
 from polars_microagg.frames.batch import Released
+from polars_microagg.frames.rare_categories import refuse_rare_in
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.leaf_records import LeafRecords
 from polars_microagg.leaves.masking import fingerprints, mask_leaves
@@ -84,6 +85,7 @@ def mask_table(leaves: Leaves, frame: pl.DataFrame, workers: int | None) -> pl.D
 
 def _mask_parts(leaves: Leaves, frame: pl.DataFrame) -> pl.DataFrame:
     merged, leaf, rule = merge_for_table(leaves, frame)
+    refuse_rare_in(frame, leaves.kinds(frame.schema), leaves.k, leaves.plan.entity)
     # So that sorting needs little memory; leaves are masked on their own, so the parts do not show
     # in the result.
     most = max(leaves.size, min(MANY, frame.height // PARTS))

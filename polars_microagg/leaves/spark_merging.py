@@ -18,6 +18,7 @@ from polars_microagg.leaves.merge_for_table import merge_until
 from polars_microagg.leaves.references import Reference, Tally
 from polars_microagg.leaves.rules import FEW, refuse_unreachable, restricted
 from polars_microagg.leaves.spark_batches import LEAF, LeafCounter, LeafMarker, leaf_checker
+from polars_microagg.leaves.spark_categories import refuse_rare_on
 from polars_microagg.leaves.spark_table import SparkTable
 from polars_microagg.leaves.strata import KEYS
 
@@ -71,7 +72,11 @@ def merged_for_spark(
 
 
 def references_of(table: SparkTable, plan: Plan, records: int) -> tuple[Reference, ...]:
-    """Count the confidential values of a table, and refuse what no grouping of it satisfies."""
+    """Count the confidential values of a table, and refuse what no grouping of it satisfies.
+
+    Columns of which most would be lost are refused, too: their categories are counted.
+    """
+    refuse_rare_on(table, plan)
     if not restricted(plan):
         return ()
     references = value_counts(table, plan)

@@ -72,6 +72,15 @@ class SparkTable:
         # Only text shows the sign of a zero at every engine, as a division by zero may be an error.
         return (column == 0) & column.cast("string").startswith("-")
 
+    def categories(self, name: str, entity: Sequence[str]) -> DataFrame:
+        """Return each `value` of a column but null, its `rows`, and who `held` it: records or entities."""
+        from pyspark.sql import functions as f
+
+        rows = f.count(f.lit(1))
+        held = f.count_distinct(*map(self.key, entity)) if entity else rows
+        there = self.df.where(f.col(self.place(name)).isNotNull())
+        return there.groupBy(self.key(name)).agg(rows, held).toDF("value", "rows", "held")
+
     def empty(self) -> pl.DataFrame:
         """Return no records, with the names of the columns and the types of Polars."""
         return self._empty

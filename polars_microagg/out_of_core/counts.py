@@ -21,7 +21,7 @@ from polars_microagg.leaves.references import Reference, Tally
 from polars_microagg.leaves.rules import SEEDS, refuse_nameless
 from polars_microagg.out_of_core.aligned import Kept, aligned, require_aligned
 from polars_microagg.out_of_core.class_sizes import ClassSizes, Worst, worst_in
-from polars_microagg.out_of_core.grouped import Grouped, summed
+from polars_microagg.out_of_core.grouped import Grouped, comparable, summed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.workspace import working_folder
 
@@ -162,7 +162,7 @@ def _codes(
     refuse_nameless((name, frame.get_column(name).null_count()) for name in entity)
     columns = {}
     if entity:
-        ids = _plain(frame.select(by_name(n).alias(str(j)) for j, n in enumerate(entity)))
+        ids = comparable(frame.select(by_name(n).alias(str(j)) for j, n in enumerate(entity)))
         columns = {n: ids.hash_rows(seed=s) for n, s in zip(ENTITY, SEEDS, strict=True)}
     for j, reference in enumerate(references):
         columns[f"value{j}"] = reference.codes(frame.get_column(reference.name))
@@ -171,21 +171,8 @@ def _codes(
 
 def entity_hashes(frame: pl.DataFrame, entity: Sequence[str]) -> pl.Series:
     """Return a hash of the person of each record, the same wherever it is read."""
-    ids = _plain(frame.select(by_name(n).alias(str(j)) for j, n in enumerate(entity)))
+    ids = comparable(frame.select(by_name(n).alias(str(j)) for j, n in enumerate(entity)))
     return ids.hash_rows(seed=SEEDS[0])
-
-
-def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return values that are equal, and have equal hashes, whatever was read before."""
-    made = []
-    for column in frame.get_columns():
-        kind = column.dtype
-        if isinstance(kind, pl.Enum):
-            column = column.to_physical()
-        elif isinstance(kind, pl.Categorical):
-            column = column.cast(pl.String)
-        made.append(column)
-    return pl.DataFrame(made)
 
 
 class _Block:
@@ -225,7 +212,7 @@ class _Block:
 
     def add(self, frame: pl.DataFrame, codes: pl.DataFrame) -> None:
         """Count the records of a batch."""
-        keys = _plain(frame.select(class_keys(self.columns, frame.schema)))
+        keys = comparable(frame.select(class_keys(self.columns, frame.schema)))
         keys.columns = [f"key{j}" for j in range(keys.width)]
         if self.sizes is None:
             self._start(keys.columns)

@@ -11,7 +11,7 @@ import polars as pl
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.out_of_core.spill import Spill, batches_of, read
 
-__all__ = ["Grouped", "summed"]
+__all__ = ["Grouped", "comparable", "summed"]
 
 FILES = 256
 """Most files that rows are divided into."""
@@ -127,6 +127,19 @@ class Grouped:
                 part.add(as_frame(pa.Table.from_batches([batch])))
             path.unlink()
             yield from part.results()
+
+
+def comparable(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return values that are equal, and have equal hashes, whatever was read before."""
+    made = []
+    for column in frame.get_columns():
+        kind = column.dtype
+        if isinstance(kind, pl.Enum):
+            column = column.to_physical()
+        elif isinstance(kind, pl.Categorical):
+            column = column.cast(pl.String)
+        made.append(column)
+    return pl.DataFrame(made)
 
 
 def summed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

@@ -15,16 +15,12 @@ from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.leaves.options import leaf_size, refuse_patterns
 from polars_microagg.leaves.refusals import refuse_few
-from polars_microagg.leaves.rules import coded_columns, restricted
+from polars_microagg.leaves.rules import coded_columns
 from polars_microagg.out_of_core.output import verify_written, write_masked
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.passes import MaskingRun
-from polars_microagg.progress import ticker
 
 __all__ = ["MaskedFile", "mask_source"]
-
-STEPS = 5
-"""Every record is read for the sample, split, masked, written and verified."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +71,9 @@ def mask_source(
     width += 2 * bool(request.strata or plan.nulls == "pattern") + len(request.order_by)
     workers = request.plan.workers if workers is None else workers
     budget = MemoryBudget.of(memory, workers, width, table.wide)
-    # Values that models count are counted in a pass before.
-    steps = STEPS + restricted(plan) + len(blocks) - 1
     released = empty.columns if released is None else released
-    run = MaskingRun(table, request, budget, ticker(name, steps * table.rows), released)
-    run.references = run.counted(table)
+    run = MaskingRun(table, request, budget, name, released)
+    run.references = run.counted(folder)
     made_of = run.fitted(size, cut) if leaves is None else [leaves]
     if table.rows:
         made_of = run.split(folder, made_of)
@@ -87,5 +81,5 @@ def mask_source(
     suppressed = write_masked(run, made, made_of)
     kept = ~suppressed if suppressed is not None and plan.drops else None
     verify_written(run, folder, made, kept)
-    run.tick(steps * table.rows)
+    run.tick(run.records)
     return MaskedFile(tuple(made_of), table.rows, suppressed)

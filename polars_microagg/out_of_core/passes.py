@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.columns import kind_for
 from polars_microagg.frames.mask import MaskRequest
+from polars_microagg.frames.rare_categories import countable
 from polars_microagg.frames.selection import as_frame, by_name, own_text
 from polars_microagg.leaves.fit import fit_leaves, in_sample, one_leaf, sample_size
 from polars_microagg.leaves.leaves import Leaves
@@ -38,10 +39,15 @@ from polars_microagg.leaves.rules import (
 )
 from polars_microagg.leaves.suppressed import SmallStrata, emptied_hold
 from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.out_of_core.rare_categories import RareCounter
 from polars_microagg.out_of_core.spill import OPEN, Spill, read
 from polars_microagg.out_of_core.workers import LeafJob, mask_parts
+from polars_microagg.progress import ticker
 
 __all__ = ["MaskingRun"]
+
+STEPS = 5
+"""Every record is read for the sample, split, masked, written and verified."""
 
 PART = 2_000_000
 """Records that are masked together where memory has room for more: with larger arrays it takes longer."""
@@ -61,12 +67,12 @@ class _Block:
 
 @dataclass
 class MaskingRun:
-    """The passes over one table: the call, the budget, and the progress callback."""
+    """The passes over one table: the call, the budget, and what progress is told of."""
 
     table: ParquetSource
     request: MaskRequest
     budget: MemoryBudget
-    tick: Callable[[int], None]
+    name: str
     released: Sequence[str]
     done: int = 0
     references: tuple[Reference, ...] = ()
@@ -87,6 +93,16 @@ class MaskingRun:
         """Names of the columns that are read: others do not count, whatever door the table comes by."""
         needed = {*self.columns, *self.request.order_by, *self.released}
         return [name for name in self.table.schema.names if name in needed]
+
+    @property
+    def records(self) -> int:
+        """The records of all passes."""
+        return (STEPS + self.counts_before + len(self.plan.blocks) - 1) * self.table.rows
+
+    @cached_property
+    def tick(self) -> Callable[[int], None]:
+        """Report so many records of all passes as done."""
+        return ticker(self.name, self.records)
 
     def report(self, records: int) -> None:
         """Report these records as done."""
@@ -123,16 +139,31 @@ class MaskingRun:
         counted = *self.plan.entity, *self.plan.confidential
         return list(dict.fromkeys([*self.names, *self.request.strata, *counted]))
 
-    def counted(self, table: ParquetSource) -> tuple[Reference, ...]:
-        """Count the confidential values of a table, and refuse what no grouping of it satisfies."""
-        if not restricted(self.plan) or not table.rows:
+    @property
+    def counts_before(self) -> bool:
+        """Return whether something is counted on the whole table before it is masked."""
+        return restricted(self.plan) or bool(countable(self.kinds))
+
+    def counted(self, folder: Path) -> tuple[Reference, ...]:
+        """Count the confidential values of the table, and refuse what no grouping of it satisfies.
+
+        Columns of which most would be lost are refused, too: their categories are counted.
+        """
+        table, plan = self.table, self.plan
+        if not self.counts_before or not table.rows:
             return ()
-        tallies = [Tally(partial(self._refuse_many, name)) for name in self.plan.confidential]
-        census = Census(self.plan, tallies)
-        for batch in table.batches(self.budget.batch, [*self.plan.entity, *self.plan.confidential]):
-            census.add(as_frame(batch))
-            self.report(batch.num_rows)
-        return census.references()
+        tallies = [Tally(partial(self._refuse_many, name)) for name in plan.confidential]
+        census = Census(plan, tallies)
+        rare = RareCounter(table, self.kinds, plan.entity, self.budget, folder)
+        needed = dict.fromkeys([*plan.entity, *plan.confidential, *rare.columns])
+        for batch in table.batches(self.budget.batch, list(needed)):
+            frame = as_frame(batch)
+            census.add(frame)
+            rare.add(frame)
+            self.report(frame.height)
+        references = census.references()
+        rare.refuse(plan.k)
+        return references
 
     def _refuse_many(self, name: str, size: int) -> None:
         """Refuse a confidential column whose distinct values do not fit into memory."""

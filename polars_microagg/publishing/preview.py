@@ -20,9 +20,10 @@ from polars_microagg.core.plan import Plan
 from polars_microagg.core.work import seconds_of
 from polars_microagg.errors import InvalidDataError, MicroaggError
 from polars_microagg.frames.attributes import entity_of
-from polars_microagg.frames.columns import kind_for, refuse, refuse_rare, require, type_name
+from polars_microagg.frames.columns import kind_for, refuse, require, type_name
 from polars_microagg.frames.dry_run import rehearse
 from polars_microagg.frames.mask import MaskRequest, mask_table, suppressed_rows
+from polars_microagg.frames.rare_categories import refuse_rare
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.column_kinds import categories
 from polars_microagg.publishing.column_roles import ColumnRoles

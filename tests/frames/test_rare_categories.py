@@ -6,7 +6,9 @@ import pytest
 
 import polars_microagg as mg
 import polars_microagg.duckdb as mgd
-from polars_microagg.frames.columns import kind_for, refuse_rare
+from polars_microagg.frames.columns import kind_for
+from polars_microagg.frames.rare_categories import refuse_rare
+from polars_microagg.publishing import memory
 
 VISITS = pl.DataFrame({"person": [i // 3 for i in range(120)]}).with_columns(
     age=pl.col("person") + 20, income=(pl.col("person") * 100 + 0.5).cast(pl.String)
@@ -22,20 +24,38 @@ def doors(tmp_path):
     VISITS.write_parquet(file)
     columns, out = ["age", "income"], tmp_path / "out.parquet"
     lazy, plan = VISITS.lazy(), mg.mdav
+    sample = mg.fit_leaves(VISITS.head(9), columns, 5, records=120)
     return {
         "frame": lambda: plan(VISITS, columns, k=5),
         "lazy": lambda: plan(lazy, columns, k=5).collect(engine="in-memory"),
         "groups": lambda: mg.groups(VISITS, columns, k=5),
+        "leaves": lambda: mg.fit_leaves(VISITS, columns, 5),
+        "leaves of a sample": lambda: sample.mask(VISITS),
+        "file": lambda: mg.protect_parquet(file, out, columns, 5, size=20),
+        "file by leaves": lambda: mg.protect_parquet(file, out, columns, 5, leaves=sample),
         "publish": lambda: mg.publish(file, out, columns, 5, drop="person"),
     }
 
 
-@pytest.mark.parametrize("door", ["frame", "groups", "publish"])
+LEAVES = ["leaves", "leaves of a sample", "file", "file by leaves"]
+
+
+@pytest.mark.parametrize("door", ["frame", "groups", "publish", *LEAVES])
 def test_values_that_few_records_have_are_refused(tmp_path, door):
     with pytest.raises(mg.InvalidDataError, match=LOST) as error:
         doors(tmp_path)[door]()
     assert "cast them: cast(pl.Float64), in SQL CAST(... AS DOUBLE)" in str(error.value)
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_release_larger_than_memory_refuses_them_in_the_same_words(tmp_path, monkeypatch):
+    with pytest.raises(mg.InvalidDataError, match=LOST) as whole:
+        doors(tmp_path)["publish"]()
+    monkeypatch.setattr(memory, "BASE", 10**15)
+    with pytest.raises(mg.InvalidDataError) as error:
+        doors(tmp_path)["publish"]()
+    assert str(error.value) == str(whole.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
 
 def test_lazy_frames_and_sql_refuse_them(tmp_path):
