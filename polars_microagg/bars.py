@@ -57,16 +57,20 @@ class Reading:
 class Meter:
     """Reads progress of several pieces of work, one after the other, as one.
 
-    `weights` are how much each piece is, such as its records.
+    `weights` are how much each piece is, such as its records. All of them are of the stage that is read
+    first; another one, such as a search after a method, is read by itself.
     """
 
     def __init__(self, weights: Sequence[float]) -> None:
         self._weights = list(weights) or [1.0]
-        self._piece, self._last = 0, (0, 0)
+        self._piece, self._last, self._stage = 0, (0, 0), ""
         self._start = time.monotonic()
 
     def read(self, done: int, total: int, what: str) -> Reading:
         """Add what a method reports of the current piece."""
+        self._stage = self._stage or what
+        if what != self._stage:
+            return Reading(what, done, max(total, 1))
         if done < self._last[0] or total != self._last[1] > 0:
             self._piece = min(self._piece + 1, len(self._weights) - 1)
         self._last = (done, total)

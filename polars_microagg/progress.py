@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from polars_microagg.bars import LONG, Bar, notebook
 from polars_microagg.errors import InvalidParameterError
 
-__all__ = ["Callback", "current", "progress", "steps_of", "ticker", "tickers"]
+__all__ = ["Callback", "current", "progress", "stage", "steps_of", "ticker", "tickers"]
 
 Callback: TypeAlias = Callable[[int, int, str], object]
 """Called with what is done, what there is to do in all, and the name of the work."""
@@ -30,8 +30,10 @@ def progress(callback: Callback | Literal["bar"] | None) -> AbstractContextManag
     ----------
     callback : callable, "bar" for a bar of text, or None for nobody
         Called as ``callback(done, total, what)``: `what` is the name of a method, and `done` of
-        `total` the share of its work that is over. Methods that take no time do not call it. The bar is
-        on standard error, and in a notebook an output of the cell.
+        `total` the share of its work that is over. What may follow has names of its own: "privacy models"
+        is the search for groups that satisfy those of `entity` and `confidential`, "refine" that of
+        ``refine=True``. Methods that take no time do not call it. The bar is on standard error, and in a
+        notebook an output of the cell.
 
     Returns
     -------
@@ -112,11 +114,29 @@ def ticker(what: str, total: int) -> Callable[[int], None]:
     return _ticker(current(), what, total)
 
 
-def _ticker(callback: Callback | None, what: str, total: int) -> Callable[[int], None]:
+def stage(what: str, total: int) -> Callable[[float], None]:
+    """Return the function to call with the share that is done of work after that of a method.
+
+    Its first call says that the work begins.
+
+    >>> with progress(print):
+    ...     tick = stage("refine", 200)
+    >>> for share in (0, 0.5, 1):
+    ...     tick(share)
+    0 200 refine
+    100 200 refine
+    200 200 refine
+    """
+    tick = _ticker(current(), what, total, told=-total)
+    return lambda share: tick(int(share * total))
+
+
+def _ticker(
+    callback: Callback | None, what: str, total: int, told: int = 0
+) -> Callable[[int], None]:
     """Return what `ticker` does, for a callback."""
     if callback is None:
         return _ignore
-    told = 0
 
     def tick(done: int) -> None:
         nonlocal told

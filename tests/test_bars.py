@@ -31,6 +31,17 @@ def test_pieces_are_read_as_one(now):
     assert Meter([]).read(1, 2, "x").share == 0.5
 
 
+def test_another_stage_is_read_by_itself(now):
+    meter = Meter([300, 100])
+    now[0] = 10.0
+    meter.read(14, 14, "mdav")
+    reading = meter.read(0, 40, "refine")
+    assert (reading.stage, reading.share, reading.seconds_left) == ("refine", 0.0, None)
+    assert meter.read(30, 40, "refine").share == 0.75
+    # The pieces of the first go on where they were.
+    assert meter.read(1, 2, "mdav").done == 350
+
+
 def test_a_bar_waits_and_clears_itself(now):
     stream = io.StringIO()
     bar = Bar(5.0, stream)

@@ -47,6 +47,46 @@ def test_what_is_done_grows_to_all_there_is_to_do(told, method, options):
     assert len(told) > 10 or options == {"effort": 0}
 
 
+PEOPLE = FRAME.with_columns(
+    who=pl.Series(np.arange(3000) // 4 % 500), dx=pl.Series(np.arange(3000) % 5)
+)
+SEARCHES = [
+    ("mdav", {"entity": "who", "entity_mode": "rows"}, ["mdav", "privacy models"]),
+    ("mdav", {"confidential": "dx", "l": 3}, ["mdav", "privacy models"]),
+    ("mdav", {"refine": True}, ["mdav", "refine"]),
+    (
+        "mdav",
+        {"entity": "who", "entity_mode": "rows", "refine": True},
+        ["mdav", "privacy models", "refine"],
+    ),
+    ("lowloss", {"effort": 0.1, "confidential": "dx", "l": 3}, ["lowloss", "privacy models"]),
+]
+
+
+@pytest.mark.parametrize(("method", "options", "stages"), SEARCHES, ids=str)
+def test_what_follows_a_method_is_a_stage_that_begins_and_ends(told, method, options, stages):
+    plain = mg.mask(PEOPLE, ["a", "b"], 4, method=method, **options)
+    with telling(told):
+        masked = mg.mask(PEOPLE, ["a", "b"], 4, method=method, **options)
+    assert masked.equals(plain)
+    assert list(dict.fromkeys(what for *_, what in told)) == stages
+    for stage in stages[1:]:
+        own = [(done, total) for done, total, what in told if what == stage]
+        assert own[0] == (0, 3000)
+        assert own[-1] == (3000, 3000)
+        assert all(before < after for before, after in pairwise(done for done, _ in own))
+    # The method is at its end when the next stage begins, and all is over when the last one ends.
+    assert told[-1][0] == told[-1][1]
+    assert told[-1][2] == stages[-1]
+
+
+def test_patches_of_a_long_search_are_told_of_one_by_one(told):
+    rows = np.random.default_rng(1).normal(size=(24_000, 2))
+    with telling(told):
+        mg.zscores(pl.DataFrame(rows, schema=["a", "b"]), ["a", "b"], 5, refine=True)
+    assert 3 < len([done for done, _, what in told if what == "refine"]) <= 102
+
+
 def test_the_generations_are_what_genetic_tells_of(told):
     with telling(told):
         mg.genetic(FRAME[:300], ["a", "b"], 3, generations=99, population=4)

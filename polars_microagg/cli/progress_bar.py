@@ -51,7 +51,7 @@ class Bar:
         self.how = how or ("bar" if self._stream.isatty() else "none")
         self.on = self.how != "none"
         self._meter = Meter(weights)
-        self._told = time.monotonic()
+        self._told, self._what = time.monotonic(), ""
 
     def weigh(self, weights: Sequence[float]) -> None:
         """Weigh each piece by its records, which are known once the table is read."""
@@ -59,6 +59,7 @@ class Bar:
 
     def stage(self, what: str) -> None:
         """Show which step begins."""
+        self._what = ""
         if self.how == "json":
             self._line(dict.fromkeys(("done", "total", "per_second", "seconds_left")), what)
         else:
@@ -67,11 +68,13 @@ class Bar:
     def __call__(self, done: int, total: int, what: str) -> None:
         """Show the progress of the current piece, as a method reports it."""
         reading, now = self._meter.read(done, total, what), time.monotonic()
+        # A search after a method is seen at once, whenever the last line was.
+        begins, self._what = self._what not in ("", what), what
         if self.how == "json":
-            if now - self._told >= NOW_AND_THEN or reading.done >= reading.total:
+            if begins or now - self._told >= NOW_AND_THEN or reading.done >= reading.total:
                 self._told = now
                 self._line(_rounded(reading), what)
-        elif now - self._told >= EVERY:
+        elif begins or now - self._told >= EVERY:
             self._told = now
             self._write(text_of(reading, "records"))
 

@@ -43,7 +43,7 @@ from polars_microagg.kernels.local.repair import annealed, repaired
 from polars_microagg.kernels.missing import completed
 from polars_microagg.kernels.scale import scaled
 from polars_microagg.processes.crew import crew, shared
-from polars_microagg.progress import Callback, current, progress
+from polars_microagg.progress import Callback, current, progress, stage
 from polars_microagg.wording import Setting
 
 __all__ = ["Plan"]
@@ -280,11 +280,15 @@ class Plan:
             if self.method.search is not None:
                 longer = partial(self.method.search, **arguments)
             with progress(self.progress_callback):
-                found = repaired(x, grouped.labels, strata.sizes, self.k, beyond, longer)
+                tick = stage("privacy models", len(x))
+                found = repaired(x, grouped.labels, strata.sizes, self.k, beyond, longer, tick)
                 grouped = Grouping.by_label(*found)
         if self.refine:
             each = shared(REFINING * len(x))
-            found = refined(x, grouped.labels, strata.sizes, self.k, beyond, each=each)
+            with progress(self.progress_callback):
+                tick = stage("refine", len(x))
+            own = x, grouped.labels, strata.sizes, self.k, beyond
+            found = refined(*own, each=each, tick=tick)
             grouped = Grouping.by_label(*found)
         return self._improved(x, grouped, strata)
 

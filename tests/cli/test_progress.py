@@ -157,6 +157,23 @@ def test_lines_of_json_now_and_then(monkeypatch):
     assert [line["seconds_left"] for line in lines] == [None, 50.0, 10.0, 0.0]
 
 
+def test_a_search_after_a_method_is_a_stage_of_its_own_at_once(monkeypatch):
+    monkeypatch.setattr(bars.time, "monotonic", lambda: 0.0)
+    calls = ((100, 100, "mdav"), (0, 100, "privacy models"), (9, 100, "privacy models"))
+    stream, screen = io.StringIO(), Terminal()
+    for bar in (Bar([100], stream, "json"), Bar([100], screen, "bar")):
+        bar.stage("Masking")
+        for call in calls:
+            bar(*call)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["stage"], line["done"]) for line in lines] == [
+        ("Masking", None),
+        ("mdav", 100),
+        ("privacy models", 0),
+    ]
+    assert screen.getvalue().endswith(f"privacy models [{' ' * 30}]   0%")
+
+
 def test_json_is_a_line_each_on_standard_error(people, tmp_path, microagg):
     many = pl.concat([people] * 100).with_columns(age=pl.int_range(pl.len()))
     many.write_parquet(tmp_path / "in.parquet")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from polars_microagg.kernels.local.dissolve_split import (
 from polars_microagg.kernels.local.ejection_chains import EjectionCosts, eject_records
 from polars_microagg.kernels.local.groups import Groups, largest_searched
 from polars_microagg.kernels.local.moves_and_swaps import move_records, swap_records
-from polars_microagg.kernels.local.patches import Map, in_patches
+from polars_microagg.kernels.local.patches import Map, Work, in_patches
 from polars_microagg.kernels.local.recut_pairs import recut_pairs
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 from polars_microagg.kernels.order.runs import optimal_runs
@@ -30,6 +30,7 @@ __all__ = [
     "neighbour_count",
     "refined",
     "squares_within",
+    "unheard",
 ]
 
 WHOLE = 20_000
@@ -49,6 +50,10 @@ PASSES = 1000
 """Bound on the rounds, which rounding could make endless."""
 
 
+def unheard(share: float) -> None:
+    """Report the share of some work that is done to nobody."""
+
+
 def neighbour_count(k: int) -> int:
     """Return how many neighbours to know for a smallest group size."""
     return min(max(16, 2 * k + 4), 64)
@@ -63,13 +68,15 @@ def refined(
     *,
     quick: bool = False,
     each: Map = map,
+    tick: Callable[[float], object] = unheard,
 ) -> tuple[Labels, int]:
     """Return labels and the number of groups after a local search in each stratum.
 
     `x` (n, d) holds scaled records stratum by stratum, in groups of at least k that satisfy the rule.
     So do those of the result; without a rule they have k to 2k - 1 records. In no stratum is the sum
     of squares higher. With `quick` large strata are searched without chains, and once. `each` is a function
-    like map, which may work on several patches of a large stratum at a time.
+    like map, which may work on several patches of a large stratum at a time. `tick` is called with the
+    share of the work that is done.
 
     >>> x = np.array([[0.0], [1.0], [9.0], [8.0]])
     >>> refined(x, np.array([0, 1, 0, 1]), np.array([4]), 2)
@@ -88,22 +95,35 @@ def refined(
     small = np.flatnonzero(free & ~large[stratum])
     # All at once, or by several processes in shares of whole strata.
     shares = _shares(small, stratum, 1 if each is map else SHARES)
+    rounds = (_exchange,) if quick else (_exchange, _improve)
+    visits = len(small) + len(rounds) * np.count_nonzero(free & large[stratum])
+    visited = 0
+
+    def visit(records: int) -> None:
+        nonlocal visited
+        visited += records
+        tick(visited / visits)
+
+    tick(0)
     parts = ((x[rows], start[rows], stratum[rows], k, rule and rule.take(rows)) for rows in shares)
     for rows, labels_there in zip(shares, each(_improved, parts), strict=True):
         result[rows] = labels_there + int(rows[0])
+        visit(len(rows))
     for number in np.flatnonzero(large):
         part = np.flatnonzero(free & (stratum == number))
         if len(part):
             # Numbers of one stratum are below those of all that follow.
             first = len(x) + int(part[0])
-            search = partial(_patched, k=k, rule=rule and rule.take(part), each=each, quick=quick)
-            result[part] = search(x[part], start[part]) + first
+            ruled = rule and rule.take(part)
+            own = x[part], start[part], k, ruled, rounds
+            result[part] = _patched(*own, each=each, tick=visit) + first
     # Search stops at gains that rounding may fake. So compare each stratum with its start, computed
     # alike, and keep the start where the end is higher: refinement never raises the sum of squares.
     before = np.bincount(stratum, squares_within(x, start))
     after = np.bincount(stratum, squares_within(x, result))
     keep = (after > before)[stratum]
     better = Partition.from_labels(np.where(keep, start, result + len(x)))
+    tick(1)
     return better.labels, len(better)
 
 
@@ -127,15 +147,20 @@ def _improved(part: tuple[Matrix, Labels, Labels, int, GroupRule | None]) -> Lab
 
 
 def _patched(
-    x: Matrix, labels: Labels, k: int, rule: GroupRule | None, each: Map, *, quick: bool
+    x: Matrix,
+    labels: Labels,
+    k: int,
+    rule: GroupRule | None,
+    rounds: Sequence[Work],
+    *,
+    each: Map,
+    tick: Callable[[int], None],
 ) -> Labels:
-    """Improve a grouping of very many records patch by patch."""
+    """Improve a grouping of very many records patch by patch, as often as there are `rounds`."""
     labels = Partition.from_labels(labels).labels
     rng = np.random.default_rng(0)
-    if quick:
-        return in_patches(x, labels, k, neighbour_count(k), rng, _exchange, rule, each)
-    for work in (_exchange, _improve):
-        labels = in_patches(x, labels, k, neighbour_count(k), rng, work, rule, each=each)
+    for work in rounds:
+        labels = in_patches(x, labels, k, neighbour_count(k), rng, work, rule, each, tick)
     return labels
 
 

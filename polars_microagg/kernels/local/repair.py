@@ -16,6 +16,7 @@ from polars_microagg.kernels.local.local_search import (
     neighbour_count,
     refined,
     squares_within,
+    unheard,
 )
 from polars_microagg.kernels.local.spread_start import spread_groups
 from polars_microagg.kernels.neighbour_blocks import random_parts
@@ -64,13 +65,14 @@ def repaired(
     k: int,
     rule: GroupRule,
     longer: Search | None = None,
+    tick: Callable[[float], object] = unheard,
 ) -> tuple[Labels, int]:
     """Return labels and the number of groups that satisfy the rule; as they are if they do.
 
     `x` (n, d) has the records stratum by stratum. Groups that break the rule are joined with others,
     and the local search follows; a stratum with such groups may start from groups spread over the
     values of a confidential column instead, where that ends lower. `longer` searches on in each such
-    stratum.
+    stratum. `tick` is called with the share of the work that is done, unless there is none.
     """
     own = Partition.from_labels(labels)
     failing = rule.failing(Members.of(np.arange(len(x)), own.labels, len(own)))
@@ -81,7 +83,9 @@ def repaired(
     wrong = np.bincount(stratum, failing[own.labels]) > 0
     rows = np.flatnonzero(wrong[stratum])
     part = Partition.from_labels(own.labels[rows]).labels
-    part = _Repair(x[rows], part, sizes[wrong], k, rule.take(rows)).run(longer)
+    tick(0)
+    part = _Repair(x[rows], part, sizes[wrong], k, rule.take(rows)).run(longer, tick)
+    tick(1)
     result = own.labels.copy()
     result[rows] = part + len(x)
     result = Partition.from_labels(result).labels
@@ -97,7 +101,7 @@ class _Repair:
         self.best = self.joined = merged(x, labels, sizes, rule)
         self.least = self.squares(self.best)
 
-    def run(self, longer: Search | None) -> Labels:
+    def run(self, longer: Search | None, tick: Callable[[float], object]) -> Labels:
         """Search from all starts, and return the labels with the lowest sums of squares."""
         starts = _spread_starts(self.x, self.joined, self.sizes, self.k, self.rule)
         spread = _spreadable(self.sizes, self.k) if starts else np.zeros(len(self.sizes), np.bool_)
@@ -111,8 +115,12 @@ class _Repair:
         lowest = squares.argmin(axis=0)
         for number, start in enumerate(starts):
             # A search of very many records takes its time, so only the best start has one.
-            chosen = (self.sizes <= WHOLE) | (lowest == number)
-            self._search(start, useful[number] & chosen, longer is None)
+            chosen = useful[number] & ((self.sizes <= WHOLE) | (lowest == number))
+
+            def searched(share: float, before: int = number) -> None:
+                tick((before + share) / (len(starts) + (longer is not None)))
+
+            self._search(start, chosen, longer is None, searched)
         if longer is not None:
             self._search_longer(longer)
         return self.best
@@ -121,14 +129,21 @@ class _Repair:
         """Return the sum of squares of each stratum."""
         return np.asarray(np.bincount(self.stratum, squares_within(self.x, labels)))
 
-    def _search(self, start: Labels, strata: npt.NDArray[np.bool_], quick: bool) -> None:
+    def _search(
+        self,
+        start: Labels,
+        strata: npt.NDArray[np.bool_],
+        quick: bool,
+        tick: Callable[[float], object],
+    ) -> None:
         """Search locally in some strata."""
         rows = np.flatnonzero(strata[self.stratum])
         if not len(rows):
             return
         rule, other = self.rule.take(rows), self.best.copy()
         own = Partition.from_labels(start[rows]).labels
-        ended = refined(self.x[rows], own, self.sizes[strata], self.k, rule, quick=quick)[0]
+        sizes = self.sizes[strata]
+        ended = refined(self.x[rows], own, sizes, self.k, rule, quick=quick, tick=tick)[0]
         other[rows] = ended + len(self.x)
         self._keep_better(other)
 
@@ -224,11 +239,7 @@ def annealed(x: Matrix, labels: Labels, *, k: int, rule: GroupRule) -> Labels:
     if not _searchable(labels, k):
         return labels
     part = np.ascontiguousarray(x - x.mean(axis=0))
-    return AnnealingSearch(part, k, EFFORT, 0, _no_progress, rule).best_of([labels])
-
-
-def _no_progress(steps: int) -> None:
-    """Report no progress: the method that comes before has done so."""
+    return AnnealingSearch(part, k, EFFORT, 0, unheard, rule).best_of([labels])
 
 
 def _spread(x: Matrix, codes: Labels, k: int, layers: int) -> Labels:
