@@ -1,5 +1,7 @@
 """Calls that are wrong: every message says what was received and the way out."""
 
+import re
+
 import polars as pl
 import pytest
 
@@ -156,6 +158,31 @@ def test_a_plain_column_where_records_are_grouped_is_refused():
         'k-anonymous. Write pl.struct("a", "b").microagg.mdav(...).',
     ):
         PEOPLE.select(pl.col("income").microagg.mdav(2))
+
+
+def test_small_strata_under_over_are_sent_to_the_frame_function_which_takes_them():
+    frame = pl.DataFrame({"s": ["a"] * 8 + ["b"] * 2 + ["c"] * 2, "x": range(12), "y": range(12)})
+    way = (
+        "Lower k, or add records; where .over(...) parts them, the frame function with strata= and "
+    )
+    for option in ({}, {"small_strata": "null"}):
+        for record in (
+            pl.struct("x", "y").microagg.mdav(3, **option),
+            pl.col("x").microagg.univariate(3, **option),
+        ):
+            with pytest.raises(mg.TooFewRecordsError, match=re.escape(way)) as error:
+                frame.select(record.over("s"))
+            assert "small_strata='drop'" not in str(error.value)
+    with pytest.raises(mg.TooFewRecordsError, match=re.escape(way)):
+        frame.select(pl.struct("x", "y").microagg.groups(3).over("s"))
+    instead = re.escape("Use the frame function, with strata= in place of .over(...).")
+    with pytest.raises(mg.InvalidParameterError, match=f"small_strata='drop'. {instead}"):
+        pl.struct("x", "y").microagg.mdav(3, small_strata="drop")
+    with pytest.raises(mg.InvalidParameterError, match=f"strata. {instead}"):
+        pl.struct("x", "y").microagg.mdav(3, strata="s", small_strata="null")
+    assert mg.mdav(frame, ["x", "y"], 3, strata="s", small_strata="drop").height == 8
+    emptied = mg.mdav(frame, ["x", "y"], 3, strata="s", small_strata="null")
+    assert emptied["x"].null_count() == 4
 
 
 @pytest.mark.parametrize(

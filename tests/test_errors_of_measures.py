@@ -1,5 +1,8 @@
 """Measures of tables that cannot be measured, and wrong calls of measures."""
 
+import re
+
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 import pytest
@@ -10,6 +13,7 @@ from polars_microagg.wording import listed
 from tests.refusals import DATA, PEOPLE, K, given, refused
 
 MASKED = PEOPLE.with_columns(income=1.0, age=2)
+SEMI = "leave them out of original, too, by a column that identifies a row: original.join(masked, on=..."
 EYES = [pytest.param(lambda frame: frame, id="eager"), pytest.param(pl.DataFrame.lazy, id="lazy")]
 
 
@@ -42,16 +46,31 @@ def test_a_table_that_is_not_anonymous_is_counted_and_not_shown(as_given, column
 def test_rows_that_cannot_be_matched_are_counted_and_not_shown(as_given):
     with refused(
         mg.InvalidDataError,
-        "original has 5 rows and masked has 4; rows are matched by position. Give two tables of "
+        "original has 4 rows and masked has 5; rows are matched by position. Give two tables of "
         "the same rows in the same order, or name a key column with key=.",
     ):
-        mg.assess(as_given(PEOPLE), as_given(MASKED[:4]), ["age"])
+        mg.assess(as_given(PEOPLE[:4]), as_given(MASKED), ["age"])
+    for key, begins in (
+        (None, "original has 5 rows and masked has 4; "),
+        ("name", "key=['name'] finds"),
+    ):
+        with pytest.raises(mg.InvalidDataError, match=re.escape(SEMI)) as error:
+            mg.assess(as_given(PEOPLE), as_given(MASKED[:4]), ["age"], key=key)
+        assert str(error.value).startswith(begins)
+
+
+def test_the_way_to_compare_after_rows_were_dropped_works():
+    frame = pl.DataFrame({"id": range(20), "s": ["a"] * 18 + ["b"] * 2, "x": np.arange(20.0)})
+    masked = mg.mdav(frame, "x", k=3, strata="s", small_strata="drop")
+    released = frame.join(masked, on="id", how="semi")
+    one = mg.assess(released, masked, "x", key="id")
+    assert one.equals(mg.assess(frame[:18], masked, "x"))
 
 
 KEYS = {
     "repeated in masked": (PEOPLE, MASKED[[0, 1, 2, 3, 3]], "1 row(s) of masked repeat a key"),
     "repeated in original": (PEOPLE[[0, 0, 1]], MASKED, "1 row(s) of original repeat a key"),
-    "missing": (PEOPLE, MASKED[:4], "4 of 5 and 4 rows match"),
+    "missing": (PEOPLE[:4], MASKED, "4 of 4 and 5 rows match"),
     "other": (PEOPLE[:3], MASKED[2:], "1 of 3 and 3 rows match"),
 }
 

@@ -269,7 +269,7 @@ def test_the_wording_of_every_error_is_in_one_place(path):
 
 
 def test_the_law_of_wording_bites():
-    tree = ast.parse("raise InvalidDataError(f'{n} is odd.')\nraise InvalidDataError.rows(1, 2)")
+    tree = ast.parse("raise InvalidDataError(f'{n} is odd.')\nraise InvalidDataError.at(1, 2)")
     assert list(worded(tree)) == ["InvalidDataError(f'{n} is odd.')"]
 
 

@@ -54,8 +54,7 @@ CLASSES = [
         "{setting} is odd.", setting=Setting("order_by", ["a", "b c"])
     ),
     mg.UnknownMethodError.of("mdva", ["mdav"]),
-    mg.InvalidDataError.rows(5, 4),
-    mg.InvalidDataError.key(["id", "b c"], "1 of 2 and 2 rows match"),
+    mg.TooFewRecordsError.of(2, 3).of_stratum(),
     mg.InvalidDataError.unreadable("a.csv", "it is empty."),
     mg.InvalidDataError.unknown_column("columns", "agee", ["age"]),
     mg.InvalidDataError.nameless("patient", 3),
@@ -143,6 +142,9 @@ SUBJECTS = {
         files.wrong_cells("age", 2, "number", 3, "a.csv"),
     ],
     originals: [
+        originals.unmatched_rows(5, 4),
+        originals.rows_not_released(["id", "b c"], 2),
+        originals.unmatched_key(["id", "b c"], "1 of 2 and 2 rows match"),
         originals.measures_differ(["loss"]),
         originals.not_as_the_manifest_says("no"),
         originals.other_kinds(["sex"]),
@@ -276,7 +278,7 @@ WRITTEN = [
      "There is no method None. Choose from 'mdav'. mg.methods() lists them all.",
      "There is no method NULL. Choose from 'mdav'. microagg.methods() lists them all.",
      "There is no method None. Choose from 'mdav'. microagg methods lists them all."),
-    (mg.InvalidDataError.rows(5, 4).sentence.fields["way"],
+    (originals.unmatched_rows(4, 5).sentence.fields["way"],
      "Give two tables of the same rows in the same order, or name a key column with key=.",
      "Give two tables of the same rows in the same order, or name a key column with key.",
      "Give two tables of the same rows in the same order, or name a key column with --key."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_microagg.errors import InvalidDataError
+from polars_microagg.errors.originals import rows_not_released, unmatched_key, unmatched_rows
 from polars_microagg.frames.selection import by_name
 
 __all__ = ["matched"]
@@ -20,13 +20,13 @@ def matched(
     named = key if named is None else named
     if not key:
         if original.height != masked.height:
-            raise InvalidDataError.rows(original.height, masked.height)
+            raise unmatched_rows(original.height, masked.height)
         return masked
     _refuse_types(original, masked, key)
     for frame, what in ((original, "original"), (masked, "masked")):
         repeated = frame.height - frame.select(by_name(name) for name in key).n_unique()
         if repeated:
-            raise InvalidDataError.key(named, f"{repeated} row(s) of {what} repeat a key")
+            raise unmatched_key(named, f"{repeated} row(s) of {what} repeat a key")
     matched = original.select(by_name(name) for name in key).join(
         masked,
         on=[by_name(name) for name in key],
@@ -35,8 +35,10 @@ def matched(
         nulls_equal=True,
     )
     if not matched.height == original.height == masked.height:
+        if matched.height == masked.height:
+            raise rows_not_released(named, original.height - masked.height)
         counts = f"{matched.height} of {original.height} and {masked.height} rows match"
-        raise InvalidDataError.key(named, counts)
+        raise unmatched_key(named, counts)
     return matched
 
 
@@ -49,4 +51,4 @@ def _refuse_types(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, 
         except pl.exceptions.PolarsError:
             kinds = " and ".join(str(table.schema[name]) for table in tables)
             problem = f"{name!r} is of type {kinds}, which cannot be compared"
-            raise InvalidDataError.key(key, problem) from None
+            raise unmatched_key(key, problem) from None

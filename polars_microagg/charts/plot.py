@@ -18,7 +18,8 @@ from polars_microagg.charts.aggregates import (
 from polars_microagg.charts.histograms import histogram
 from polars_microagg.charts.style import altair, printable
 from polars_microagg.core.options import group_size
-from polars_microagg.errors import InvalidDataError, InvalidParameterError, NotNumericError
+from polars_microagg.errors import InvalidParameterError, NotNumericError
+from polars_microagg.errors.originals import unmatched_rows
 from polars_microagg.frames.columns import is_number, refuse, type_name
 from polars_microagg.frames.overview import Overview
 from polars_microagg.frames.safe_collect import collected
@@ -53,7 +54,7 @@ class MicroaggPlot(Overview):
         """Return the masked table, and the names of columns, all of `numbers`, that both tables have."""
         after = collected(as_frame(masked), "masked")
         if after.height != self._frame.height:
-            raise InvalidDataError.rows(self._frame.height, after.height)
+            raise unmatched_rows(self._frame.height, after.height)
         if columns is None:
             both = [n for n, d in self._frame.schema.items() if is_number(d) and n in after.schema]
             columns = [name for name in both if is_number(after.schema[name])]

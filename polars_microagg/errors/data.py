@@ -31,30 +31,6 @@ class InvalidDataError(MicroaggError):
     """The call is right and the data do not allow it."""
 
     @classmethod
-    def rows(cls, original: int, masked: int) -> Self:
-        """Refuse tables that cannot be matched by position."""
-        return cls.of_fields(
-            "original has {original} rows and masked has {masked}; {need}. {way}",
-            original=original,
-            masked=masked,
-            need="rows are matched by position",
-            way=Sentence(
-                "Give two tables of the same rows in the same order, or name a key column with {key}.",
-                key=PerDoor("key=", "key", Parameter("key")),
-            ),
-        )
-
-    @classmethod
-    def key(cls, key: object, problem: str) -> Self:
-        """Refuse a key that does not match rows one to one."""
-        return cls.of_fields(
-            "{setting} does not match the rows of original and masked one to one: {found}. {way}",
-            setting=Setting("key", key),
-            found=problem,
-            way="Name columns that identify a row in both tables.",
-        )
-
-    @classmethod
     def unreadable(cls, what: object, why: object) -> Self:
         """Refuse a file, a table or a stream that cannot be read."""
         return cls.of_fields("{what} cannot be read: {why}", what=repr(str(what)), why=why)
@@ -211,6 +187,12 @@ class TooFewRecordsError(InvalidDataError):
             need=f"at least {need} {what} that are alike, also emptied ones",
             way=Sentence("Use {drop} to leave them out, lower k, or merge strata.", drop=DROP),
         )
+
+    def of_stratum(self) -> TooFewRecordsError:
+        """Return the error of an expression, which under `.over(...)` sees one stratum at a time."""
+        way = "Lower k, or add records; where .over(...) parts them, the frame function with strata= and "
+        way += "small_strata= can empty or drop the small strata of all together."
+        return type(self)(Sentence(self.sentence.template, **{**self.fields, "way": way}))
 
 
 class NotNumericError(InvalidDataError):

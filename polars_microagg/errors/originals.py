@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polars_microagg.errors.data import InvalidDataError
-from polars_microagg.wording import Parameter, Sentence, listed
+from polars_microagg.wording import Parameter, PerDoor, Sentence, Setting, listed
 
 __all__ = [
     "measures_differ",
@@ -15,11 +15,59 @@ __all__ = [
     "other_release",
     "other_rows",
     "rows_differ",
+    "rows_not_released",
     "uncentred",
+    "unmatched_key",
+    "unmatched_rows",
 ]
+
+WITHOUT_DROPPED = Sentence(
+    "f rows were dropped, leave them out of original, too, by a column that identifies a row{how}",
+    how=PerDoor(
+        ": original.join(masked, on=..., how='semi')",
+        ": FROM original SEMI JOIN masked USING (...)",
+        "",
+    ),
+)
+"""The way to compare with a table of which some rows were not released, but for its first letter."""
 
 SAME_TABLE = "Name the table that was protected, its rows in the same order."
 """The way out where the original is another table."""
+
+
+def unmatched_rows(original: int, masked: int) -> InvalidDataError:
+    """Refuse tables that cannot be matched by position."""
+    return InvalidDataError.of_fields(
+        "original has {original} rows and masked has {masked}; {need}. {way}",
+        original=original,
+        masked=masked,
+        need="rows are matched by position",
+        way=Sentence(
+            "Give two tables of the same rows in the same order, or name a key column with {key}{dropped}.",
+            key=PerDoor("key=", "key", Parameter("key")),
+            dropped=Sentence("; i{way}", way=WITHOUT_DROPPED) if masked < original else "",
+        ),
+    )
+
+
+def unmatched_key(key: object, problem: str) -> InvalidDataError:
+    """Refuse a key that does not match rows one to one."""
+    return InvalidDataError.of_fields(
+        "{setting} does not match the rows of original and masked one to one: {found}. {way}",
+        setting=Setting("key", key),
+        found=problem,
+        way="Name columns that identify a row in both tables.",
+    )
+
+
+def rows_not_released(key: object, rows: int) -> InvalidDataError:
+    """Refuse an original that has more rows than the masked table, of which each was found."""
+    return InvalidDataError.of_fields(
+        "{setting} finds every row of masked, and original has {rows} more. {way}",
+        setting=Setting("key", key),
+        rows=rows,
+        way=Sentence("I{way}.", way=WITHOUT_DROPPED),
+    )
 
 
 def not_as_the_manifest_says(finding: str) -> InvalidDataError:

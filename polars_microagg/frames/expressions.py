@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
-from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.errors.release import in_two_roles
 from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import refuse, type_name
@@ -20,6 +20,9 @@ from polars_microagg.wording import Setting
 
 __all__ = ["group_expression", "mask_expression"]
 
+PARTED = "Use the frame function, with strata= in place of .over(...)."
+"""The way to suppress small strata: an expression under `.over(...)` sees them one by one."""
+
 
 def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> Plan:
     """Check a call of an expression, which has no strata, order or dropped rows of its own."""
@@ -28,14 +31,16 @@ def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> P
     for name in ("strata", "order_by"):
         if options.get(name) is not None:
             instead = (
-                "Write .over(...) after it, or use the frame function."
+                PARTED
+                if name == "strata" and options.get("small_strata") not in (None, "raise")
+                else "Write .over(...) after it, or use the frame function."
                 if name == "strata"
                 else "Use the frame function, which takes order_by."
             )
             raise InvalidParameterError.cannot("An expression", name, instead)
     for name, drops in (("small_strata", "drop"), ("cap_rows", options.get("cap_rows"))):
         if drops is not None and options.get(name) == drops:
-            instead = "Use the frame function, which may return fewer rows."
+            instead = f"{PARTED} It may return fewer rows."
             raise InvalidParameterError.cannot("An expression", Setting(name, drops), instead)
     return Plan.make(
         method, k, **{n: v for n, v in options.items() if n not in ("strata", "order_by")}
@@ -79,6 +84,19 @@ class _MaskingColumn:
     def __call__(self, batch: pl.Series) -> pl.Series:
         named = replace(self.masker.plan, blocks=((batch.name,),))
         return replace(self.masker, plan=named).mask(batch.to_frame()).columns[0].alias(batch.name)
+
+
+@dataclass(frozen=True)
+class _OneStratum:
+    """The function of a plan node that may see one stratum of several, and then says so in its errors."""
+
+    function: Callable[[pl.Series], pl.Series]
+
+    def __call__(self, batch: pl.Series) -> pl.Series:
+        try:
+            return self.function(batch)
+        except TooFewRecordsError as error:
+            raise error.of_stratum() from None
 
 
 @dataclass(frozen=True)
@@ -130,10 +148,12 @@ def mask_expression(
     def build(inputs: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         masker = _expression_masker(plan, dtype)
         if not isinstance(dtype, pl.Struct):
-            return node(inputs, _MaskingColumn(masker), masker.output("", dtype))
+            column = _OneStratum(_MaskingColumn(masker))
+            return node(inputs, column, masker.output("", dtype))
         types: dict[str, Any] = {f.name: f.dtype for f in dtype.fields}
         types |= {name: masker.output(name, types[name]) for name in masker.names}
-        return node(inputs, _of_struct(masker, MaskNode(masker)), pl.Struct(types))
+        made = _OneStratum(_of_struct(masker, MaskNode(masker)))
+        return node(inputs, made, pl.Struct(types))
 
     return with_dtype(expression, build)
 
@@ -147,7 +167,7 @@ def group_expression(
     def build(inputs: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         masker = one_grouping(_expression_masker(plan, dtype))
         if not isinstance(dtype, pl.Struct):
-            return node(inputs, _GroupingColumn(masker), pl.UInt32())
-        return node(inputs, _of_struct(masker, GroupNode(masker)), pl.UInt32())
+            return node(inputs, _OneStratum(_GroupingColumn(masker)), pl.UInt32())
+        return node(inputs, _OneStratum(_of_struct(masker, GroupNode(masker))), pl.UInt32())
 
     return with_dtype(expression, build)

@@ -23,7 +23,8 @@ from polars_microagg.charts.category_shares import category_shares
 from polars_microagg.charts.histograms import histogram
 from polars_microagg.core import registry
 from polars_microagg.core.options import group_size, keys_asked
-from polars_microagg.errors import InvalidDataError, InvalidParameterError
+from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.originals import unmatched_rows
 from polars_microagg.frames.columns import refuse
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import as_frame, by_name
@@ -117,7 +118,7 @@ class Facts:
         before = collected(as_frame(original), "original")
         after = collected(as_frame(masked), "masked")
         if before.height != after.height:
-            raise InvalidDataError.rows(before.height, after.height)
+            raise unmatched_rows(before.height, after.height)
         blocks, keys = selected(before, columns), list(keys_of(after, "strata", strata))
         names = [name for block in blocks for name in block]
         for name in names:

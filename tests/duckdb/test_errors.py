@@ -171,7 +171,7 @@ DATA = {
     ),
     "assess('people', 'few', ['age'], key := 'id')": (
         "InvalidDataError",
-        "3 of 10 and 3 rows match",
+        "finds every row of masked, and original has 7 more. If rows were dropped, leave them out",
     ),
     "assess('people', 'people', ['face'])": ("NotNumericError", "Column 'face' is of type BLOB"),
     "assess('people', 'other', ['word'])": (
