@@ -21,6 +21,7 @@ from polars_microagg.errors import (
     TargetExistsError,
     TooFewRecordsError,
     UnknownMethodError,
+    UnreachableError,
     WorkerError,
 )
 from polars_microagg.functions import *  # noqa: F403
@@ -50,6 +51,7 @@ __all__ = [
     "Taxonomy",
     "TooFewRecordsError",
     "UnknownMethodError",
+    "UnreachableError",
     "WorkerError",
     "__version__",
     "anonymity",

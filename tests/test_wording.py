@@ -59,7 +59,7 @@ CLASSES = [
     mg.InvalidDataError.unknown_column("columns", "agee", ["age"]),
     mg.InvalidDataError.nameless("patient", 3),
     mg.InvalidDataError.not_in_taxonomy("education", 3),
-    mg.InvalidDataError.unreachable(
+    mg.UnreachableError.of(
         Setting("l", 3), "distinct values", "sick", 2, stratum=20, at_least=True
     ),
     mg.InvalidDataError.unmerged("they do not know how often each value of 'sick' occurs"),

@@ -12,6 +12,7 @@ from polars_microagg.errors import (
     RequirementError,
     TargetExistsError,
     TooFewRecordsError,
+    UnreachableError,
     WorkerError,
 )
 
@@ -28,6 +29,7 @@ head``."""
 
 CODES: dict[type[MicroaggError], int] = {
     TooFewRecordsError: 4,
+    UnreachableError: 4,
     NotAnonymousError: 4,
     RequirementError: 4,
     BrokenPromiseError: 4,

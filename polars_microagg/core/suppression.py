@@ -12,7 +12,7 @@ from polars_microagg.core.entities import rows_above_cap, strata_alike
 from polars_microagg.core.partition import Labels, Matrix, Members, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Bound, Rule
-from polars_microagg.errors import InvalidDataError, TooFewRecordsError
+from polars_microagg.errors import TooFewRecordsError, UnreachableError
 from polars_microagg.wording import Setting
 
 __all__ = ["BrokenStrata", "refuse_emptied", "refuse_strata", "to_suppress"]
@@ -58,6 +58,9 @@ def to_suppress(
                 gone = np.unique(whole.entity_codes[parts.only(small).order])
                 hidden |= np.isin(whole.entity_codes, gone)
     emptied = Members(np.flatnonzero(hidden), np.array([count], dtype=np.intp))
+    bound = whole.broken(emptied) if count == len(x) > 0 else None
+    if bound is not None and bound.model.name != "k":
+        raise BrokenStrata.of(bound, emptied, emptied.sizes, count).unreachable(plan)
     if plan.small_strata == "null" and count:
         refuse_emptied(plan, whole, emptied)
     return hidden
@@ -121,9 +124,9 @@ class BrokenStrata:
         counts = self.small, self.strata, fewest, plan.k, what
         raise TooFewRecordsError.strata(*counts, patterns=patterns)
 
-    def unreachable(self, plan: Plan) -> InvalidDataError:
-        """Return the error that says what could be reached."""
-        return InvalidDataError.unreachable(
+    def unreachable(self, plan: Plan, whole: float | None = None) -> UnreachableError:
+        """Return the error that says what could be reached; all strata merged reach `whole`, and break it."""
+        return UnreachableError.of(
             Setting(self.bound.model.name, self.bound.limit),
             self.bound.model.what,
             self.bound.attribute.name if self.bound.attribute else "",
@@ -132,10 +135,15 @@ class BrokenStrata:
             at_least=self.bound.model.at_least,
             empties=plan.entity_mode != "alike",
             patterns=plan.nulls == "pattern" and not plan.groups_cells,
+            whole=whole,
         )
 
 
 def refuse_strata(plan: Plan, rule: Rule, strata: Members, sizes: Labels, records: int) -> NoReturn:
     """Raise the error on strata of which some break the rule."""
     bound = next(bound for bound in rule.bounds if bound.failing(strata).any())
-    BrokenStrata.of(bound, strata, sizes, records).refuse(plan)
+    whole = Members(strata.order, np.array([strata.sizes.sum()], dtype=np.intp))
+    broken = BrokenStrata.of(bound, strata, sizes, records)
+    if bound.failing(whole).any() and bound.model.name != "k":
+        raise broken.unreachable(plan, bound.worst(whole))
+    broken.refuse(plan)

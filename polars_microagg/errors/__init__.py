@@ -7,6 +7,7 @@
         UnknownMethodError
       InvalidDataError          the data cannot do it
         TooFewRecordsError
+        UnreachableError        no grouping keeps a bound on confidential columns
         MissingValuesError
         NotNumericError
         NotAnonymousError       verify: a class is smaller than k
@@ -31,6 +32,7 @@ from polars_microagg.errors.data import (
     NotAnonymousError,
     NotNumericError,
     TooFewRecordsError,
+    UnreachableError,
 )
 from polars_microagg.errors.missing import MissingValuesError
 from polars_microagg.errors.output import (
@@ -57,5 +59,6 @@ __all__ = [
     "TargetExistsError",
     "TooFewRecordsError",
     "UnknownMethodError",
+    "UnreachableError",
     "WorkerError",
 ]

@@ -15,6 +15,7 @@ __all__ = [
     "NotAnonymousError",
     "NotNumericError",
     "TooFewRecordsError",
+    "UnreachableError",
 ]
 
 EMPTY, DROP = Setting("small_strata", "null"), Setting("small_strata", "drop")
@@ -49,47 +50,6 @@ class InvalidDataError(MicroaggError):
             count=count,
             need="an entity that is not known cannot be counted",
             way="Drop those rows first, or give each of them an entity of its own.",
-        )
-
-    @classmethod
-    def unreachable(
-        cls,
-        bound: Setting,
-        what: str,
-        column: str,
-        reached: float,
-        *,
-        stratum: int | None,
-        at_least: bool,
-        empties: bool = True,
-        patterns: bool = False,
-    ) -> Self:
-        """Refuse a bound that even all records of a stratum as one group do not satisfy."""
-        # Rounded to the side on which it can be had.
-        could = f"{(math.floor if at_least else math.ceil)(reached * 1e4) / 1e4:g}"
-        merge = "; or merge strata,{fill} use {empty} to empty such strata, or use {drop} to leave them out"
-        patterns = patterns and stratum is not None
-        return cls.of_fields(
-            "{setting} cannot be reached: in {where}, {what} of {column} is {value}, and no grouping "
-            "changes that{patterns}. {way}",
-            setting=bound,
-            patterns=PATTERNS if patterns else "",
-            where="all records" if stratum is None else f"a stratum of {stratum} records",
-            what=what,
-            column=repr(column),
-            value=could,
-            way=Sentence(
-                "{parameter} can be {side} {value}{strata}.",
-                parameter=Parameter(bound.name),
-                side="at most" if at_least else "at least",
-                value=could,
-                strata=Sentence(
-                    "" if stratum is None else merge if empties else "; or use {drop}",
-                    fill=FILL if patterns else "",
-                    empty=EMPTY,
-                    drop=DROP,
-                ),
-            ),
         )
 
     @classmethod
@@ -193,6 +153,65 @@ class TooFewRecordsError(InvalidDataError):
         way = "Lower k, or add records; where .over(...) parts them, the frame function with strata= and "
         way += "small_strata= can empty or drop the small strata of all together."
         return type(self)(Sentence(self.sentence.template, **{**self.fields, "way": way}))
+
+
+class UnreachableError(InvalidDataError):
+    """A bound that no grouping of the records satisfies."""
+
+    @classmethod
+    def of(
+        cls,
+        bound: Setting,
+        what: str,
+        column: str,
+        reached: float,
+        *,
+        stratum: int | None,
+        at_least: bool,
+        empties: bool = True,
+        patterns: bool = False,
+        whole: float | None = None,
+    ) -> Self:
+        """Refuse a bound that even all records of a stratum as one group do not satisfy.
+
+        `whole` is what all records as one group reach, if that does not satisfy it, either.
+        """
+        # Rounded to the side on which it can be had.
+        rounded = math.floor if at_least else math.ceil
+        could, most = (f"{rounded((n or 0) * 1e4) / 1e4:g}" for n in (reached, whole))
+        side = "at most" if at_least else "at least"
+        merge = "; or merge strata,{fill} use {empty} to empty such strata, or use {drop} to leave them out"
+        if whole is not None:
+            merge = "; with all strata merged {side} {most}"
+        patterns = patterns and stratum is not None
+        return cls.of_fields(
+            "{setting} cannot be reached: in {where}, {what} of {column} is {value}, and no grouping "
+            "changes that{patterns}. {way}",
+            setting=bound,
+            patterns=PATTERNS if patterns else "",
+            where="all records" if stratum is None else f"a stratum of {stratum} records",
+            what=what,
+            column=repr(column),
+            value=could,
+            way=Sentence(
+                "{parameter} can be {side} {value}{strata}.",
+                parameter=Parameter(bound.name),
+                side=side,
+                value=could,
+                strata=Sentence(
+                    ""
+                    if stratum is None
+                    else merge
+                    if empties or whole is not None
+                    else "; or use {drop}",
+                    side=side,
+                    most=most,
+                    fill=FILL if patterns else "",
+                    empty=EMPTY,
+                    drop=DROP,
+                ),
+            ),
+        )
 
 
 class NotNumericError(InvalidDataError):

@@ -89,7 +89,7 @@ def test_a_dry_run_says_that_a_model_cannot_be_reached_in_the_first_rows(
     call += ["--confidential", "alike", "--l", "2", "--drop", "name,region,income"]
     call += ["--memory", "2GB", "--dry-run"]
     done = microagg(*call)
-    assert done.code == 3
+    assert done.code == 4
     assert "--l 2 cannot be reached" in done.err
     assert "first 40 of" in done.err
     assert "got 0" not in done.err

@@ -109,7 +109,7 @@ def test_a_released_person_needs_a_mode(visits, microagg):
 @pytest.mark.parametrize(
     ("more", "code", "words"),
     [
-        (["--l", "20"], 3, "--l 20 cannot be reached: in a stratum of"),
+        (["--l", "20"], 4, "--l 20 cannot be reached: in a stratum of"),
         (["--t-scale", "ranks"], 2, "--t-scale ranks was given without --t"),
         (["--t", "2"], 2, "--t 2.0 was given; it must be a number from 0 to 1"),
         (["--l", "two"], 2, "--l two was given; it must be a whole number at least 1"),

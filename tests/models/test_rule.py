@@ -4,6 +4,7 @@ import contextlib
 from collections import Counter
 
 import numpy as np
+import polars as pl
 import pytest
 
 import polars_microagg as mg
@@ -235,6 +236,24 @@ def test_what_cannot_be_reached_is_said_of_where_it_is_not(rows, said):
     with pytest.raises(mg.InvalidDataError, match="the number of distinct values") as error:
         to_suppress(plan, x, strata, rule)
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize("policy", ["raise", "null", "drop"])
+def test_no_policy_on_strata_is_advised_where_all_of_them_together_break_a_bound(policy):
+    frame = pl.DataFrame({"x": range(12), "s": ["a"] * 8 + ["b"] * 4, "sick": list("uvw") * 4})
+    asked = {"strata": "s", "confidential": "sick", "small_strata": policy}
+    with pytest.raises(mg.UnreachableError, match=".* is 3.* l can be at most 3") as error:
+        mg.mdav(frame, "x", 2, **asked, l=4)
+    assert "small_strata" not in str(error.value)
+    # Of a bound that all together keep, a stratum may break it alone.
+    alone = frame.with_columns(sick=pl.when(s="b").then(pl.lit("u")).otherwise("sick"))
+    if policy == "raise":
+        with pytest.raises(
+            mg.UnreachableError, match="in a stratum of 4 records.*; or merge strata"
+        ):
+            mg.mdav(alone, "x", 2, **asked, l=3)
+    elif policy == "drop":
+        assert mg.mdav(alone, "x", 2, **asked, l=3).height == 8
 
 
 def test_a_method_of_values_counts_the_values_of_records():
