@@ -170,6 +170,7 @@ SUBJECTS = {
         release.none_compared(),
         release.none_measured(3, 5),
         release.not_compared(["k", "loss"]),
+        release.only_masking("effort", ["lowloss"]),
         release.only_whole(Setting("entity_mode", "mean"), "it must be so", ("9 GB", "2 GB")),
         release.without_role(["age"]),
     ],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import PerDoor, Sentence, Setting, listed
+from polars_microagg.wording import Parameter, PerDoor, Sentence, Setting, listed
 
 __all__ = [
     "contradictory",
@@ -15,6 +15,7 @@ __all__ = [
     "none_compared",
     "none_measured",
     "not_compared",
+    "only_masking",
     "only_whole",
     "without_role",
 ]
@@ -94,6 +95,18 @@ def none_measured(lines: int, k: int) -> InvalidDataError:
         lines=lines,
         need=f"a k of at least {k}",
         way="Read their notes, and allow larger ks, other methods or more seconds.",
+    )
+
+
+def only_masking(option: str, methods: Sequence[str]) -> InvalidParameterError:
+    """Refuse an option that says how to mask, where a table is released that is masked already."""
+    takes = f"that takes it: {listed(methods)}" if methods else "such as mdav"
+    return InvalidParameterError.of_fields(
+        "{parameter} says how a table is masked, and {without} masks nothing: it counts the classes of a "
+        "table that is masked already. {way}",
+        parameter=Parameter(option),
+        without=Setting("method", None),
+        way=f"Leave it out, or name a method {takes}.",
     )
 
 

@@ -18,8 +18,10 @@ from polars_microagg.core.options import (
 )
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
+from polars_microagg.core.registry import methods
 from polars_microagg.core.requirements import Requirement
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.release import only_masking
 from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.selection import (
     Schema,
@@ -78,7 +80,8 @@ class ReleaseRequest:
             size = group_size(k)
             known = ["strata", *(name for name in PROMISES if name != "cap_rows"), *KEY_OPTIONS]
             if own := [name for name in options if name not in known]:
-                raise InvalidParameterError.option("publish without a method", own[0], known)
+                takes = [entry.name for entry in methods().values() if own[0] in entry.options]
+                raise only_masking(own[0], takes)
             counted = (*PROMISES, *KEY_OPTIONS)
             promise = Plan.make("mdav", k, **{n: v for n, v in asked.items() if n in counted})
         elif columns is None:

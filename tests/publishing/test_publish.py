@@ -197,3 +197,21 @@ def test_a_manifest_of_other_parts_does_not_hold(tmp_path):
     for key in ("config", "roles", "rows", "k", "verdict", "output"):
         place.record.write_text(json.dumps({**told, key: {}}))
         assert not all(holds(place).values())
+
+
+@pytest.mark.parametrize(
+    ("option", "way"),
+    [
+        ({"effort": 2}, "name a method that takes it: 'lowloss'."),
+        ({"refine": True}, "name a method such as mdav."),
+        ({"small_strata": "drop"}, "name a method such as mdav."),
+    ],
+)
+def test_an_option_of_masking_is_refused_where_nothing_is_masked(tmp_path, option, way):
+    frame = pl.DataFrame({"age": [1, 1, 2, 2]})
+    with pytest.raises(mg.InvalidParameterError, match="says how a table is masked") as error:
+        mg.publish(frame, tmp_path / "o.parquet", "age", 2, method=None, **option)
+    assert str(error.value).startswith(next(iter(option)))
+    assert str(error.value).endswith(f"Leave it out, or {way}")
+    assert not (tmp_path / "o.parquet").exists()
+    mg.publish(frame, tmp_path / "o.parquet", "age", 2, method=None)
