@@ -93,3 +93,12 @@ def test_a_table_that_is_to_be_released_is_in_the_database():
             drop := ['id', 'age_1', 'patient'], keep := 'sick')"""
         )
         assert con.sql("FROM microagg.verify('released', ['age', 'income'], 4)").fetchall()
+
+
+def test_a_confidential_column_without_a_bound_is_an_error_as_there_is_no_warning(con):
+    con.execute("CREATE TABLE unbounded AS SELECT i AS age, i % 3 AS dx FROM range(12) t(i)")
+    with pytest.raises(duckdb.Error, match="Give l or max_share or t as well"):
+        con.sql("FROM microagg.release('unbounded', 'age', 3, confidential := 'dx')").fetchall()
+    rows = con.sql("FROM microagg.release('unbounded', 'age', 3, confidential := 'dx', l := 2)")
+    assert len(rows.fetchall()) == 12
+    con.execute("DROP TABLE unbounded")
