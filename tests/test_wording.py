@@ -143,6 +143,8 @@ SUBJECTS = {
     ],
     originals: [
         originals.unmatched_rows(5, 4),
+        originals.unlike_releases(5, 4),
+        originals.repeated_in_release(2),
         originals.rows_not_released(["id", "b c"], 2),
         originals.unmatched_key(["id", "b c"], "1 of 2 and 2 rows match"),
         originals.measures_differ(["loss"]),

@@ -19,11 +19,13 @@ from polars_microagg.cli.output import plain, show, show_json, table
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.settings import hash_key
 from polars_microagg.cli.table_classes import CountedTable, counted
-from polars_microagg.errors import usage
+from polars_microagg.cli.two_releases import beside
+from polars_microagg.errors import InvalidParameterError, usage
 from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.privacy_models import figures_of
+from polars_microagg.wording import Setting
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -31,6 +33,7 @@ EXAMPLES = example(
     "microagg verify masked.parquet",
     "microagg verify masked.parquet --manifest audit.json --original patients.parquet \\",
     "    --hash-key-file key.txt",
+    "microagg verify masked.parquet --beside masked2025.parquet --key id",
     "microagg verify other.csv --columns age,income --k 5",
     "microagg verify other.csv --columns age,income --k 5 --entity patient --confidential dx --l 2",
 )
@@ -47,6 +50,8 @@ def add(parser: Parser) -> None:
     parser.add_argument("--strata", action="append", metavar="C", help="without a manifest")
     parser.add_argument("-k", "--k", metavar="K", help="without a manifest")
     parser.add_argument("--memory", metavar="2GB", help="most to take, for larger tables")
+    parser.add_argument("--beside", metavar="OUT2", help="another release of the same people")
+    parser.add_argument("--key", action="append", metavar="ID", help="matches the rows of both")
     part = parser.add_argument_group("what every class must satisfy besides k, without a manifest")
     add_columns(part)
     add_models(part)
@@ -58,6 +63,7 @@ def run(arguments: Namespace) -> int:
     place = Location.of(arguments.input)
     if arguments.separator is not None and arguments.original is None:
         raise usage.separator_of_the_original()
+    _refuse_alone(arguments)
     if arguments.columns is not None or arguments.k is not None or model_options(arguments):
         return _without(arguments, place)
     findings = check(
@@ -67,6 +73,13 @@ def run(arguments: Namespace) -> int:
         hash_key=hash_key(arguments.hash_key_file),
         memory=arguments.memory,
     )
+    both = []
+    if arguments.beside is not None:
+        other = Location.of(arguments.beside)
+        records = arguments.manifest or place.record, other.record
+        both.append(beside(place, other, records, arguments.key))
+    alone = all(finding.holds for finding in findings)
+    findings += both
     holds = all(finding.holds for finding in findings)
     if arguments.json:
         checks = [
@@ -76,10 +89,26 @@ def run(arguments: Namespace) -> int:
         show_json({"holds": holds, "checks": checks})
     else:
         show(table([(f.state, f.what, f.says) for f in findings]))
-        verdict = "is what its manifest says" if holds else "is not what its manifest says"
-        unproven = holds and not all(f.checked for f in findings)
+        verdict = "is what its manifest says" if alone else "is not what its manifest says"
+        unproven = alone and not all(f.checked for f in findings)
         show(f"{plain(place)} {verdict}{', as far as it was checked' * unproven}.")
+        for finding in both:
+            keep = "keep" if finding.holds else "do not keep"
+            show(f"It and {plain(other)} together {keep} k for who has both.")
     return 0 if holds else 4
+
+
+def _refuse_alone(arguments: Namespace) -> None:
+    """Refuse options of a check of two releases where there is one, or where they are not read whole."""
+    if arguments.beside is None:
+        if arguments.key:
+            raise InvalidParameterError.needs(Setting("key", arguments.key), "beside")
+        return
+    way = "Leave it out: a check of two releases reads both whole, and what is masked in their manifests."
+    for name in ("columns", "k", "memory"):
+        if getattr(arguments, name) is not None:
+            setting = Setting(name, getattr(arguments, name))
+            raise InvalidParameterError.cannot("A check beside another release", setting, way)
 
 
 def _without(arguments: Namespace, place: Location) -> int:

@@ -14,9 +14,11 @@ __all__ = [
     "other_original",
     "other_release",
     "other_rows",
+    "repeated_in_release",
     "rows_differ",
     "rows_not_released",
     "uncentred",
+    "unlike_releases",
     "unmatched_key",
     "unmatched_rows",
 ]
@@ -67,6 +69,29 @@ def rows_not_released(key: object, rows: int) -> InvalidDataError:
         setting=Setting("key", key),
         rows=rows,
         way=Sentence("I{way}.", way=WITHOUT_DROPPED),
+    )
+
+
+def unlike_releases(one: int, other: int) -> InvalidDataError:
+    """Refuse two releases whose rows do not belong together by their order."""
+    return InvalidDataError.of_fields(
+        "One release has {one} rows and the other has {other}; {need}. {way}",
+        one=one,
+        other=other,
+        need="without a key, rows belong together by their order",
+        way=Sentence(
+            "Name a column that identifies a row in both with {key}.", key=Parameter("key")
+        ),
+    )
+
+
+def repeated_in_release(rows: int) -> InvalidDataError:
+    """Refuse a key that several rows of a release have."""
+    return InvalidDataError.of_fields(
+        "{rows} row(s) of a release repeat a {key}. {way}",
+        rows=rows,
+        key=Parameter("key"),
+        way="Name columns that identify a row in both releases.",
     )
 
 
