@@ -15,7 +15,13 @@ from polars_microagg.core.rule import Bound, Rule
 from polars_microagg.errors import TooFewRecordsError, UnreachableError
 from polars_microagg.wording import Setting
 
-__all__ = ["BrokenStrata", "refuse_emptied", "refuse_strata", "to_suppress"]
+__all__ = [
+    "BrokenStrata",
+    "refuse_emptied",
+    "refuse_none_left",
+    "refuse_strata",
+    "to_suppress",
+]
 
 
 def to_suppress(
@@ -58,12 +64,17 @@ def to_suppress(
                 gone = np.unique(whole.entity_codes[parts.only(small).order])
                 hidden |= np.isin(whole.entity_codes, gone)
     emptied = Members(np.flatnonzero(hidden), np.array([count], dtype=np.intp))
-    bound = whole.broken(emptied) if count == len(x) > 0 else None
-    if bound is not None and bound.model.name != "k":
-        raise BrokenStrata.of(bound, emptied, emptied.sizes, count).unreachable(plan)
     if plan.small_strata == "null" and count:
         refuse_emptied(plan, whole, emptied)
     return hidden
+
+
+def refuse_none_left(plan: Plan, rule: Rule, hidden: npt.NDArray[np.bool_]) -> None:
+    """Refuse a table of which no record is left, where a bound on confidential columns is too much for it."""
+    every = Members(np.arange(len(hidden)), np.array([len(hidden)], dtype=np.intp))
+    bound = rule.broken(every) if len(hidden) and hidden.all() else None
+    if bound is not None and bound.model.name != "k":
+        raise BrokenStrata.of(bound, every, every.sizes, len(hidden)).unreachable(plan)
 
 
 def refuse_emptied(plan: Plan, rule: Rule, emptied: Members) -> None:

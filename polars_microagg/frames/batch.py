@@ -13,7 +13,7 @@ from polars_microagg.core.masked import Centres, Masked
 from polars_microagg.core.partition import Grouping, Labels, Matrix, Members, Partition, Strata
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
-from polars_microagg.core.suppression import to_suppress
+from polars_microagg.core.suppression import refuse_none_left, to_suppress
 from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.classes import entities_alike, members_of
@@ -107,7 +107,7 @@ class BatchMasker:
         strata = self._strata(batch)
         x, rule = self._matrix(columns, strata), self._rule(batch)
         self._refuse_rare(columns, rule)
-        hidden = pl.Series(to_suppress(self.plan, x, strata, rule))
+        hidden = pl.Series(self._suppressed(x, strata, rule))
         return hidden if back is None else hidden.gather(back)
 
     def groups(self, batch: pl.DataFrame) -> pl.Series:
@@ -178,7 +178,7 @@ class BatchMasker:
             embedding is not None or not kind.numeric
             for embedding, kind in zip(embeddings, kinds, strict=True)
         ]
-        hidden = to_suppress(self.plan, x, strata, rule)
+        hidden = self._suppressed(x, strata, rule)
         strata = strata.without(hidden)
         if self.plan.drops:
             rule = rule.among(~hidden)
@@ -188,6 +188,12 @@ class BatchMasker:
             rule,
             list(self.plan.mask(x, factors, strata, whole, rule, embeddings, chosen)),
         )
+
+    def _suppressed(self, x: Matrix, strata: Strata, rule: Rule) -> npt.NDArray[np.bool_]:
+        """Return which records are emptied or dropped, and refuse a table of which none is left."""
+        hidden = to_suppress(self.plan, x, strata, rule)
+        refuse_none_left(self.plan, rule, hidden)
+        return hidden
 
     def _refuse_rare(self, columns: list[pl.Series], rule: Rule) -> None:
         """Refuse a column of categories of which most would be lost."""

@@ -8,6 +8,7 @@ from dataclasses import fields as dataclass_fields
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_microagg.core.kind import Kind, has_means
@@ -15,6 +16,7 @@ from polars_microagg.core.masked import Cells
 from polars_microagg.core.partition import Grouping, Labels, Matrix, Members, Strata, Vector
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
+from polars_microagg.core.suppression import to_suppress
 from polars_microagg.frames.batch import BatchMasker, Released
 from polars_microagg.frames.columns import kind_for, numbers, require
 from polars_microagg.frames.selection import by_name
@@ -162,6 +164,10 @@ class _LeafMasker(BatchMasker):
 
     def _refuse_rare(self, columns: list[pl.Series], rule: Rule) -> None:
         """Refuse nothing: categories of few records are many in a leaf, and were counted on the table."""
+
+    def _suppressed(self, x: Matrix, strata: Strata, rule: Rule) -> npt.NDArray[np.bool_]:
+        """Return which records are emptied or dropped: in a leaf, all of them may be."""
+        return to_suppress(self.plan, x, strata, rule)
 
     def _rule(self, batch: pl.DataFrame) -> Rule:
         """Return the rule that is there."""

@@ -320,3 +320,13 @@ def test_a_table_of_many_records_is_counted_as_one_group_from_its_counts(monkeyp
         census.add(frame.with_columns(sick=pl.lit("flu")))
         with pytest.raises(mg.InvalidDataError, match="l can be at most 1"):
             census.references()
+
+
+def test_a_leaf_of_which_no_record_is_left_is_no_table_of_which_none_is():
+    frame = pl.DataFrame({"x": range(400), "s": ["a"] * 200 + ["b"] * 100 + ["c"] * 100})
+    # All of b are alike, and all of c; emptied together they are not.
+    sick = pl.when(s="a").then(pl.col("x") % 3).when(s="b").then(7).otherwise(8)
+    frame = frame.with_columns(sick=sick)
+    asked = {"strata": "s", "small_strata": "null", "confidential": "sick", "l": 2}
+    masked = mg.fit_leaves(frame, "x", 4, size=8, **asked).mask(frame)
+    assert masked.filter(pl.col("x").is_null()).get_column("s").null_count() == 200
