@@ -63,6 +63,9 @@ CODES = (
 UNMAPPED = "failed to map segment"
 """Message of the system where there is no memory to load a library."""
 
+STOPPED = "Query interrupted"
+"""Message of DuckDB where it heard an interrupt in the middle of a query, and ended that instead."""
+
 
 def parsers() -> dict[str, Parser]:
     """Return the parser of each command."""
@@ -111,6 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a list, such as head, may close it early
         return UNREAD
     except Exception as error:  # the text of an error that is not ours may hold data
+        if isinstance(error, RuntimeError) and str(error) == STOPPED:
+            return _failed(f"Interrupted. {_outcome(error)}", INTERRUPTED, words)
         if isinstance(error, MemoryError) or UNMAPPED in str(error):
             return _failed(f"There is not enough memory. {_outcome(error)}", BUG, words)
         what = f"{type(error).__name__}{_where(error)}"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -95,6 +96,36 @@ m.run()
 def test_an_interrupt_in_a_destructor_is_not_ignored():
     done = subprocess.run(
         [sys.executable, "-c", IGNORED], check=False, capture_output=True, text=True, timeout=15
+    )
+    assert (done.returncode, done.stderr.strip()) == (130, "Interrupted. Nothing was published.")
+
+
+QUERY = """
+import os, signal, sys
+from threading import Timer
+
+from polars_microagg.cli.main import main
+
+later = Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
+later.daemon = True
+later.start()
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_interrupt_in_the_middle_of_a_query_is_no_bug(tmp_path):
+    place = str(tmp_path / "slow.duckdb")
+    with duckdb.connect(place) as con:
+        # Minutes.
+        pairs = "range(1000000) a, range(100000) b WHERE a.range * b.range % 1000003 = 7"
+        con.execute(f"CREATE VIEW slow AS SELECT a.range AS age FROM {pairs}")
+    call = ["protect", f"{place}::slow", "-o", str(tmp_path / "o.parquet"), "--columns=age", "--k=3"]
+    done = subprocess.run(
+        [sys.executable, "-c", QUERY, *call],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.returncode, done.stderr.strip()) == (130, "Interrupted. Nothing was published.")
 
