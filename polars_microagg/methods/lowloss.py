@@ -115,10 +115,12 @@ def lowloss(
     Of exchanges that touch the same group the best one is made. *Annealing* makes such exchanges
     at random, one that raises the sum of squares by s with probability exp(-s / (t h)), where t
     falls and h grows with the mean squared distance of the record from its k nearest neighbours,
-    to the power of 3/4 and 2/5 in turn. It starts from the best grouping, in several copies of the
-    records side by side, hot and then twice not hot, and again, ever longer; local search follows,
-    and of each part of the records that two groupings do not mix with others, the better one is
-    kept. *Recombination.* All groups that were seen are remembered, and after each annealing some
+    to the power of 3/4 and 2/5 in turn. Hot is where the best grouping melts: where, as it got warmer,
+    its sum of squares rose by a k-th. That is measured once, unless there are few records. Annealing
+    starts from the best grouping, in several copies of the records side by side, hot and then twice
+    not hot, and again, ever longer; local search follows, and of each part of the records that two
+    groupings do not mix with others, the better one is kept.
+    *Recombination.* All groups that were seen are remembered, and after each annealing some
     are put together to a grouping: a set partitioning, relaxed by prices of the records (M. Held,
     P. Wolfe and H. P. Crowder, 1974, Mathematical Programming 6, 62-88) and solved by diving, from
     which local search goes on. Efforts differ in where this ends. With more than 20,000 records
@@ -134,8 +136,10 @@ def lowloss(
     members of a group at once, or only records that can move; starting hotter for large k; random
     swaps in many places, each kept if local search made them pay; more neighbours for a single
     record; hot annealing of very many records; with k = 10 two copies for longer instead of eight,
-    annealing inside the borders of 8 or 20 groups, dissolving groups more rarely, larger batches, and
-    other temperatures or shares of hot annealing.
+    annealing inside the borders of 8 or 20 groups, dissolving groups more rarely, larger batches,
+    other temperatures or shares of hot annealing, two copies for longer only while it is hot, chains
+    only in the best two of eight copies, wider chains, and no more recombinations of a kind that
+    gained nothing the first time.
 
     Examples
     --------

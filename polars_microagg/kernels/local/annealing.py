@@ -16,7 +16,7 @@ from polars_microagg.kernels.local.dissolve_split import (
 )
 from polars_microagg.kernels.local.groups import Groups
 
-__all__ = ["Schedule", "anneal", "temperature_units"]
+__all__ = ["Schedule", "anneal", "melting_point", "temperature_units"]
 
 WHOLE = 16
 """One proposal in this many dissolves or creates a group."""
@@ -30,6 +30,15 @@ FLOOR = 1e-3
 POWER = 0.75
 """Default power of the local spread in the temperature scale; with 0 it is the same for all
 records."""
+
+COOLEST, HOTTEST = 0.2, 4.0
+"""Temperatures between which a grouping is taken to melt."""
+
+HOTTER = 1.2
+"""Each temperature that is tried is so many times the one before it."""
+
+BATCHES = 10
+"""Batches of proposals at each of them."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +95,31 @@ def anneal(
         work.temperature = schedule.hot * (schedule.cold / schedule.hot) ** share
         # A batch has a fixed cost, which counts as steps, so that effort means time also for few
         # records.
-        done += work.swap() + work.move() + START
-        if turn % 2 and groups.k <= near.shape[1]:
-            work.dissolve()
-            work.create()
+        done += work.propose(turn) + START
         turn += 1
         if tick:
             tick(done)
+
+
+def melting_point(groups: Groups, near: Labels, units: Vector, rng: np.random.Generator) -> float:
+    """Return the temperature at which a grouping melts, which it does in place.
+
+    As it gets warmer, random exchanges raise the sum of squares: at this temperature by a k-th. It
+    lies between `COOLEST` and `HOTTEST`.
+    """
+    # A unit is measured between records, but the costs of exchanges vary by a share of it that falls
+    # with the number of columns that vary by themselves. So at one and the same temperature hardly
+    # anything changes in some tables, and no order is left in others.
+    work = _Annealing(groups, near, units, rng)
+    work.temperature = COOLEST
+    melted = (1.0 + 1.0 / groups.k) * groups.squares().sum()
+    while work.temperature < HOTTEST:
+        for turn in range(BATCHES):
+            work.propose(turn)
+        if groups.squares().sum() >= melted:
+            break
+        work.temperature *= HOTTER
+    return min(work.temperature, HOTTEST)
 
 
 class _Annealing:
@@ -106,6 +133,14 @@ class _Annealing:
         self.owner = np.empty(len(groups.sizes), dtype=np.intp)
         # Shares of swaps and of moves that were accepted.
         self.accepted = [0.3, 0.3]
+
+    def propose(self, turn: int) -> int:
+        """Make random exchanges, of whole groups every other turn; return how many were drawn."""
+        count = self.swap() + self.move()
+        if turn % 2 and self.groups.k <= self.near.shape[1]:
+            self.dissolve()
+            self.create()
+        return count
 
     def batch(self, kind: int) -> int:
         """Return how many proposals to draw so that a quarter of the groups is touched."""

@@ -9,7 +9,12 @@ from itertools import cycle
 import numpy as np
 
 from polars_microagg.core.partition import GroupRule, Labels, Matrix, Partition
-from polars_microagg.kernels.local.annealing import Schedule, anneal, temperature_units
+from polars_microagg.kernels.local.annealing import (
+    Schedule,
+    anneal,
+    melting_point,
+    temperature_units,
+)
 from polars_microagg.kernels.local.crossover import crossed
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.local_search import improve, squares_within
@@ -35,6 +40,10 @@ LONGER = (4.0, 2.5)
 HOT, WARM, COLD = 1.0, 0.4, 0.1
 """Temperatures at which the first annealing of a cycle begins, and the others. Below the last hardly
 anything is accepted."""
+
+ENOUGH = 1_000_000
+"""Least number of steps of a hot annealing that are worth measuring first at what temperature the records
+melt. With fewer that would take longer than the annealing."""
 
 POWERS = (0.75, 0.4)
 """Powers of a record's local spread in its temperature, in turn."""
@@ -109,6 +118,7 @@ class RecombinedSearch:
     def __init__(self, x: Matrix, k: int, near: Labels, rule: GroupRule | None = None) -> None:
         self.x, self.k, self.near, self.rule = x, k, near, rule
         self.units = [temperature_units(x, near, k, power) for power in POWERS]
+        self.melting: float | None = None
         self.pool = Pool(x, 2 * k - 1)
         self.best = np.empty(0, dtype=np.intp)
 
@@ -136,6 +146,11 @@ class RecombinedSearch:
         self, turn: Round, rng: np.random.Generator, tick: Callable[[int], None] | None = None
     ) -> None:
         """Anneal copies of the best grouping, and recombine what they become."""
+        hot = turn.hot
+        if hot == HOT:
+            if self.melting is None and turn.steps >= ENOUGH:
+                self.melting = self._melting_point(rng)
+            hot = self.melting or HOT
         n, copies = len(self.x), turn.copies
         shift = np.repeat(np.arange(copies), n)
         rows = np.tile(np.arange(n), copies)
@@ -151,13 +166,22 @@ class RecombinedSearch:
         units = np.concatenate(
             [self.units[(turn.number + copy) % len(POWERS)] for copy in range(copies)]
         )
-        anneal(groups, near, units, Schedule(turn.steps, turn.hot, COLD), rng, tick)
+        anneal(groups, near, units, Schedule(turn.steps, hot, COLD), rng, tick)
         improve(groups, near)
         found = np.split(groups.labels, copies)
         self._seen([Partition.from_labels(labels).labels for labels in found])
         if self.rule is None:
             for _ in range(max(1, min(DIVES, round(turn.steps / DIVE)))):
                 self._recombine()
+
+    def _melting_point(self, rng: np.random.Generator) -> float:
+        """Return the temperature at which the best grouping melts, the mean of both units."""
+        # Annealings that are not hot begin as they do: from where all records melt, they gained nothing.
+        points = []
+        for units in self.units:
+            groups = Groups(self.x, self.best, self.k, self.rule)
+            points.append(melting_point(groups, self.near, units, rng))
+        return float(np.exp(np.log(points).mean()))
 
     def _recombine(self) -> None:
         """Group the records by groups that were seen, improve that, and take over what is better."""

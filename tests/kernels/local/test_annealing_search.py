@@ -7,9 +7,17 @@ from hypothesis import strategies as st
 
 from polars_microagg.core.partition import Partition
 from polars_microagg.kernels.local import patches
-from polars_microagg.kernels.local.annealing import Schedule, anneal, temperature_units
+from polars_microagg.kernels.local.annealing import (
+    COOLEST,
+    HOTTEST,
+    Schedule,
+    anneal,
+    melting_point,
+    temperature_units,
+)
 from polars_microagg.kernels.local.annealing_search import block_start, tail_and_core
 from polars_microagg.kernels.local.groups import Groups
+from polars_microagg.kernels.local.local_search import improve, neighbour_count
 from polars_microagg.kernels.local.patches import in_patches
 from polars_microagg.kernels.neighbour_blocks import equal_blocks, mdav_in_blocks, random_parts
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
@@ -50,6 +58,52 @@ def test_a_cold_annealing_only_goes_down():
         after = sse(x, groups.labels)
         assert after <= before * (1 + 1e-12)
         before = after
+
+
+@tries(20)
+@given(start=starts(), scale=st.sampled_from([-300, 300]))
+def test_melting_keeps_k_and_does_not_depend_on_the_unit(start, scale):
+    x, labels, k = start
+    near = neighbour_lists(x, np.array([len(x)]), 2 * k + 4)
+    points = []
+    for own in (x, np.ldexp(x, scale)):
+        groups = Groups(own, labels, k)
+        rng = np.random.default_rng(0)
+        points.append(melting_point(groups, near, temperature_units(own, near, k), rng))
+        assert np.bincount(groups.labels)[np.unique(groups.labels)].min() >= k
+    assert COOLEST <= points[0] == points[1] <= HOTTEST
+
+
+def searched(columns, k):
+    x = np.random.default_rng(columns).normal(size=(400, columns))
+    x -= x.mean(axis=0)
+    near = neighbour_lists(x, np.array([len(x)]), neighbour_count(k))
+    groups = Groups(x, mdav(x, k=k).labels, k)
+    improve(groups, near)
+    return groups, near, temperature_units(x, near, k)
+
+
+@pytest.mark.parametrize(("columns", "k"), [(2, 5), (5, 3), (5, 10), (12, 10)])
+def test_at_the_melting_point_a_grouping_costs_a_kth_more_and_well_below_it_hardly(columns, k):
+    groups, near, units = searched(columns, k)
+    solid, labels = groups.squares().sum(), groups.labels.copy()
+    point = melting_point(groups, near, units, np.random.default_rng(0))
+    assert groups.squares().sum() >= (1 + 1 / k) * solid
+    assert COOLEST < point < HOTTEST
+    costs = []
+    for share in (0.25, 1.0):
+        groups.reset(labels)
+        schedule = Schedule(1_000_000, share * point, share * point)
+        anneal(groups, near, units, schedule, np.random.default_rng(1))
+        costs.append(groups.squares().sum() / solid - 1)
+    # A little less than a k-th would do, as costs vary by chance.
+    assert costs[0] < 0.25 / k < 0.9 / k < costs[1]
+
+
+def test_records_with_more_columns_melt_sooner():
+    points = [melting_point(*searched(d, 5), np.random.default_rng(0)) for d in (2, 4, 8, 16)]
+    assert points == sorted(points, reverse=True)
+    assert points[0] > 3 * points[-1]
 
 
 # --- Many records -----------------------------------------------------------------------------

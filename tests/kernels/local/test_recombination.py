@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polars_microagg.kernels.local import recombined_search
 from polars_microagg.kernels.local.groups import Groups
 from polars_microagg.kernels.local.recombination import Pool, repaired
 from polars_microagg.kernels.local.recombined_search import (
     RecombinedSearch,
+    Round,
     annealing_steps,
     rounds,
 )
@@ -148,3 +150,25 @@ def test_no_round_ends_higher():
         assert np.bincount(search.best).min() >= 3
         assert np.bincount(search.best).max() <= 5
         before = after
+
+
+def test_a_hot_annealing_that_is_long_enough_begins_where_the_records_melt(monkeypatch):
+    x = np.random.default_rng(6).normal(size=(60, 3))
+    x -= x.mean(axis=0)
+    points, begun = iter([0.5, 2.0 * 3.0**2]), []
+
+    def told(groups, near, units, schedule, *_):
+        begun.append((schedule.hot, schedule.cold))
+
+    monkeypatch.setattr(recombined_search, "melting_point", lambda *_: next(points))
+    monkeypatch.setattr(recombined_search, "anneal", told)
+    monkeypatch.setattr(recombined_search, "ENOUGH", 9000)
+    search = RecombinedSearch(x, 3, neighbour_lists(x, np.array([60]), 16))
+    search.begin([np.arange(60) // 3])
+    rng = np.random.default_rng(0)
+    for number, (steps, hot) in enumerate([(9000, 0.4), (8999, 1.0), (9000, 1.0), (9000, 0.4)]):
+        search.anneal(Round(number, 1, steps, hot), rng)
+    # It is measured once, and holds from then on; others begin where they did.
+    search.anneal(Round(4, 1, 8999, 1.0), rng)
+    assert [hot for hot, _ in begun] == pytest.approx([0.4, 1.0, 3.0, 0.4, 3.0])
+    assert {cold for _, cold in begun} == {0.1}
