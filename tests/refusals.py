@@ -79,6 +79,12 @@ def in_an_expression(case: Case) -> None:
     frame.select(pl.struct(columns).microagg.mdav(case.k, **case.options))
 
 
+UNDER_OVER = (
+    "where .over(...) parts them, the frame function with strata= and small_strata= can empty or drop "
+    "the small strata of all together."
+)
+"""What an expression adds to an error, as it cannot know whether it sees one stratum of several."""
+
 every_door = pytest.mark.parametrize(
     "door",
     [

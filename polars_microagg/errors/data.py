@@ -150,6 +150,8 @@ class TooFewRecordsError(InvalidDataError):
 
     def of_stratum(self) -> TooFewRecordsError:
         """Return the error of an expression, which under `.over(...)` sees one stratum at a time."""
+        if self.fields.get("patterns"):
+            return self  # it fills nulls and empties strata by itself
         way = "Lower k, or add records; where .over(...) parts them, the frame function with strata= and "
         way += "small_strata= can empty or drop the small strata of all together."
         return type(self)(Sentence(self.sentence.template, **{**self.fields, "way": way}))
