@@ -77,7 +77,7 @@ def run(arguments: Namespace) -> int:
     if arguments.beside is not None:
         other = Location.of(arguments.beside)
         records = arguments.manifest or place.record, other.record
-        both.append(beside(place, other, records, arguments.key))
+        both.append(beside(place, other, records, arguments.key, findings))
     alone = all(finding.holds for finding in findings)
     findings += both
     holds = all(finding.holds for finding in findings)
@@ -94,7 +94,8 @@ def run(arguments: Namespace) -> int:
         show(f"{plain(place)} {verdict}{', as far as it was checked' * unproven}.")
         for finding in both:
             keep = "keep" if finding.holds else "do not keep"
-            show(f"It and {plain(other)} together {keep} k for who has both.")
+            far = ", as far as it was checked" * (not finding.checked)
+            show(f"It and {plain(other)} together {keep} k for who has both{far}.")
     return 0 if holds else 4
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "compressed_target",
     "like_numbers",
     "no_manifest",
+    "no_manifest_beside",
     "no_such_file",
     "no_table_named",
     "not_utf8",
@@ -22,6 +23,7 @@ __all__ = [
     "other_schema",
     "packed",
     "ragged",
+    "stream_beside",
     "two_readings_of_dates",
     "unknown_ending",
     "wrong_cells",
@@ -164,3 +166,17 @@ def no_manifest() -> InvalidDataError:
     return InvalidDataError.of_fields(
         "A stream has no manifest beside it. {way}", way="Name it with --manifest."
     )
+
+
+def stream_beside() -> InvalidDataError:
+    """Refuse a stream as the second of two releases."""
+    return InvalidDataError.of_fields(
+        "The release beside is a stream, which has no manifest. {way}",
+        way="Write it to a file, with its manifest beside it.",
+    )
+
+
+def no_manifest_beside(path: object) -> InvalidDataError:
+    """Refuse a second release without its manifest."""
+    why = "there is no such manifest, and of two releases each needs its own. Put it there."
+    return InvalidDataError.unreadable(path, why)

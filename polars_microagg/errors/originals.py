@@ -20,6 +20,7 @@ __all__ = [
     "uncentred",
     "unlike_releases",
     "unmatched_key",
+    "unmatched_releases",
     "unmatched_rows",
 ]
 
@@ -92,6 +93,18 @@ def repeated_in_release(rows: int) -> InvalidDataError:
         rows=rows,
         key=Parameter("key"),
         way="Name columns that identify a row in both releases.",
+    )
+
+
+def unmatched_releases(rows: tuple[int, int], types: Sequence[Sequence[str]]) -> InvalidDataError:
+    """Refuse two releases of which no row has the key of a row of the other."""
+    return InvalidDataError.of_fields(
+        "None of {one} rows of a release has the {key} of one of {other} rows of the other ({types}). {way}",
+        one=rows[0],
+        other=rows[1],
+        key=Parameter("key"),
+        types=" and ".join(", ".join(of) for of in types),
+        way="Name columns that have the same values in both, or nobody is in both.",
     )
 
 

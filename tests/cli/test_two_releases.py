@@ -98,7 +98,148 @@ def test_what_is_refused(register, tmp_path, microagg):
         (["--beside", b, "--key", "age"], 3, "row(s) of a release repeat a --key"),
         (["--beside", b, "--key", "zip"], 3, "--key names 'zip'"),
         (["--beside", c, "--key", "id"], 3, "c.parquet.manifest.json' cannot be read"),
+        (["--beside", c], 3, "of two releases each needs its own"),
+        (["--beside", "-"], 3, "Write it to a file, with its manifest beside it"),
+        (["--beside", tmp_path / "d.parquet"], 3, "there is no such file"),
     ]:
         done = microagg("verify", a, *words)
         assert done.code == code, done.err
         assert said in done.err
+
+
+KEYS = pl.Series("id", range(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (KEYS, KEYS.cast(pl.Float64)),
+        (KEYS, KEYS.cast(pl.Decimal(10, 2))),
+        (KEYS, KEYS.cast(pl.UInt8)),
+        (KEYS, KEYS.cast(pl.String)),
+        (KEYS, KEYS.cast(pl.String).str.zfill(6)),
+        (KEYS.cast(pl.String), KEYS.cast(pl.String).cast(pl.Categorical)),
+        (KEYS.cast(pl.Datetime("ms")), KEYS.cast(pl.Datetime("ms")).cast(pl.Datetime("ns"))),
+        (KEYS.cast(pl.Date), KEYS.cast(pl.Date).cast(pl.Datetime("us"))),
+    ],
+)
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_key_is_found_in_any_type(register, tmp_path, microagg, one, other, form):
+    first, second = register.with_columns(one), register.with_columns(other)
+    few, least = counted(
+        released(first, "a.parquet", tmp_path), released(second, f"b.{form}", tmp_path, k=5)
+    )
+    call = ["verify", tmp_path / "a.parquet", "--beside", tmp_path / f"b.{form}", "--key", "id"]
+    done = microagg(*call)
+    assert done.code == 4, done.err
+    assert f"{few} rows are in classes of fewer than k=4, the smallest of {least}\n" in done.out
+
+
+def test_rows_that_do_not_match_are_told_and_none_is_refused(register, tmp_path, microagg):
+    released(register, "a.parquet", tmp_path)
+    others = register.with_columns(id=pl.format("q{}", "id"))
+    half = pl.concat([register.head(60), others.tail(40)])
+    released(half, "b.parquet", tmp_path)
+    released(others, "c.parquet", tmp_path)
+    a, b, c = (tmp_path / f"{name}.parquet" for name in "abc")
+    assert (
+        "60 of 120 and 100 rows are in both"
+        in microagg("verify", a, "--beside", b, "--key", "id").out
+    )
+    done = microagg("verify", a, "--beside", c, "--key", "id")
+    assert done.code == 3
+    assert "None of 120 rows of a release has the --key of one of 120 rows" in done.err
+
+
+@pytest.fixture
+def visits():
+    rng = np.random.default_rng(2)
+    return pl.DataFrame(
+        {
+            "visit": range(ROWS),
+            "patient": [f"p{i // 6}" for i in range(ROWS)],
+            "age": np.repeat(rng.integers(18, 90, ROWS // 6), 6),
+            "income": rng.lognormal(10, 0.5, ROWS).round(),
+        }
+    )
+
+
+def persons_in_smallest(frames, tables):
+    """The fewest persons who share the values of both releases, counted plainly."""
+    seen = {}
+    for row in zip(*(t.select("age", "income").rows() for t in tables), frames, strict=True):
+        seen.setdefault(row[:-1], set()).add(row[-1])
+    return min(map(len, seen.values()))
+
+
+@pytest.mark.parametrize("keeps", [("patient", "patient"), ("patient", None), (None, "patient")])
+def test_persons_are_counted_where_a_release_counts_them(visits, tmp_path, microagg, keeps):
+    tables = []
+    for name, k, kept in zip("ab", (3, 4), keeps, strict=True):
+        columns = ["visit", "age", "income", "patient"]
+        options = {
+            "entity": "patient",
+            "keep": ["visit", *([kept] if kept else [])],
+            "entity_mode": "rows",
+        }
+        mg.publish(
+            visits.select(columns), tmp_path / f"{name}.parquet", ["age", "income"], k, **options
+        )
+        tables.append(pl.read_parquet(tmp_path / f"{name}.parquet"))
+    least = persons_in_smallest(visits["patient"], tables)
+    assert least < 3
+    done = microagg(
+        "verify", tmp_path / "a.parquet", "--beside", tmp_path / "b.parquet", "--key", "visit"
+    )
+    assert done.code == 4
+    assert f"fewer than k=3 persons, the smallest of {least}\n" in done.out
+
+
+@pytest.mark.parametrize("mode", ["rows", "alike"])
+def test_persons_have_the_same_rows_where_a_release_says_so(tmp_path, microagg, mode):
+    """Persons 0 to 7 with two visits: the first tells one bit of each in a, the second the others in b."""
+    visit = pl.col("visit")
+    people = pl.DataFrame({"patient": [*range(8)] * 2, "visit": range(16)})
+    first, bit, others = visit < 8, visit % 2, visit % 8 // 2
+    asked = {"entity": "patient", "keep": ["visit", "patient"], "entity_mode": mode, "method": None}
+    for name, age in (
+        ("a", pl.when(first).then(bit).otherwise(50)),
+        ("b", pl.when(first).then(1).otherwise(others)),
+    ):
+        mg.publish(people.with_columns(age=age), tmp_path / f"{name}.parquet", "age", 2, **asked)
+    call = ["verify", tmp_path / "a.parquet", "--beside", tmp_path / "b.parquet", "--key", "visit"]
+    done = microagg(*call)
+    if mode == "rows":
+        assert done.code == 0
+        assert "the smallest class has 2 persons\n" in done.out
+    else:
+        assert done.code == 4
+        assert "8 persons have the same rows as fewer than k=2 persons\n" in done.out
+
+
+def test_persons_of_whom_no_release_tells_are_not_checked(visits, tmp_path, microagg):
+    for name in "ab":
+        mg.publish(
+            visits,
+            tmp_path / f"{name}.parquet",
+            ["age", "income"],
+            3,
+            entity="patient",
+            keep="visit",
+        )
+    call = ["verify", tmp_path / "a.parquet", "--beside", tmp_path / "b.parquet", "--json"]
+    told = json.loads(microagg(*call).out)["checks"][-1]
+    assert told["holds"]
+    assert not told["checked"]
+    assert "the releases do not tell whose the rows are" in told["says"]
+
+
+def test_a_release_that_is_not_what_it_says_is_not_counted(register, tmp_path, microagg):
+    for name in "ab":
+        released(register, f"{name}.parquet", tmp_path)
+    a, b = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    pl.read_parquet(b).drop("age").write_parquet(b)
+    for one, other in ((a, b), (b, a)):
+        done = microagg("verify", one, "--beside", other)
+        assert done.code == 4
+        assert f"not counted, as {b} is not what its manifest says" in done.out
