@@ -141,7 +141,8 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
         of = {n: t for n, t in before.schema.items() if n in names and t in OF_CATEGORIES}
         after = retyped(after, of)
         rows = not key and original.height == frame.height
-        whose = original if rows else None
+        whose = matched(frame, original, tuple(key)) if key and arguments.entity else None
+        whose = original if rows else whose
         if manifest and rows and manifest["config"]["method"] is not None:
             _refuse_exchanged(manifest, original, frame)
         entity = entity_in(manifest, original) if manifest else []
@@ -151,7 +152,7 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
         default = list(assessed(entity=bool(entity)))
         listed = default if arguments.metrics is None else split(arguments.metrics)
         # Published measures are compared with the manifest also where others are asked for.
-        compared = _comparable(manifest, default, bool(known)) if manifest else []
+        compared = _comparable(manifest, entity, bool(known)) if manifest else []
         wanted = list(dict.fromkeys([*listed, *compared]))
         asked = {"metrics": wanted, "known": known, "key": key, "entity": entity, **kinds}
         measured = assess(before, after, names, **asked)
@@ -200,8 +201,10 @@ PLAIN = ("loss", "il")
 """Measures that do not depend on what an intruder knows."""
 
 
-def _comparable(manifest: Manifest, default: Sequence[str], known: bool) -> list[str]:
-    """Return measures of a manifest that are computed again and must agree."""
+def _comparable(manifest: Manifest, entity: Sequence[str], known: bool) -> list[str]:
+    """Return measures of a manifest that must agree, those of persons only if they are its own."""
+    own = {*entity} == {*manifest["roles"].get("entity", [])}
+    default = assessed(entity=own and bool(entity))
     names = set(names_told(default, manifest["digits"])).difference(of_sample(manifest))
     wanted = PLAIN if known else default
     return [n for n in wanted if n in names and n in manifest["measures"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.out_of_core.given_tables import budget_of, empty_of
 from polars_microagg.out_of_core.measures import assessed
+from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.column_kinds import read_as_text
 from polars_microagg.publishing.formats.batches import BATCH, Typed, set_down
 from polars_microagg.publishing.formats.files import Location
@@ -119,7 +120,8 @@ def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:
     options = model_options(arguments)
     with own_folder(None) as folder:
         counting = 2, options, arguments.memory
-        found = CountedTable.of(place, folder, asked, *counting, bounds=False)
+        how: dict[str, Any] = {"bounds": False, "beside": _whose(arguments, options, folder)}
+        found = CountedTable.of(place, folder, asked, *counting, **how)
         result: dict[str, Any] = {}
         known = names_in("known", arguments.known, found.table.schema.names) or None
         if arguments.original is not None:
@@ -128,13 +130,21 @@ def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:
             result = _measured(arguments, release, known, keys_asked(kinds), folder)
         if known:
             beside_known = [name for name in found.strata if name not in known]
-            counted = CountedTable.of(place, folder, (known, beside_known), *counting, bounds=False)
+            counted = CountedTable.of(place, folder, (known, beside_known), *counting, **how)
             classes = counted.classes
         else:
             classes = found.classes
         result |= _counts(classes) | figures_of(classes)
         result["emptied"] = found.emptied()
         return result
+
+
+def _whose(arguments: Namespace, options: Mapping[str, Any], folder: Path) -> ParquetSource | None:
+    """Return the original if it may have the entity of each row, which the table need not have."""
+    if arguments.original is None or "entity" not in options or "confidential" in options:
+        return None
+    source = source_of(arguments.original, arguments.separator)
+    return None if source.piped else set_down(source, folder, batch=BATCH, name="whose.parquet")
 
 
 def _measured(

@@ -108,7 +108,12 @@ class CountedTable:
         strata = names_in("strata", columns[1], there)
         known = dict.fromkeys(ROLES, there)
         if beside is not None:
-            known["entity"] = list(beside.schema.names)
+            known["entity"] = list(dict.fromkeys([*there, *beside.schema.names]))
+            # An entity of the table itself needs no other one, whose rows must be the same.
+            if {*names_in("entity", options.get("entity"), known["entity"])} <= {*there}:
+                beside = None
+            else:
+                known["entity"] = list(beside.schema.names)
         named: dict[str, list[str]] = {n: names_in(n, options.get(n), known[n]) for n in ROLES}
         plan = _plan(k, options, named, bounds=bounds)
         budget = budget_of(bytes_of(memory), [names, strata, *named.values()], table)

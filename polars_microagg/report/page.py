@@ -87,8 +87,9 @@ def report_html(
     before = collected(as_frame(original), "original")
     roles = (manifest or {}).get("roles")
     named = roles.get("entity") if isinstance(roles, Mapping) else None
-    # Some of the columns of an entity would take several persons for one.
-    entity = named if isinstance(named, list) and {*named} <= {*before.columns} else []
+    # Some of the columns of an entity would take several persons for one, and null is nobody.
+    whose = named if isinstance(named, list) and all(n in before.columns for n in named) else []
+    entity = whose if not any(before.get_column(n).null_count() for n in whose) else []
     asked = kinds_asked(kinds, report_html)
     facts = Facts.of(before, masked, columns, k, strata, dropped, asked, entity)
     return page_of(facts, settings, manifest, compared, warnings)

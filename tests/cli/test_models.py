@@ -144,6 +144,14 @@ def test_a_dry_run_names_the_roles(visits, microagg):
     assert told["estimate"]["trial_rows"] == N
 
 
+def test_columns_that_tell_persons_apart_are_named_in_any_order(tmp_path, microagg):
+    people = pl.DataFrame({"house": [1, 1, 2, 2] * 5, "one": [1, 2] * 10, "age": range(20)})
+    out = tmp_path / "out.parquet"
+    named = {"entity": ["one", "house"], "keep": ["one", "house"], "entity_mode": "rows"}
+    mg.publish(people, out, "age", 3, **named)
+    assert microagg("verify", out).code == 0
+
+
 def test_verify_without_a_manifest(visits, microagg):
     masked().write_parquet("o.parquet")
     call = ["verify", "o.parquet", *COLUMNS, "--entity", "patient", "--confidential", "dx,pay"]

@@ -118,3 +118,50 @@ def test_risk_counts_the_classes_of_what_an_intruder_knows(
     expected = by_hand(release, list(dict.fromkeys([*known, "town"])))
     assert [found[name] for name in COUNTED] == pytest.approx(expected)
     assert json.loads(microagg(*asked[:4], "--json").out)["k_min"] >= 5
+
+
+@pytest.mark.parametrize("target", ["out.parquet", "out.csv"])
+@pytest.mark.parametrize("how", [(), ("--memory", "2GB"), ("--key", "id")])
+def test_persons_of_whom_only_the_original_tells_are_counted(how, target, tmp_path, microagg):
+    visits = VISITS.with_row_index("id")
+    visits.write_parquet(tmp_path / "in.parquet")
+    out = tmp_path / target
+    mg.publish(visits, out, ["age", "days"], 5, keep="id", drop=["who", "town", "sex"])
+    release = pl.read_csv(out) if target.endswith("csv") else pl.read_parquet(out)
+    # By a key rows are found wherever they are.
+    turned = visits.reverse() if "--key" in how else visits
+    turned.write_parquet(tmp_path / "in.parquet")
+    call = ["risk", out, "--original", tmp_path / "in.parquet", "--entity", "who", *how, "--json"]
+    done = microagg(*call, "--columns", "age,days")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    whose = (
+        release.with_columns(visits["who"]).group_by("age", "days").agg(pl.col("who").n_unique())
+    )
+    assert found["k_entities"] == whose["who"].min()
+    assert found["entities"] == visits["who"].n_unique()
+    expected = mg.assess(visits, release, ["age", "days"], entity="who", metrics=["dld_entity"])
+    assert found["dld_entity"] == pytest.approx(expected.item())
+
+
+def test_other_persons_than_those_of_the_manifest_are_counted(tmp_path, microagg):
+    """Measures of its own persons are compared with the manifest, those of others are not there."""
+    homes = VISITS.with_columns(home=pl.col("who") // 4)
+    homes.write_parquet(tmp_path / "in.parquet")
+    mg.publish(
+        homes,
+        tmp_path / "out.parquet",
+        ["age", "days"],
+        5,
+        entity="who",
+        drop=["town", "sex", "home"],
+    )
+    call = ["risk", tmp_path / "out.parquet", "--original", tmp_path / "in.parquet", "--json"]
+    own, other = microagg(*call), microagg(*call, "--entity", "home")
+    assert (own.code, other.code) == (0, 0), other.err
+    own, other = json.loads(own.out), json.loads(other.out)
+    assert (own["entities"], other["entities"]) == (
+        homes["who"].n_unique(),
+        homes["home"].n_unique(),
+    )
+    assert own["dld_entity"] < other["dld_entity"]

@@ -80,12 +80,17 @@ def test_without_either_there_is_no_section(manifest):
         (["patient", "visit"], False),
         ([], False),
         ([3], False),
+        ([{}], False),
         ("patient", False),
+        (["blank"], False),
     ],
 )
 def test_persons_are_linked_only_by_all_columns_that_tell_them_apart(named, shown):
     original, masked = tables(300)
-    original = original.with_columns(patient=pl.int_range(pl.len()) // 3)
+    number = pl.int_range(pl.len())
+    original = original.with_columns(
+        patient=number // 3, blank=pl.when(number % 3 > 0).then(number // 3)
+    )
     told = {"roles": {"entity": named}}
     page = report_html(original, masked, COLUMNS, k=5, strata="region", manifest=told)
     assert ("of persons linked rightly by a record" in page) == shown

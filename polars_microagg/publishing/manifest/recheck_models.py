@@ -167,7 +167,7 @@ class ModelsAgain:
             return entities is None and not names
         released = [name for name in names if name in self.frame.columns]
         return (
-            entities["released"] == released
+            sorted(entities["released"]) == sorted(released)
             and entities["mode"] == config.get("entity_mode")
             and self._counts_possible(entities)
         )
