@@ -174,7 +174,12 @@ def main() -> None:
     threading.Thread(target=_listen, args=(sys.stdin.buffer, frames), daemon=True).start()
 
     def answer(how: str, number: int, value: object) -> None:
-        _write(answers, pickle.dumps((how, number, value), pickle.HIGHEST_PROTOCOL))
+        frame = pickle.dumps((how, number, value), pickle.HIGHEST_PROTOCOL)
+        try:
+            _write(answers, frame)
+        except OSError:
+            # The one that started this process has ended, and `_listen` has not yet seen it.
+            os._exit(0)
 
     function: Callable[[Any], Any] = len
     tells = False

@@ -245,3 +245,20 @@ def test_an_interrupt_at_the_very_start_of_a_worker_is_not_heard(capfd):
     one.close()
     assert (one._made.returncode, capfd.readouterr().err) == (0, "")
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other pipes")
+def test_who_has_nobody_to_answer_ends_without_a_word():
+    """The caller was killed, and the answer is written before the end of the jobs is seen."""
+    read, write = os.pipe()
+    command = [sys.executable, "-c", "from polars_microagg.processes import worker; worker.main()"]
+    pipe = subprocess.PIPE
+    made = subprocess.Popen(command, stdin=pipe, stdout=write, stderr=pipe)
+    os.close(write)
+    os.close(read)
+    for what in (("use", len, False), ("job", 0, [1, 2])):
+        worker._write(made.stdin, worker.packed(what))
+    assert made.wait(30) == 0
+    assert made.stderr.read() == b""
+    made.stdin.close()
+    made.stderr.close()
