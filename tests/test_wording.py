@@ -23,6 +23,7 @@ from polars_microagg.errors import (
 from polars_microagg.wording import COMMAND_LINE, PYTHON, SQL, Sentence, Setting
 
 LATER = "Use the frame function."
+REACHED = (Setting("l", 3), "distinct values", "sick", 2)
 CLASSES = [
     mg.InvalidParameterError.k("five"),
     mg.InvalidParameterError.choice("nulls", "imputed", ["raise", "impute"]),
@@ -59,9 +60,10 @@ CLASSES = [
     mg.InvalidDataError.unknown_column("columns", "agee", ["age"]),
     mg.InvalidDataError.nameless("patient", 3),
     mg.InvalidDataError.not_in_taxonomy("education", 3),
-    mg.UnreachableError.of(
-        Setting("l", 3), "distinct values", "sick", 2, stratum=20, at_least=True
-    ),
+    mg.UnreachableError.of(*REACHED, stratum=20, at_least=True),
+    mg.UnreachableError.of(*REACHED, stratum=None, at_least=True).of_stratum(),
+    mg.UnreachableError.emptied(*REACHED, records=20, at_least=True),
+    mg.UnreachableError.emptied(*REACHED, records=20, at_least=False).of_stratum(),
     mg.InvalidDataError.unmerged("they do not know how often each value of 'sick' occurs"),
     mg.TooFewRecordsError.of(4, 5),
     mg.TooFewRecordsError.strata(1, 2, 3, 5),

@@ -65,6 +65,7 @@ def to_suppress(
                 hidden |= np.isin(whole.entity_codes, gone)
     emptied = Members(np.flatnonzero(hidden), np.array([count], dtype=np.intp))
     if plan.small_strata == "null" and count:
+        refuse_none_left(plan, whole, hidden)
         refuse_emptied(plan, whole, emptied)
     return hidden
 
@@ -83,8 +84,14 @@ def refuse_emptied(plan: Plan, rule: Rule, emptied: Members) -> None:
         if bound.model.name == "k":
             what = "records" if bound.attribute is None else bound.model.what
             raise TooFewRecordsError.emptied(int(bound.worst(emptied)), plan.k, plan.k, what)
-        records = int(emptied.sizes.sum())
-        raise BrokenStrata.of(bound, emptied, emptied.sizes, records).unreachable(plan)
+        raise UnreachableError.emptied(
+            Setting(bound.model.name, bound.limit),
+            bound.model.what,
+            bound.attribute.name if bound.attribute else "",
+            bound.worst(emptied),
+            records=int(emptied.sizes.sum()),
+            at_least=bound.model.at_least,
+        )
 
 
 def _counts(plan: Plan, x: Matrix, strata: Strata) -> Labels:

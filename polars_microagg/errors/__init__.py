@@ -32,7 +32,6 @@ from polars_microagg.errors.data import (
     NotAnonymousError,
     NotNumericError,
     TooFewRecordsError,
-    UnreachableError,
 )
 from polars_microagg.errors.missing import MissingValuesError
 from polars_microagg.errors.output import (
@@ -44,6 +43,7 @@ from polars_microagg.errors.output import (
     WorkerError,
 )
 from polars_microagg.errors.parameters import InvalidParameterError, UnknownMethodError
+from polars_microagg.errors.unreachable import UnreachableError
 
 __all__ = [
     "BrokenPromiseError",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Self
 
@@ -11,11 +10,14 @@ from polars_microagg.errors.parameters import no_such_column
 from polars_microagg.wording import Parameter, PerDoor, Sentence, Setting, listed
 
 __all__ = [
+    "DROP",
+    "EMPTY",
+    "FILL",
+    "PATTERNS",
     "InvalidDataError",
     "NotAnonymousError",
     "NotNumericError",
     "TooFewRecordsError",
-    "UnreachableError",
 ]
 
 EMPTY, DROP = Setting("small_strata", "null"), Setting("small_strata", "drop")
@@ -155,65 +157,6 @@ class TooFewRecordsError(InvalidDataError):
         way = "Lower k, or add records; where .over(...) parts them, the frame function with strata= and "
         way += "small_strata= can empty or drop the small strata of all together."
         return type(self)(Sentence(self.sentence.template, **{**self.fields, "way": way}))
-
-
-class UnreachableError(InvalidDataError):
-    """A bound that no grouping of the records satisfies."""
-
-    @classmethod
-    def of(
-        cls,
-        bound: Setting,
-        what: str,
-        column: str,
-        reached: float,
-        *,
-        stratum: int | None,
-        at_least: bool,
-        empties: bool = True,
-        patterns: bool = False,
-        whole: float | None = None,
-    ) -> Self:
-        """Refuse a bound that even all records of a stratum as one group do not satisfy.
-
-        `whole` is what all records as one group reach, if that does not satisfy it, either.
-        """
-        # Rounded to the side on which it can be had.
-        rounded = math.floor if at_least else math.ceil
-        could, most = (f"{rounded((n or 0) * 1e4) / 1e4:g}" for n in (reached, whole))
-        side = "at most" if at_least else "at least"
-        merge = "; or merge strata,{fill} use {empty} to empty such strata, or use {drop} to leave them out"
-        if whole is not None:
-            merge = "; with all strata merged {side} {most}"
-        patterns = patterns and stratum is not None
-        return cls.of_fields(
-            "{setting} cannot be reached: in {where}, {what} of {column} is {value}, and no grouping "
-            "changes that{patterns}. {way}",
-            setting=bound,
-            patterns=PATTERNS if patterns else "",
-            where="all records" if stratum is None else f"a stratum of {stratum} records",
-            what=what,
-            column=repr(column),
-            value=could,
-            way=Sentence(
-                "{parameter} can be {side} {value}{strata}.",
-                parameter=Parameter(bound.name),
-                side=side,
-                value=could,
-                strata=Sentence(
-                    ""
-                    if stratum is None
-                    else merge
-                    if empties or whole is not None
-                    else "; or use {drop}",
-                    side=side,
-                    most=most,
-                    fill=FILL if patterns else "",
-                    empty=EMPTY,
-                    drop=DROP,
-                ),
-            ),
-        )
 
 
 class NotNumericError(InvalidDataError):

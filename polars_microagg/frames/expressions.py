@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.refusals import refuse_unnamed_mode
-from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
+from polars_microagg.errors import InvalidParameterError, TooFewRecordsError, UnreachableError
 from polars_microagg.errors.release import in_two_roles
 from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import refuse, type_name
@@ -95,7 +95,7 @@ class _OneStratum:
     def __call__(self, batch: pl.Series) -> pl.Series:
         try:
             return self.function(batch)
-        except TooFewRecordsError as error:
+        except (TooFewRecordsError, UnreachableError) as error:
             raise error.of_stratum() from None
 
 

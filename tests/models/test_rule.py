@@ -256,6 +256,42 @@ def test_no_policy_on_strata_is_advised_where_all_of_them_together_break_a_bound
         assert mg.mdav(alone, "x", 2, **asked, l=3).height == 8
 
 
+@pytest.mark.parametrize(
+    ("bound", "said"), [({"l": 2}, "lower l"), ({"max_share": 0.8}, "raise max_share")]
+)
+def test_emptied_records_that_break_a_bound_are_not_said_to_be_all(bound, said, tmp_path):
+    (name, limit), reached = next(iter(bound.items())), 1
+    frame = pl.DataFrame({"x": range(10), "s": ["a"] * 8 + ["b"] * 2, "sick": [*"uvwuvwuvuu"]})
+    text = rf"{name}={limit} cannot be reached: small_strata='null' would empty 2 record\(s\), which are a "
+    text += rf"class like any other, and in it .* of 'sick' is {reached}\. Use small_strata='drop' to leave "
+    text += rf"them out, {said}, or merge strata\."
+    asked = {"strata": "s", "confidential": "sick", "small_strata": "null", **bound}
+    with pytest.raises(mg.UnreachableError, match=text):
+        mg.mdav(frame, "x", 2, **asked)
+    frame.write_parquet(tmp_path / "in.parquet")
+    with pytest.raises(mg.UnreachableError, match=text):
+        mg.protect_parquet(tmp_path / "in.parquet", tmp_path / "out.parquet", "x", 2, **asked)
+    assert mg.mdav(frame, "x", 2, **{**asked, "small_strata": "drop"}).height == 8
+
+
+def test_an_expression_does_not_say_all_records_where_it_may_see_one_stratum():
+    frame = pl.DataFrame({"x": range(10), "s": ["a"] * 8 + ["b"] * 2, "sick": [*"uvwuvwuvuu"]})
+    one = pl.struct("x", "sick").microagg.mdav(2, confidential="sick", l=2)
+    text = r"in the records that are masked together, .* is 1.*l can be at most 1\. Under \.over\(\.\.\.\) "
+    text += "they are one stratum: the frame function with strata= and small_strata= can empty or drop it"
+    with pytest.raises(mg.UnreachableError, match=text):
+        frame.select(one.over("s"))
+    dropped = mg.mdav(frame, "x", 2, strata="s", confidential="sick", l=2, small_strata="drop")
+    assert dropped.height == 8
+    # What an expression empties is what lacks the same values.
+    gaps = frame.with_columns(y=pl.when(s="a").then("x"))
+    asked = {"confidential": "sick", "l": 2, "nulls": "pattern"}
+    text = "would empty 2 .* Use the frame function with small_strata='drop', and strata= in place of .over"
+    with pytest.raises(mg.UnreachableError, match=text):
+        gaps.select(pl.struct("x", "y", "sick").microagg.mdav(2, small_strata="null", **asked))
+    assert mg.mdav(gaps, ["x", "y"], 2, small_strata="drop", **asked).height == 8
+
+
 def test_a_method_of_values_counts_the_values_of_records():
     plan = Plan.make("mic1d", 3, nulls="pattern", small_strata="drop").bind([["a", "b"]])
     nan = np.nan
