@@ -86,8 +86,10 @@ def warnings_of(
     seen += emptied_strata(before, after, names, strata, kept)
     groups = exposed(before, after, blocks, strata, call.center, call.kinds, who)
     distinct = {n: survey.distinct.get(n, 0) for n in kept}
-    own = distinct if who is None else {n: v for n, v in distinct.items() if n in call.entity}
-    pairs = {} if who is None else {n: survey.pairs[n] for n in kept if n in survey.pairs}
+    own, pairs = distinct, dict[str, int]()
+    if who is not None:
+        own = {n: v for n, v in distinct.items() if n in who.entity}
+        pairs = {n: survey.pairs[n] for n in kept if n in survey.pairs and n not in own}
     counted = [
         *of_persons(distinct, pairs, about=True),
         *with_values_of(own, release.rows, about=True),

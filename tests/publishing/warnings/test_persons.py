@@ -175,6 +175,31 @@ def test_out_of_core_the_same_persons_are_counted(rows, sample, blocks, tmp_path
                 assert warned.checked == again or "leave out the limit of memory" in warned.says
 
 
+@pytest.mark.parametrize(("persons", "warned"), [(600, 0), (2500, 1)])
+def test_out_of_core_a_kept_entity_is_nearly_unique_by_its_records(
+    persons, warned, tmp_path, monkeypatch
+):
+    who = pl.int_range(2500, eager=True) % persons
+    table = visits(2500).with_columns(who.alias("who"))
+    monkeypatch.setattr(surveys, "SAMPLE", 1000)
+    for base, name in ((0, "w"), (10**15, "o")):
+        monkeypatch.setattr(memory, "BASE", base)
+        asked = {
+            "keep": ["ward", "who"],
+            "drop": ["card", "city"],
+            "entity": "who",
+            "entity_mode": "rows",
+        }
+        told = mg.publish(
+            table, tmp_path / f"{name}.parquet", ["age", "pay"], 3, memory="2GB", **asked
+        )
+        assert told["how"]["engine"] == ("leaves" if base else "whole")
+        found = [text for text in told["warnings"] if "'who' is nearly unique" in text]
+        assert [f"{persons} distinct values in 2500 rows" in text for text in found] == [
+            True
+        ] * warned
+
+
 def test_a_warning_that_is_taken_away_is_missed(tmp_path):
     import json
 
