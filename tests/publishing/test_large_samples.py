@@ -82,6 +82,18 @@ def test_a_sample_keeps_no_text_of_other_rows_in_memory(tmp_path, monkeypatch):
     assert found.after.equals(table.join(found.after, on="a", how="semi"))
 
 
+def test_of_estimates_no_value_is_of_less_than_one_person(tmp_path):
+    rows = pl.int_range(9000, eager=True)
+    cards = [(rows + 9000 * i).alias(f"c{i}") for i in range(6)]
+    pl.DataFrame([rows.alias("pay"), rows.alias("who"), *cards]).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    place = ParquetSource.of(tmp_path / "a.parquet")
+    budget = MemoryBudget(10**9, 1, 9000, 1 << 12, 1 << 12)
+    found = Survey.of(place, place, None, (["pay"], [], ["who"]), budget, 3)
+    assert min(found.pairs[name] - found.distinct[name] for name in found.pairs) >= 0
+
+
 @pytest.mark.parametrize(
     ("form", "memory_", "more"),
     [

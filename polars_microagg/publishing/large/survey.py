@@ -103,16 +103,21 @@ class Survey:
             before.append(own_text(one.filter(chosen)))
             after.append(own_text(other.filter(chosen)))
             row += other.height
+        distinct = {name: min(one.count, released.rows) for name, one in tally.distinct.items()}
+        # Each value has a person, which two estimates do not know of each other.
+        pairs = {
+            n: min(max(one.count, distinct[n]), released.rows) for n, one in tally.pairs.items()
+        }
         return cls(
             tally.emptied,
             tally.fewest,
             tally.unused,
-            {name: min(one.count, released.rows) for name, one in tally.distinct.items()},
+            distinct,
             tally.sizes,
             pl.concat(before, rechunk=True),
             pl.concat(after, rechunk=True),
             every > 1,
-            {name: min(one.count, released.rows) for name, one in tally.pairs.items()},
+            pairs,
             tally.persons,
             tally.imputed,
         )
