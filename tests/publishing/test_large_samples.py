@@ -52,6 +52,29 @@ def test_what_was_looked_for_in_a_sample_is_told_where_nothing_was_seen(
     assert large[-1].endswith(where)
 
 
+@pytest.mark.parametrize(("keep", "drop"), [([], ["sex"]), (["sex"], [])])
+def test_groups_of_several_blocks_are_not_judged_by_parts_of_them(
+    keep, drop, tmp_path, monkeypatch
+):
+    # A sample of classes of both columns has single records of the groups of one.
+    monkeypatch.setattr(surveys, "SAMPLE", 1000)
+    source = written(PEOPLE, tmp_path, "parquet")
+    roles = {"keep": keep, "drop": [*drop, "id", "who", "dx", "city"], "memory": "2GB"}
+    told = mg.publish(source, tmp_path / "o.parquet", [["age"], ["pay"]], 5, **roles)
+    seen = told["how"]["sampled"]["warnings"]
+    assert seen < N
+    assert not [text for text in told["warnings"] if text.startswith("In ")]
+    end = (
+        "Single records that show in the centre of their group were not looked for, as the sample has "
+        "not all records of the groups of a block. Mask all columns in one block, or give memory for the "
+        "whole table."
+    )
+    kept = f"Kept columns that reveal masked ones were looked for in a sample of {seen:,} of {N:,} rows"
+    assert told["warnings"][-1] == f"{kept}, and not in the others. " * bool(keep) + end
+    found = check(tmp_path / "o.parquet", original=source)
+    assert [(f.what, f.says) for f in found if not f.holds] == []
+
+
 def test_who_is_linked_in_a_sample_is_told_with_its_interval(tmp_path):
     source = written(PEOPLE, tmp_path, "parquet")
     told = released(source, tmp_path / "o.parquet")

@@ -84,7 +84,11 @@ def warnings_of(
     rows = after.height, release.rows
     seen = revealing(before, names, after, kept, call.kinds)
     seen += emptied_strata(before, after, names, strata, kept)
-    groups = exposed(before, after, blocks, strata, call.center, call.kinds, who)
+    # The sample has whole classes of all masked columns, and of the groups of one block only parts.
+    whole_groups = len(blocks) == 1
+    groups = list[str]()
+    if whole_groups:
+        groups = exposed(before, after, blocks, strata, call.center, call.kinds, who)
     distinct = {n: survey.distinct.get(n, 0) for n in kept}
     own, pairs = distinct, dict[str, int]()
     if who is not None:
@@ -99,13 +103,31 @@ def warnings_of(
     ]
     if not beside:
         return counted
-    # Few exposed records among millions need not be in the sample: who reads no warning of them is to know.
-    others = " and kept columns that reveal masked ones" if kept else ""
-    where = (
-        f"Single records that show in the centre of their group{others} "
+    return [
+        *_sampled(seen, rows),
+        *counted,
+        *_sampled(groups, rows),
+        _where(rows, whole_groups=whole_groups, kept=bool(kept)),
+    ]
+
+
+def _where(rows: tuple[int, int], *, whole_groups: bool, kept: bool) -> str:
+    """Tell what was looked for in a sample of so many rows, of how many, and what was not.
+
+    Few exposed records among millions need not be in the sample: who reads no warning of them is to know.
+    """
+    alone = "Single records that show in the centre of their group"
+    others = "kept columns that reveal masked ones"
+    sample = (
         f"were looked for in a sample of {rows[0]:,} of {rows[1]:,} rows, and not in the others."
     )
-    return [*_sampled(seen, rows), *counted, *_sampled(groups, rows), where]
+    if whole_groups:
+        return f"{alone}{f' and {others}' * kept} {sample}"
+    told = (
+        f"{alone} were not looked for, as the sample has not all records of the groups of a block. Mask "
+        "all columns in one block, or give memory for the whole table."
+    )
+    return f"{others.capitalize()} {sample} {told}" if kept else told
 
 
 def _sampled(sentences: Iterable[str], rows: tuple[int, int]) -> Iterator[str]:
