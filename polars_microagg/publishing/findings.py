@@ -161,12 +161,12 @@ class Findings:
             digits,
             judged(request.require, {**exact, **counts}, published={**measures, **shown}),
             recount.recorded(columns.followed, told=told) if recount else None,
-            None if filled is None else recorded_imputed(filled, found.rows),
+            None if filled is None else recorded_imputed(filled, found.rows, digits),
             # A manifest says by its bounds that it has none; a warning says it to the owner.
             [
                 *seen,
                 *unbounded(columns.confidential, request.bounded(), columns.entity),
-                *imputed_cells(filled or {}, found.rows),
+                *imputed_cells(filled or {}, found.rows, digits),
             ],
             # In a small table, what only the original shows is for its owner, not for readers.
             seen if digits else found.warnings(beside=False),

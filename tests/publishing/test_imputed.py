@@ -65,10 +65,11 @@ def test_a_manifest_says_how_many_cells_of_which_column(name, policy, tmp_path):
 
 def test_few_filled_cells_are_never_told_as_none():
     # 1 of 9,000 is 0.01 per cent, and the last digit is 0.1.
-    (row,) = recorded_imputed({"a": 1}, 9_000)
+    (row,) = recorded_imputed({"a": 1}, 9_000, 3)
     assert row == {"column": "a", "cells": 9, "share": 0.1}
-    assert recorded_imputed({"a": 0}, 9_000)[0]["share"] == 0
-    assert recorded_imputed({"a": 9_000}, 9_000)[0] == {"column": "a", "cells": 9_000, "share": 100}
+    assert recorded_imputed({"a": 0}, 9_000, 3)[0]["share"] == 0
+    whole = recorded_imputed({"a": 9_000}, 9_000, 3)
+    assert whole == [{"column": "a", "cells": 9_000, "share": 100}]
 
 
 def test_of_few_records_it_is_told_to_the_owner_alone(tmp_path, caplog):
@@ -82,6 +83,31 @@ def test_of_few_records_it_is_told_to_the_owner_alone(tmp_path, caplog):
     assert f"Of 300 cells of each column these had no value: 'age' {filled['age']}, 'sex'" in said
     assert "'pay'" not in said
     assert "had no value" not in json.dumps(told)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_where_no_measure_is_told_no_filled_cell_is(large, tmp_path, caplog, monkeypatch):
+    # Of 1,200 records 60 have both values in the original: no measure is told, in whatever digits.
+    monkeypatch.setattr(memory, "BASE", 10**15 if large else memory.BASE)
+    frame = people(1200, (0, 0, 0)).with_row_index("i")
+    before = frame.with_columns(
+        age=pl.when(pl.col("i") < 630).then("age"), pay=pl.when(pl.col("i") >= 570).then("pay")
+    )
+    before.write_parquet(tmp_path / "in.parquet")
+    asked = {"nulls": "impute", "keep": [], "drop": ["i", "sex", "city"]}
+    with caplog.at_level(logging.WARNING, logger="polars_microagg"):
+        path, more = tmp_path / "o.parquet", {"memory": "2GB"} if large else {}
+        told = mg.publish(tmp_path / "in.parquet", path, ["age", "pay"], 5, **asked, **more)
+    assert (told["digits"], told["how"]["engine"]) == (0, "leaves" if large else "whole")
+    empty = {"cells": None, "share": None}
+    assert told["imputed"] == [{"column": name, **empty} for name in ("age", "pay")]
+    (said,) = [text for text in caplog.messages if "had no value" in text]
+    assert "Of 1200 cells of each column these had no value: 'age' 570, 'pay' 570" in said
+    assert said.endswith("The manifest does not say it, as few records have values to compare.")
+    for original in (None, tmp_path / "in.parquet"):
+        found = check(path, original=original)
+        assert [(f.what, f.says) for f in found if not f.holds] == []
+        assert next(f for f in found if f.what == "imputed").checked
 
 
 def test_two_originals_of_one_small_release_have_one_manifest(tmp_path):
@@ -105,7 +131,7 @@ def test_a_table_that_was_masked_elsewhere_is_compared_with_its_original(tmp_pat
     masked = mg.mdav(before, COLUMNS, 5, nulls="impute")
     asked = {"method": None, "keep": "city"}
     told = mg.publish(masked, tmp_path / "o.parquet", COLUMNS, 5, **asked, original=before)
-    assert told["imputed"] == recorded_imputed(counted(before, masked), 1500)
+    assert told["imputed"] == recorded_imputed(counted(before, masked), 1500, 3)
     assert "imputed" not in mg.publish(masked, tmp_path / "p.parquet", COLUMNS, 5, **asked)
     before.write_parquet(tmp_path / "in.parquet")
     found = check(tmp_path / "o.parquet", original=tmp_path / "in.parquet")

@@ -10,10 +10,17 @@ import polars as pl
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.manifest.consistency import Outcome, same_version
 from polars_microagg.publishing.manifest.model import Imputed, Manifest
-from polars_microagg.publishing.manifest.precision import RARE, rare_digits, rare_told, step
+from polars_microagg.publishing.manifest.precision import RARE, coarse, rare_digits, step
 from polars_microagg.wording import listed
 
-__all__ = ["counted_imputed", "has_imputed", "imputed_again", "imputes", "recorded_imputed"]
+__all__ = [
+    "counted_imputed",
+    "has_imputed",
+    "imputed_again",
+    "imputed_digits",
+    "imputes",
+    "recorded_imputed",
+]
 
 
 def imputes(config: Mapping[str, Any]) -> bool:
@@ -41,21 +48,33 @@ def counted_imputed(
     return {name: int((gone[str(i)] & there[str(i)]).sum()) for i, name in enumerate(names)}
 
 
-def recorded_imputed(cells: Mapping[str, int], rows: int) -> list[Imputed]:
-    """Write down the cells that were filled, of so many rows; of few records no number.
+def imputed_digits(rows: int, digits: int) -> int:
+    """Count the digits of a share of filled cells of so many rows; 0 if it is not told.
 
-    >>> recorded_imputed({"age": 123}, 10_000), recorded_imputed({"age": 12}, 100)
+    A manifest that tells no measure, in 0 `digits`, tells none of it, however many rows there are.
+
+    >>> imputed_digits(999, 2), imputed_digits(10_000, 2), imputed_digits(10_000, 0)
+    (0, 4, 0)
+    """
+    return rare_digits(rows) if digits else 0
+
+
+def recorded_imputed(cells: Mapping[str, int], rows: int, digits: int) -> list[Imputed]:
+    """Write down the cells that were filled, of so many rows, beside measures of so many digits.
+
+    >>> recorded_imputed({"age": 123}, 10_000, 4), recorded_imputed({"age": 12}, 100, 2)
     ([{'column': 'age', 'cells': 123, 'share': 1.23}], [{'column': 'age', 'cells': None, 'share': None}])
     """
-    return [_told(name, count, rows) for name, count in cells.items()]
+    told = imputed_digits(rows, digits)
+    return [_told(name, count, rows, told) for name, count in cells.items()]
 
 
-def _told(name: str, cells: int, rows: int) -> Imputed:
+def _told(name: str, cells: int, rows: int, digits: int) -> Imputed:
     """Round to the last digit that is told; a cell that was filled is never told as none."""
-    share = rare_told(100.0 * cells / max(rows, 1), rows)
-    if share is None:
+    if not digits:
         return {"column": name, "cells": None, "share": None}
-    share = max(share, step(RARE, share, rare_digits(rows))) if cells else share
+    share = coarse(RARE, 100.0 * cells / max(rows, 1), digits)
+    share = max(share, step(RARE, share, digits)) if cells else share
     # The count follows from what is told of the share, so that it tells no more.
     return {"column": name, "cells": round(share * rows / 100), "share": share}
 
@@ -75,7 +94,8 @@ def imputed_again(manifest: Manifest, again: Mapping[str, int] | None) -> Outcom
     said = f"Of {len(names)} column(s) it is said how many cells were filled"
     if [row["column"] for row in stated] != names or not imputes(manifest["config"]):
         return False, "The manifest says of other columns that cells were filled."
-    told = rare_digits(rows) > 0
+    digits = manifest["digits"]
+    told = imputed_digits(rows, digits) > 0
     for row in stated:
         share, cells = row["share"], row["cells"]
         if (share is not None) != told or (cells is not None) != told:
@@ -83,10 +103,11 @@ def imputed_again(manifest: Manifest, again: Mapping[str, int] | None) -> Outcom
         if share is not None and not (0 <= share <= 100 and cells == round(share * rows / 100)):
             return False, f"{said}; the count and the share of {row['column']!r} do not agree."
     if not told:
-        return True, "It is said of no column how many cells were filled, as there are few records."
+        said = "It is said of no column how many cells were filled"
+        return True, f"{said}, as few records have values to compare."
     if again is None:
         return None, f"{said}; what it was needs the original."
-    pairs = zip(stated, recorded_imputed(again, rows), strict=True)
+    pairs = zip(stated, recorded_imputed(again, rows, digits), strict=True)
     if differ := [one["column"] for one, other in pairs if one != other]:
         return False, f"{said}; other cells of {listed(differ[:10])} were filled."
     return True, f"{said}; they were counted again."
