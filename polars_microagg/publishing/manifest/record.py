@@ -160,6 +160,10 @@ def attack_scenario(known: Sequence[str], strata: Sequence[str], *, entity: bool
 
     With an `entity` it is known whose the records are, and persons are counted as well.
     """
+    # Rows are linked one by one also where persons are counted.
+    persons = (
+        "what all rows of one person tell together" if entity else "several rows of one person"
+    )
     attack: Attack = {
         "known": list(known),
         "intruder": "knows the exact original values of these columns for every record, knows "
@@ -172,7 +176,7 @@ def attack_scenario(known: Sequence[str], strata: Sequence[str], *, entity: bool
         "k": "classes of equal masked records are counted"
         + (f" within each value of {', '.join(map(repr, strata))}" if strata else ""),
         "not_measured": "attributes that all records of a class share, columns that were kept, "
-        "several rows of one person, and other releases of the same persons",
+        f"{persons}, and other releases of the same persons",
         "sources": {n: entry.cite for n, entry in registry.assessed(entity=entity).items()},
     }
     if entity:

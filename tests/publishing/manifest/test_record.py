@@ -75,6 +75,14 @@ def test_the_intruder_is_told_with_the_strata():
     assert attack_scenario(["a"], [])["known"] == ["a"]
 
 
+def test_persons_of_several_rows_are_measured_where_it_is_known_whose_they_are():
+    said = [attack_scenario(["a"], [], entity=known)["not_measured"] for known in (False, True)]
+    assert ["several rows of one person" in text for text in said] == [True, False]
+    # Each row is linked by itself.
+    assert "what all rows of one person tell together" in said[1]
+    assert all(text.endswith("and other releases of the same persons") for text in said)
+
+
 def test_the_canonical_form():
     assert canonical({"b": [1, 2], "a": "é"}) == b'{"a":"\\u00e9","b":[1,2]}'
     assert config_hash({"b": 1, "a": 2}) == hashlib.sha256(b'{"a":2,"b":1}').hexdigest()
