@@ -1,6 +1,7 @@
 """What is seen of a large release on a sample: said so, and seen again by whoever checks it."""
 
 import json
+import re
 
 import polars as pl
 import pyarrow as pa
@@ -10,7 +11,9 @@ import polars_microagg as mg
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing import memory
+from polars_microagg.publishing.large import group_sample
 from polars_microagg.publishing.large import survey as surveys
+from polars_microagg.publishing.large.group_sample import GroupSample
 from polars_microagg.publishing.large.survey import Survey
 from polars_microagg.publishing.manifest.check import check
 from tests.publishing.test_large import PEOPLE, ROLES, N, released, small_memory, written
@@ -47,32 +50,68 @@ def test_what_was_looked_for_in_a_sample_is_told_where_nothing_was_seen(
     if rows == N:
         assert large == whole
         return
-    seen = manifest["how"]["sampled"]["warnings"]
-    where = f"were looked for in a sample of {seen:,} of {N:,} rows, and not in the others."
-    assert large[-1].endswith(where)
+    seen = f"kept columns that reveal masked ones in {manifest['how']['sampled']['warnings']:,}"
+    where = r"Single records that .* were looked for in ([\d,]+) of 3,000 rows, (.*), and not in the others\."
+    found = re.fullmatch(where, large[-1])
+    assert 500 < int(found[1].replace(",", "")) < 1500
+    assert found[2] == seen
 
 
 @pytest.mark.parametrize(("keep", "drop"), [([], ["sex"]), (["sex"], [])])
-def test_groups_of_several_blocks_are_not_judged_by_parts_of_them(
-    keep, drop, tmp_path, monkeypatch
-):
-    # A sample of classes of both columns has single records of the groups of one.
+def test_groups_of_several_blocks_are_judged_as_a_whole(keep, drop, tmp_path, monkeypatch):
+    # A sample of classes of both columns would have single records of the groups of one.
     monkeypatch.setattr(surveys, "SAMPLE", 1000)
     source = written(PEOPLE, tmp_path, "parquet")
     roles = {"keep": keep, "drop": [*drop, "id", "who", "dx", "city"], "memory": "2GB"}
     told = mg.publish(source, tmp_path / "o.parquet", [["age"], ["pay"]], 5, **roles)
-    seen = told["how"]["sampled"]["warnings"]
-    assert seen < N
+    assert told["how"]["sampled"]["warnings"] < N
     assert not [text for text in told["warnings"] if text.startswith("In ")]
-    end = (
-        "Single records that show in the centre of their group were not looked for, as the sample has "
-        "not all records of the groups of a block. Mask all columns in one block, or give memory for the "
-        "whole table."
-    )
-    kept = f"Kept columns that reveal masked ones were looked for in a sample of {seen:,} of {N:,} rows"
-    assert told["warnings"][-1] == f"{kept}, and not in the others. " * bool(keep) + end
+    assert re.search(r"looked for in \d+ of 3,000 rows or more of each block", told["warnings"][-1])
+    assert ("kept columns that reveal masked ones in" in told["warnings"][-1]) == bool(keep)
     found = check(tmp_path / "o.parquet", original=source)
     assert [(f.what, f.says) for f in found if not f.holds] == []
+
+
+def test_a_sample_has_whole_groups_but_for_the_largest(monkeypatch):
+    """A tenth of 2,000 groups of three, and none of 3,000 rows without an income, in batches."""
+    monkeypatch.setattr(group_sample, "LARGEST", 100)
+    age, pay = [i // 3 for i in range(6000)] + [9999] * 3000, pl.int_range(9000, eager=True)
+    after = pl.DataFrame({"age": age, "note": pay.cast(pl.String)}).sample(
+        fraction=1, shuffle=True, seed=1
+    )
+    before = pl.DataFrame({"age": after["note"].cast(pl.Int64), "who": after["note"]})
+    sample = GroupSample(["age"], ["who"], 10, 0)
+    blank = after["age"] == 7
+    for start in range(0, 9000, 700):
+        piece = slice(start, start + 700)
+        sample.add(before[piece], after[piece], blank[piece])
+        assert sum(len(one) for one, _ in sample.tables) < 1000
+    one, other = sample.whole()
+    assert other.columns == ["age"]
+    assert one.columns == ["age", "who"]
+    sizes = other["age"].value_counts()
+    assert 150 < len(sizes) < 250
+    assert set(sizes["count"]) == {3}
+    assert not {7, 9999} & set(sizes["age"])
+    masked = dict(after.select("note", "age").rows())
+    assert [masked[who] for who in one["who"]] == other["age"].to_list()
+
+
+@pytest.mark.parametrize("heavy", [1.0, 0.0])
+def test_a_sample_of_few_values_is_as_large_as_any(heavy, tmp_path, monkeypatch):
+    """Where all rows are of twenty classes, one of twenty such classes would be all or nothing."""
+    monkeypatch.setattr(surveys, "SAMPLE", 1000)
+    rows = pl.int_range(60_000, eager=True)
+    table = pl.DataFrame(
+        [(rows % 20 * heavy + rows // 5 * (1 - heavy)).alias("age"), rows.alias("id")]
+    )
+    table.write_parquet(tmp_path / "a.parquet")
+    place = ParquetSource.of(tmp_path / "a.parquet")
+    budget = MemoryBudget(10**9, 1, 60_000, 1 << 12, 1 << 12)
+    found = Survey.of(place, place, None, ([["age"]], [], []), budget, 5)
+    assert 850 < found.after.height < 1150
+    assert found.before["age"].equals(found.after["age"])
+    assert 850 * (1 - heavy) <= found.groups[0][0].height < 1150
 
 
 def test_who_is_linked_in_a_sample_is_told_with_its_interval(tmp_path):
@@ -99,7 +138,7 @@ def test_a_sample_keeps_no_text_of_other_rows_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(surveys, "SAMPLE", 1000)
     before = pa.total_allocated_bytes()
     budget = MemoryBudget(10**9, 1, n, 1 << 12, 1 << 12)
-    found = Survey.of(place, place, None, (["a"], ["note"], []), budget, 5)
+    found = Survey.of(place, place, None, ([["a"]], ["note"], []), budget, 5)
     assert found.before.height > 500
     assert pa.total_allocated_bytes() - before < 10**6
     assert found.after.equals(table.join(found.after, on="a", how="semi"))
@@ -113,7 +152,7 @@ def test_of_estimates_no_value_is_of_less_than_one_person(tmp_path):
     )
     place = ParquetSource.of(tmp_path / "a.parquet")
     budget = MemoryBudget(10**9, 1, 9000, 1 << 12, 1 << 12)
-    found = Survey.of(place, place, None, (["pay"], [], ["who"]), budget, 3)
+    found = Survey.of(place, place, None, ([["pay"]], [], ["who"]), budget, 3)
     assert min(found.pairs[name] - found.distinct[name] for name in found.pairs) >= 0
 
 

@@ -121,7 +121,7 @@ def release_large(
             sets = columns.blocks, columns.strata, classes, whole
             recount = Recount(request.promise, *sets)  # type: ignore[arg-type]
         hooks.stage("measuring")
-        seen = columns.names, columns.strata, columns.entity
+        seen = columns.blocks, columns.strata, columns.entity
         survey = Survey.of(original, restored, kept, seen, budget, request.k)
         tables = original, restored, kept, classes, whole, survey, budget, room.folder
         found = OnDisk(request, columns, *tables, recount)

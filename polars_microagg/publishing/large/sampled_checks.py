@@ -100,8 +100,9 @@ def warnings_again(
         roles |= {"center": call.center, "kinds": call.kinds}
         return advice(before, after, call.blocks, call.k, **roles)
     original = after if before is None else before
-    names = [name for block in call.blocks for name in block]
     with _on_disk(manifest, original, after) as (one, other, budget, folder):
-        survey = Survey.of(one, other, None, (names, call.strata, call.entity), budget, call.k)
+        survey = Survey.of(
+            one, other, None, (call.blocks, call.strata, call.entity), budget, call.k
+        )
         whole = whole_of(call, other, one, budget, folder)
         return warnings_of(call, survey, other, whole, beside=before is not None)

@@ -1,4 +1,4 @@
-"""One look at all rows of a release beside its original: what can be counted, and a sample of classes."""
+"""One look at all rows of a release beside its original: what can be counted, and samples."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import polars as pl
 
 from polars_microagg.frames.released_strata import class_keys
 from polars_microagg.frames.selection import by_name, own_text
-from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.aligned import aligned
 from polars_microagg.out_of_core.counts import entity_hashes
 from polars_microagg.out_of_core.distinct_values import DistinctValues
 from polars_microagg.out_of_core.grouped import summed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.publishing.large.group_sample import GroupSample
 from polars_microagg.publishing.manifest.imputed import counted_imputed
 from polars_microagg.publishing.warnings.emptied_strata import with_values
 from polars_microagg.publishing.warnings.rare_strata import WHO
@@ -26,7 +26,7 @@ from polars_microagg.publishing.warnings.rare_strata import WHO
 __all__ = ["SAMPLE", "SEED", "Survey"]
 
 SAMPLE = 200_000
-"""Rows, about, on which is seen what cannot be counted on all."""
+"""Rows, about, on which is seen what cannot be counted on all, and about as many in whole groups."""
 
 SEED = 0
 """Seed of the sample."""
@@ -37,19 +37,20 @@ SIZE = "\0size"
 CELL = 16
 """Bytes that a cell is thought to take."""
 
-PART = 12
-"""The sample takes at most this part of the memory."""
+PART = 16
+"""Each sample takes at most this part of the memory."""
 
 
 @dataclass(frozen=True)
 class Survey:
-    """Counts over all rows of a release, and whole classes of it beside their original rows.
+    """Counts over all rows of a release, and a sample of them beside the original ones.
 
     `strata` are the sizes of the strata, without records that have no value, `unused` the names in the
     type of each Enum that no record has, and `distinct` about how many values each column has. `drawn`
     says whether the rows of `before` and `after` are fewer than all. Where an entity is known, `pairs` are
     about how many pairs of a value and a person each column has, and `persons` those of each stratum,
     of which no more than 2 k are counted. `imputed` are the cells of each masked column that had no value.
+    `groups` are whole groups of each block, before and after, if the rows are a sample.
     """
 
     emptied: int
@@ -63,6 +64,7 @@ class Survey:
     pairs: dict[str, int]
     persons: pl.Series | None
     imputed: dict[str, int]
+    groups: list[tuple[pl.DataFrame, pl.DataFrame]]
 
     @classmethod
     def of(
@@ -70,16 +72,17 @@ class Survey:
         original: ParquetSource,
         released: ParquetSource,
         kept: npt.NDArray[np.bool_] | None,
-        columns: tuple[Sequence[str], Sequence[str], Sequence[str]],
+        columns: tuple[Sequence[Sequence[str]], Sequence[str], Sequence[str]],
         budget: MemoryBudget,
         k: int,
     ) -> Self:
         """Read both tables once; `kept` says which rows of the original are in the release.
 
-        `columns` are the masked ones, the strata, and those of the original that say whose a record is,
-        which are in the sample.
+        `columns` are the blocks of masked ones, the strata, and those of the original that say whose a
+        record is, which are in the sample.
         """
-        names, strata, entity = columns
+        blocks, strata, entity = columns
+        names = [name for block in blocks for name in block]
         keys = [*names, *strata]
         # The same for the same table, however its files were written.
         cells = len(names) + len(released.schema)
@@ -92,14 +95,15 @@ class Survey:
         sides = [n for n in original.schema.names if n in beside], released.schema.names
         before = [original.empty.select(map(by_name, sides[0]))]
         after = [empty]
-        row = 0
+        row, drawn, seen = 0, every > 1, list[GroupSample]()
+        if drawn:
+            seen = [GroupSample([*b, *strata], entity, every * len(blocks), SEED) for b in blocks]
         for one, other in aligned(original, released, budget.batch, sides, kept):
             blank = other.select(pl.all_horizontal(by_name(n).is_null() for n in keys)).to_series()
             tally.add(one, other, blank)
-            # Classes are in the sample as a whole, but for the one of rows that were emptied.
-            number = fingerprints(other.select(map(by_name, keys)), seed=SEED)
-            place = pl.int_range(row, row + other.height, eager=True).hash(SEED)
-            chosen = number.zip_with(~blank, place) % every == 0
+            for sample in seen:
+                sample.add(one, other, blank)
+            chosen = pl.int_range(row, row + other.height, eager=True).hash(SEED) % every == 0
             before.append(own_text(one.filter(chosen)))
             after.append(own_text(other.filter(chosen)))
             row += other.height
@@ -116,10 +120,11 @@ class Survey:
             tally.sizes,
             pl.concat(before, rechunk=True),
             pl.concat(after, rechunk=True),
-            every > 1,
+            drawn,
             pairs,
             tally.persons,
             tally.imputed,
+            [sample.whole() for sample in seen],
         )
 
 

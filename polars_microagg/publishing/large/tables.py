@@ -180,7 +180,8 @@ class TablesOnDisk:
         limit = self.manifest.get("how", {}).get("memory_limit") or LEAST
         budget = replace(self._budget, memory=min(limit, self.memory))
         original = self.release if self.original is None else self.original
-        columns = self._mask, self._strata, list(self.manifest["roles"].get("entity", []))
+        blocks = self.manifest["config"]["columns"]
+        columns = blocks, self._strata, list(self.manifest["roles"].get("entity", []))
         return Survey.of(original, self.release, None, columns, budget, self.manifest["k"]["asked"])
 
     @cached_property

@@ -75,20 +75,15 @@ def warnings_of(
     blocks, strata, kept, k = call.blocks, call.strata, call.kept, call.k
     before, after = survey.before, survey.after
     who = Persons.of(call.entity, call.mode, before, after)
-    asked: dict[str, Any] = {"center": call.center, "kinds": call.kinds, "who": who}
     if not survey.drawn:
         if not beside:
             return of_release(after, blocks, k, strata=strata, kept=kept, who=who)
+        asked: dict[str, Any] = {"center": call.center, "kinds": call.kinds, "who": who}
         return advice(before, after, blocks, k, strata=strata, kept=kept, **asked)
     names = [name for block in blocks for name in block]
     rows = after.height, release.rows
     seen = revealing(before, names, after, kept, call.kinds)
     seen += emptied_strata(before, after, names, strata, kept)
-    # The sample has whole classes of all masked columns, and of the groups of one block only parts.
-    whole_groups = len(blocks) == 1
-    groups = list[str]()
-    if whole_groups:
-        groups = exposed(before, after, blocks, strata, call.center, call.kinds, who)
     distinct = {n: survey.distinct.get(n, 0) for n in kept}
     own, pairs = distinct, dict[str, int]()
     if who is not None:
@@ -103,31 +98,25 @@ def warnings_of(
     ]
     if not beside:
         return counted
-    return [
-        *_sampled(seen, rows),
-        *counted,
-        *_sampled(groups, rows),
-        _where(rows, whole_groups=whole_groups, kept=bool(kept)),
-    ]
+    groups = list[str]()
+    for block, (one, other) in zip(blocks, survey.groups, strict=True):
+        whose = Persons.of(call.entity, call.mode, one, other)
+        found = exposed(one, other, [block], strata, call.center, call.kinds, whose)
+        groups += _sampled(found, (other.height, release.rows))
+    where = _where([other.height for _, other in survey.groups], rows, kept=bool(kept))
+    return [*_sampled(seen, rows), *counted, *groups, where]
 
 
-def _where(rows: tuple[int, int], *, whole_groups: bool, kept: bool) -> str:
-    """Tell what was looked for in a sample of so many rows, of how many, and what was not.
+def _where(groups: Sequence[int], rows: tuple[int, int], *, kept: bool) -> str:
+    """Tell what was looked for in samples: of `groups`, so many rows by block, and of so many `rows`.
 
     Few exposed records among millions need not be in the sample: who reads no warning of them is to know.
     """
-    alone = "Single records that show in the centre of their group"
-    others = "kept columns that reveal masked ones"
-    sample = (
-        f"were looked for in a sample of {rows[0]:,} of {rows[1]:,} rows, and not in the others."
-    )
-    if whole_groups:
-        return f"{alone}{f' and {others}' * kept} {sample}"
-    told = (
-        f"{alone} were not looked for, as the sample has not all records of the groups of a block. Mask "
-        "all columns in one block, or give memory for the whole table."
-    )
-    return f"{others.capitalize()} {sample} {told}" if kept else told
+    said = f"Single records that show in the centre of their group were looked for in {min(groups):,} of "
+    said += f"{rows[1]:,} rows" + " or more of each block" * (len(groups) > 1)
+    if kept:
+        said += f", kept columns that reveal masked ones in {rows[0]:,}"
+    return f"{said}, and not in the others."
 
 
 def _sampled(sentences: Iterable[str], rows: tuple[int, int]) -> Iterator[str]:

@@ -1,0 +1,65 @@
+"""A sample of whole groups of a release beside their original rows, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from polars_microagg.frames.selection import by_name, own_text
+from polars_microagg.leaves.masking import fingerprints
+
+__all__ = ["LARGEST", "GroupSample"]
+
+LARGEST = 1000
+"""Most records of a group in the sample: those without an income may be half of a table."""
+
+NUMBER = "\0number"
+"""Name of the column of the groups, beside columns of any name."""
+
+
+@dataclass
+class GroupSample:
+    """One of `every` group of a block, but for the largest; `names` are its columns and the strata.
+
+    `beside` are columns of either table that say whose a record is.
+    """
+
+    names: Sequence[str]
+    beside: Sequence[str]
+    every: int
+    seed: int
+    tables: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
+    sizes: pl.DataFrame = field(
+        default_factory=lambda: pl.DataFrame(schema={NUMBER: pl.UInt64, "rows": pl.Int64})
+    )
+
+    def add(self, before: pl.DataFrame, after: pl.DataFrame, blank: pl.Series) -> None:
+        """Take what belongs to the sample of these rows, of which some are emptied."""
+        number = fingerprints(after.select(map(by_name, self.names)), seed=self.seed)
+        chosen = ~blank & (number % self.every == 0)
+        picked = number.filter(chosen).alias(NUMBER).to_frame()
+        met = picked.join(self.sizes, on=NUMBER, how="left", maintain_order="left")
+        # One more than there may be tells that a group is too large; more would be in memory for nothing.
+        earlier = pl.col("rows").fill_null(0) + pl.int_range(pl.len()).over(NUMBER)
+        room = met.select(earlier <= LARGEST).to_series()
+        picked = picked.filter(room)
+        counted = picked.group_by(NUMBER).agg(pl.len().cast(pl.Int64).alias("rows"))
+        self.sizes = pl.concat([self.sizes, counted]).group_by(NUMBER).agg(pl.col("rows").sum())
+        one, other = (
+            own_text(table.select(map(by_name, self._there(table))).filter(chosen).filter(room))
+            for table in (before, after)
+        )
+        self.tables.append((one, other.with_columns(picked)))
+
+    def _there(self, table: pl.DataFrame) -> list[str]:
+        known = set(table.columns)
+        return [name for name in dict.fromkeys([*self.names, *self.beside]) if name in known]
+
+    def whole(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the groups that are not too large, before and after."""
+        before, after = (pl.concat(side, rechunk=True) for side in zip(*self.tables, strict=True))
+        small = self.sizes.filter(pl.col("rows") <= LARGEST)
+        kept = after.get_column(NUMBER).is_in(small.get_column(NUMBER).implode())
+        return before.filter(kept), after.drop(NUMBER).filter(kept)
