@@ -71,11 +71,13 @@ class InvalidParameterError(MicroaggError):
     @classmethod
     def kind(cls, name: str, got: object, need: object, key: str | None = None) -> Self:
         """Refuse a value, or the part of it that `key` names, of the wrong type or range."""
+        # Which columns are masked has no default.
+        way = "Change it or leave it out for the default." if name != "columns" else "Name columns."
         return cls.of_fields(
             "{setting} was given; it must be {need}. {way}",
             setting=Setting(name, got, key),
             need=need,
-            way="Change it or leave it out for the default.",
+            way=way,
         )
 
     @classmethod

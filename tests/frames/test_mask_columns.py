@@ -98,7 +98,7 @@ TYPED: dict[str, tuple[Any, str]] = {
     "an empty tuple": ((), "No column was given to mask"),
     "an empty block": ([["a"], []], "No column was given to mask"),
     "only an empty block": ([[]], "No column was given to mask"),
-    "None": (None, "columns='NoneType' was given; it must be a column name"),
+    "None": (None, "columns='NoneType' was given; it must be a column name.* lists. Name columns."),
     "a set": ({"a"}, "columns='set' was given"),
     "an array": (np.array(["a"]), "columns='ndarray' was given"),
     "bytes": (b"a", "columns='bytes' was given"),
