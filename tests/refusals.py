@@ -143,4 +143,5 @@ BLOCKS = "a column name, a selector, a list of them, or a list of lists"
 
 
 def given(name, got, need):
-    return f"{name}={got} was given; it must be {need}. Change it or leave it out for the default."
+    way = "Name columns." if name == "columns" else "Change it or leave it out for the default."
+    return f"{name}={got} was given; it must be {need}. {way}"

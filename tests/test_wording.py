@@ -142,6 +142,8 @@ SUBJECTS = {
         files.unknown_ending("a.xlsx", ".xlsx", [".csv"]),
         files.like_numbers("name"),
         files.wrong_cells("age", 2, "number", 3, "a.csv"),
+        files.no_manifest_beside("b.parquet.manifest.json"),
+        files.stream_beside(),
     ],
     originals: [
         originals.unmatched_rows(5, 4),
@@ -157,6 +159,7 @@ SUBJECTS = {
         originals.other_rows(5, 4),
         originals.rows_differ(["age"]),
         originals.uncentred(["age"]),
+        originals.unmatched_releases((5, 4), [["Int64"], ["String"]]),
     ],
     categories: [
         categories.mostly_rare("name", (30, 40), 5, True, True),
