@@ -66,18 +66,21 @@ def run(arguments: Namespace) -> int:
     _refuse_alone(arguments)
     if arguments.columns is not None or arguments.k is not None or model_options(arguments):
         return _without(arguments, place)
+    record, key = (
+        Path(arguments.manifest) if arguments.manifest else None,
+        hash_key(arguments.hash_key_file),
+    )
     findings = check(
         place,
-        Path(arguments.manifest) if arguments.manifest else None,
+        record,
         original=source_of(arguments.original, arguments.separator) if arguments.original else None,
-        hash_key=hash_key(arguments.hash_key_file),
+        hash_key=key,
         memory=arguments.memory,
     )
     both = []
     if arguments.beside is not None:
         other = Location.of(arguments.beside)
-        records = arguments.manifest or place.record, other.record
-        both.append(beside(place, other, records, arguments.key, findings))
+        both.append(beside(place, other, record, arguments.key, findings, key))
     alone = all(finding.holds for finding in findings)
     findings += both
     holds = all(finding.holds for finding in findings)

@@ -18,6 +18,8 @@ __all__ = [
     "rows_differ",
     "rows_not_released",
     "uncentred",
+    "unlike_keys",
+    "unlike_order",
     "unlike_releases",
     "unmatched_key",
     "unmatched_releases",
@@ -83,6 +85,28 @@ def unlike_releases(one: int, other: int) -> InvalidDataError:
         way=Sentence(
             "Name a column that identifies a row in both with {key}.", key=Parameter("key")
         ),
+    )
+
+
+def unlike_order(name: str) -> InvalidDataError:
+    """Refuse two releases that have a column in another order, by which their rows do not belong together."""
+    return InvalidDataError.of_fields(
+        "Both releases have {column}, and not the same value row by row; {need}. {way}",
+        column=repr(name),
+        need="without a key, rows belong together by their order",
+        way=Sentence(
+            "Name it, or what identifies a row in both, with {key}.", key=Parameter("key")
+        ),
+    )
+
+
+def unlike_keys(types: Sequence[Sequence[str]]) -> InvalidDataError:
+    """Refuse keys of two releases whose types cannot be compared."""
+    return InvalidDataError.of_fields(
+        "The {key} of two releases is of type {types}, which cannot be compared. {way}",
+        key=Parameter("key"),
+        types=" and ".join(", ".join(of) for of in types),
+        way="Name columns of text, numbers or dates that both have.",
     )
 
 

@@ -151,89 +151,6 @@ def test_rows_that_do_not_match_are_told_and_none_is_refused(register, tmp_path,
     assert "None of 120 rows of a release has the --key of one of 120 rows" in done.err
 
 
-@pytest.fixture
-def visits():
-    rng = np.random.default_rng(2)
-    return pl.DataFrame(
-        {
-            "visit": range(ROWS),
-            "patient": [f"p{i // 6}" for i in range(ROWS)],
-            "age": np.repeat(rng.integers(18, 90, ROWS // 6), 6),
-            "income": rng.lognormal(10, 0.5, ROWS).round(),
-        }
-    )
-
-
-def persons_in_smallest(frames, tables):
-    """The fewest persons who share the values of both releases, counted plainly."""
-    seen = {}
-    for row in zip(*(t.select("age", "income").rows() for t in tables), frames, strict=True):
-        seen.setdefault(row[:-1], set()).add(row[-1])
-    return min(map(len, seen.values()))
-
-
-@pytest.mark.parametrize("keeps", [("patient", "patient"), ("patient", None), (None, "patient")])
-def test_persons_are_counted_where_a_release_counts_them(visits, tmp_path, microagg, keeps):
-    tables = []
-    for name, k, kept in zip("ab", (3, 4), keeps, strict=True):
-        columns = ["visit", "age", "income", "patient"]
-        options = {
-            "entity": "patient",
-            "keep": ["visit", *([kept] if kept else [])],
-            "entity_mode": "rows",
-        }
-        mg.publish(
-            visits.select(columns), tmp_path / f"{name}.parquet", ["age", "income"], k, **options
-        )
-        tables.append(pl.read_parquet(tmp_path / f"{name}.parquet"))
-    least = persons_in_smallest(visits["patient"], tables)
-    assert least < 3
-    done = microagg(
-        "verify", tmp_path / "a.parquet", "--beside", tmp_path / "b.parquet", "--key", "visit"
-    )
-    assert done.code == 4
-    assert f"fewer than k=3 persons, the smallest of {least}\n" in done.out
-
-
-@pytest.mark.parametrize("mode", ["rows", "alike"])
-def test_persons_have_the_same_rows_where_a_release_says_so(tmp_path, microagg, mode):
-    """Persons 0 to 7 with two visits: the first tells one bit of each in a, the second the others in b."""
-    visit = pl.col("visit")
-    people = pl.DataFrame({"patient": [*range(8)] * 2, "visit": range(16)})
-    first, bit, others = visit < 8, visit % 2, visit % 8 // 2
-    asked = {"entity": "patient", "keep": ["visit", "patient"], "entity_mode": mode, "method": None}
-    for name, age in (
-        ("a", pl.when(first).then(bit).otherwise(50)),
-        ("b", pl.when(first).then(1).otherwise(others)),
-    ):
-        mg.publish(people.with_columns(age=age), tmp_path / f"{name}.parquet", "age", 2, **asked)
-    call = ["verify", tmp_path / "a.parquet", "--beside", tmp_path / "b.parquet", "--key", "visit"]
-    done = microagg(*call)
-    if mode == "rows":
-        assert done.code == 0
-        assert "the smallest class has 2 persons\n" in done.out
-    else:
-        assert done.code == 4
-        assert "8 persons have the same rows as fewer than k=2 persons\n" in done.out
-
-
-def test_persons_of_whom_no_release_tells_are_not_checked(visits, tmp_path, microagg):
-    for name in "ab":
-        mg.publish(
-            visits,
-            tmp_path / f"{name}.parquet",
-            ["age", "income"],
-            3,
-            entity="patient",
-            keep="visit",
-        )
-    call = ["verify", tmp_path / "a.parquet", "--beside", tmp_path / "b.parquet", "--json"]
-    told = json.loads(microagg(*call).out)["checks"][-1]
-    assert told["holds"]
-    assert not told["checked"]
-    assert "the releases do not tell whose the rows are" in told["says"]
-
-
 def test_a_release_that_is_not_what_it_says_is_not_counted(register, tmp_path, microagg):
     for name in "ab":
         released(register, f"{name}.parquet", tmp_path)
@@ -242,4 +159,99 @@ def test_a_release_that_is_not_what_it_says_is_not_counted(register, tmp_path, m
     for one, other in ((a, b), (b, a)):
         done = microagg("verify", one, "--beside", other)
         assert done.code == 4
-        assert f"not counted, as {b} is not what its manifest says" in done.out
+        assert f"not counted, as {b} is not what its manifest says: " in done.out
+
+
+def test_the_seal_of_the_second_release_is_checked(register, tmp_path, microagg):
+    """Who has no key writes a manifest of a lower k, and takes the seal away."""
+    key = tmp_path / "key"
+    key.write_bytes(b"0123456789abcdef0123456789abcdef")
+    for name in "ab":
+        asked = {"keep": "id", "hash_key": key.read_bytes()}
+        mg.publish(register, tmp_path / f"{name}.parquet", ["age", "income"], 4, **asked)
+    record = tmp_path / "b.parquet.manifest.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"seal": None}))
+    call = ["verify", tmp_path / "a.parquet", "--beside", tmp_path / "b.parquet", "--key", "id"]
+    done = microagg(*call, "--hash-key-file", key)
+    assert done.code == 4
+    assert "b.parquet is not what its manifest says: " in done.out
+    assert "seal" in done.out.splitlines()[-3]
+
+
+def test_the_first_manifest_may_be_elsewhere(register, tmp_path, microagg):
+    for name in "ab":
+        released(register, f"{name}.parquet", tmp_path)
+    a, b = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    record = tmp_path / "other.json"
+    (tmp_path / "a.parquet.manifest.json").rename(record)
+    done = microagg("verify", a, "--manifest", record, "--beside", b, "--key", "id")
+    assert done.code == 0, done.err
+
+
+def test_what_one_masks_and_the_other_keeps_is_counted(tmp_path, microagg):
+    table = pl.DataFrame({"id": range(40), "age": range(40), "pay": [1] * 20 + [9] * 20})
+    a, b = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    mg.publish(table, a, "age", 20, keep="id", drop="pay")
+    mg.publish(table, b, "pay", 20, keep=["id", "age"])
+    for one, other in ((a, b), (b, a)):
+        done = microagg("verify", one, "--beside", other, "--key", "id")
+        assert done.code == 4
+        assert "40 rows are in classes of fewer than k=20, the smallest of 1\n" in done.out
+
+
+@pytest.mark.parametrize("roles", [{}, {"entity": "id", "entity_mode": "rows"}])
+def test_rows_that_say_that_they_are_in_another_order_need_a_key(roles, tmp_path, microagg):
+    table = pl.DataFrame({"id": range(8), "age": [0] * 4 + [1] * 4, "pay": [0, 1] * 4})
+    a, b = tmp_path / "a.csv", tmp_path / "b.parquet"
+    mg.publish(table, a, "age", 4, keep="id", drop="pay", method=None, **roles)
+    mg.publish(
+        table.sort("pay", maintain_order=True),
+        b,
+        "pay",
+        4,
+        keep="id",
+        drop="age",
+        method=None,
+        **roles,
+    )
+    done = microagg("verify", a, "--beside", b)
+    assert done.code == 3
+    assert "Both releases have 'id', and not the same value row by row" in done.err
+    assert microagg("verify", a, "--beside", b, "--key", "id").code == 4
+
+
+def test_text_is_not_cut_to_find_a_key(tmp_path, microagg):
+    a, b = tmp_path / "a.csv", tmp_path / "b.parquet"
+    for place, key in ((a, [f"{i}.5" for i in range(24)]), (b, range(24))):
+        table = pl.DataFrame({"id": pl.Series(key), "age": [0] * 24})
+        mg.publish(table, place, "age", 2, keep="id", method=None)
+    done = microagg("verify", a, "--beside", b, "--key", "id")
+    assert done.code == 3
+    assert "None of 24 rows" in done.err
+
+
+def test_keys_that_cannot_be_compared_are_refused_without_their_values(tmp_path, microagg):
+    names = ["Zelda", "Link"]
+    for place, key in (
+        ("a", [[0], [1]]),
+        ("b", ["0", "1"]),
+        ("c", pl.Series(names, dtype=pl.Enum(names))),
+    ):
+        table = pl.DataFrame({"id": pl.Series(key), "age": [0, 0]})
+        mg.publish(table, tmp_path / f"{place}.parquet", "age", 2, keep="id", method=None)
+    a, b, c = (tmp_path / f"{place}.parquet" for place in "abc")
+    done = microagg("verify", a, "--beside", b, "--key", "id")
+    assert done.code == 3
+    assert "is of type List(Int64) and String, which cannot be compared" in done.err
+    done = microagg("verify", b, "--beside", c, "--key", "id")
+    assert done.code == 3
+    assert "(String and Enum)" in done.err
+    assert "Zelda" not in done.err
+
+
+def test_blocks_that_keep_no_k_together_are_named(register, tmp_path, microagg):
+    mg.publish(register, tmp_path / "a.parquet", [["age"], ["income"]], 4, keep="id")
+    a = tmp_path / "a.parquet"
+    done = microagg("verify", a, "--beside", a, "--key", "id")
+    assert done.code == 4
+    assert "a.parquet, masked in blocks, has classes of 1 by itself" in done.out
