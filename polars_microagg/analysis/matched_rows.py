@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from polars_microagg.errors.originals import rows_not_released, unmatched_key, unmatched_rows
+from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.selection import by_name
 
 __all__ = ["matched"]
@@ -49,6 +50,6 @@ def _refuse_types(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, 
         try:
             tables[0].join(tables[1], on=by_name(name)).n_unique()
         except pl.exceptions.PolarsError:
-            kinds = " and ".join(str(table.schema[name]) for table in tables)
+            kinds = " and ".join(type_name(table.schema[name]) for table in tables)
             problem = f"{name!r} is of type {kinds}, which cannot be compared"
             raise unmatched_key(key, problem) from None

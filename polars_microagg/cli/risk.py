@@ -118,7 +118,7 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
     within = [] if manifest and known else [n for n in strata if n not in (known or ())]
     classes = known or names, within
     result: dict[str, Any] = anonymity(frame, classes[0], strata=within or None).row(0, named=True)
-    whose = None
+    whose, aside = None, frame
     if arguments.original is not None:
         if manifest:
             refuse_another(Recheck(manifest, place, frame))
@@ -141,13 +141,13 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
         of = {n: t for n, t in before.schema.items() if n in names and t in OF_CATEGORIES}
         after = retyped(after, of)
         rows = not key and original.height == frame.height
-        whose = matched(frame, original, tuple(key)) if key and arguments.entity else None
-        whose = original if rows else whose
+        whose = original if rows else None
         if manifest and rows and manifest["config"]["method"] is not None:
             _refuse_exchanged(manifest, original, frame)
         entity = entity_in(manifest, original) if manifest else []
         if arguments.entity:
-            entity = names_in("entity", arguments.entity, [*original.columns, *frame.columns])
+            everywhere = list(dict.fromkeys([*original.columns, *frame.columns]))
+            entity = arguments.entity = names_in("entity", arguments.entity, everywhere)
             entity = entity if {*entity} <= {*original.columns} else []
         default = list(assessed(entity=bool(entity)))
         listed = default if arguments.metrics is None else split(arguments.metrics)
@@ -163,8 +163,10 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
             whole = matched(before, after, tuple(key)) if key else after
             if (rows or key) and (moved := off_centre(manifest, before, whole)):
                 raise originals.uncentred(moved)
+        if key and arguments.entity and not {*arguments.entity} <= {*frame.columns}:
+            whose, aside = original, matched(original, frame, tuple(key))
         result = {name: computed[name] for name in listed} | result
-    result |= _models(arguments, place, frame, classes, manifest, whose)
+    result |= _models(arguments, place, aside, classes, manifest, whose)
     result["emptied"] = emptied(frame, names, strata)
     if manifest:
         result |= {name: manifest["rows"][name] for name in ("dropped", "suppressed")}

@@ -165,3 +165,40 @@ def test_other_persons_than_those_of_the_manifest_are_counted(tmp_path, microagg
         homes["home"].n_unique(),
     )
     assert own["dld_entity"] < other["dld_entity"]
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "2GB")])
+@pytest.mark.parametrize("entity", [["who,days"], ["who", "days"], ['"x,y"']])
+def test_columns_of_the_original_are_named_in_one_list_or_several(
+    entity, memory, tmp_path, microagg
+):
+    visits = VISITS.rename({"town": "x,y"})
+    visits.write_parquet(tmp_path / "in.parquet")
+    mg.publish(visits, tmp_path / "o.parquet", "age", 5, drop=["who", "days", "x,y", "sex"])
+    call = [
+        "risk",
+        tmp_path / "o.parquet",
+        "--original",
+        tmp_path / "in.parquet",
+        *memory,
+        "--json",
+    ]
+    done = microagg(
+        *call, "--columns", "age", *(word for name in entity for word in ("--entity", name))
+    )
+    assert done.code == 0, done.err
+    names = ["x,y"] if "x,y" in entity[0] else ["who", "days"]
+    assert json.loads(done.out)["entities"] == visits.select(names).n_unique()
+
+
+def test_a_key_that_does_not_match_names_the_right_table(tmp_path, microagg):
+    visits = VISITS.with_row_index("id")
+    out = tmp_path / "o.parquet"
+    mg.publish(visits, out, ["age", "days"], 5, keep="id", drop=["who", "town", "sex"])
+    call = ["risk", out, "--columns", "age", "--key", "id", "--entity", "who", "--original"]
+    more = pl.concat([visits, visits[:1].with_columns(id=pl.lit(900, pl.UInt32))])
+    more.write_parquet(tmp_path / "more.parquet")
+    done = microagg(*call, tmp_path / "more.parquet")
+    assert "finds every row of masked, and original has 1 more" in done.err
+    pl.concat([visits[1:], visits[1:2]]).write_parquet(tmp_path / "twice.parquet")
+    assert "1 row(s) of original repeat a key" in microagg(*call, tmp_path / "twice.parquet").err

@@ -2,6 +2,7 @@
 
 import tempfile
 
+import polars as pl
 import pytest
 
 import polars_microagg as mg
@@ -61,3 +62,30 @@ def test_an_original_of_which_rows_were_dropped_is_checked_whole(tmp_path):
     assert all(f.holds for f in check(tmp_path / "o.parquet", memory="2GB"))
     with pytest.raises(mg.InvalidParameterError, match="which rows were dropped"):
         check(tmp_path / "o.parquet", original=source, memory="2GB")
+
+
+NANOSECONDS = pl.Series("x", [i * 10**10 for i in range(1200)])
+COLUMNS = {
+    "x": (NANOSECONDS.cast(pl.Time), {"circular": "x"}),
+    "^a$": (NANOSECONDS // 10**9, {}),
+    "zoned": (NANOSECONDS.cast(pl.Datetime("ns", "UTC")).dt.cast_time_unit("us"), {}),
+    "far": (NANOSECONDS.cast(pl.Datetime("us", "Europe/Berlin")), {}),
+    "born": (NANOSECONDS.cast(pl.Datetime("ns")).dt.date(), {}),
+}
+
+
+@pytest.mark.parametrize("base", [0, 10**15])
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("form", ["parquet", "csv", "ndjson", "duckdb::t"])
+def test_columns_of_any_type_and_name_hold_however_they_are_read(
+    form, name, base, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(memory, "BASE", base)
+    column, options = COLUMNS[name]
+    source = written(column.alias(name).to_frame(), tmp_path, "parquet")
+    place = f"{tmp_path}/o.{form}"
+    mg.publish(source, place, [name], 3, memory="2GB", **options)
+    for original in (None, source):
+        for limit in (None, "2GB"):
+            found = check(place, original=original, memory=limit)
+            assert [(f.what, f.says) for f in found if not f.holds] == [], (original, limit)

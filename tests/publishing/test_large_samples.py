@@ -11,7 +11,6 @@ import polars_microagg as mg
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing import memory
-from polars_microagg.publishing.large import group_sample
 from polars_microagg.publishing.large import survey as surveys
 from polars_microagg.publishing.large.group_sample import GroupSample
 from polars_microagg.publishing.large.survey import Survey
@@ -51,7 +50,7 @@ def test_what_was_looked_for_in_a_sample_is_told_where_nothing_was_seen(
         assert large == whole
         return
     seen = f"kept columns that reveal masked ones in {manifest['how']['sampled']['warnings']:,}"
-    where = r"Single records that .* were looked for in ([\d,]+) of 3,000 rows, (.*), and not in the others\."
+    where = r"Single records that .* were looked for in ([\d,]+) of 3,000 rows, in whole groups of at most 1,000, (.*), and not in the others\."
     found = re.fullmatch(where, large[-1])
     assert 500 < int(found[1].replace(",", "")) < 1500
     assert found[2] == seen
@@ -72,15 +71,14 @@ def test_groups_of_several_blocks_are_judged_as_a_whole(keep, drop, tmp_path, mo
     assert [(f.what, f.says) for f in found if not f.holds] == []
 
 
-def test_a_sample_has_whole_groups_but_for_the_largest(monkeypatch):
+def test_a_sample_has_whole_groups_but_for_the_largest():
     """A tenth of 2,000 groups of three, and none of 3,000 rows without an income, in batches."""
-    monkeypatch.setattr(group_sample, "LARGEST", 100)
     age, pay = [i // 3 for i in range(6000)] + [9999] * 3000, pl.int_range(9000, eager=True)
     after = pl.DataFrame({"age": age, "note": pay.cast(pl.String)}).sample(
         fraction=1, shuffle=True, seed=1
     )
     before = pl.DataFrame({"age": after["note"].cast(pl.Int64), "who": after["note"]})
-    sample = GroupSample(["age"], ["who"], 10, 0)
+    sample = GroupSample(["age"], ["who"], 10, 100, 0)
     blank = after["age"] == 7
     for start in range(0, 9000, 700):
         piece = slice(start, start + 700)
@@ -95,6 +93,18 @@ def test_a_sample_has_whole_groups_but_for_the_largest(monkeypatch):
     assert not {7, 9999} & set(sizes["age"])
     masked = dict(after.select("note", "age").rows())
     assert [masked[who] for who in one["who"]] == other["age"].to_list()
+
+
+def test_large_groups_are_judged_as_well(tmp_path, monkeypatch, caplog):
+    """In each of 40 towns of 1,500 one has a bonus, and all of the town are given it."""
+    monkeypatch.setattr(surveys, "SAMPLE", 6000)
+    town = [i // 1500 for i in range(60_000)]
+    bonus = [float(t) if i % 1500 == 7 else None for i, t in enumerate(town)]
+    source = written(pl.DataFrame({"town": town, "bonus": bonus}), tmp_path, "parquet")
+    asked = {"strata": "town", "nulls": "impute", "memory": "2GB"}
+    mg.publish(source, tmp_path / "o.parquet", "bonus", 5, **asked)
+    assert "only one record has a value of 'bonus'" in caplog.text
+    assert "in whole groups of at most 6,000" in caplog.text
 
 
 @pytest.mark.parametrize("heavy", [1.0, 0.0])

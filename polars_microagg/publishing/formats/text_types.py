@@ -136,7 +136,8 @@ def read_as(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFra
     """
     read = {}
     for name, dtype in types.items():
-        texts = pl.DataFrame({"0": frame.get_column(name).str.strip_chars()})
+        # Methods of a Series look it up by its name, where "^a$" would be a pattern.
+        texts = frame.get_column(name).alias("0").str.strip_chars().to_frame()
         values = READ[OF[dtype.base_type()]](texts).to_series()
         if getattr(values.dtype, "time_zone", None) != getattr(dtype, "time_zone", None):
             values = values.clear(len(values))  # a cast would take the text for another instant

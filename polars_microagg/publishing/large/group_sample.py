@@ -10,10 +10,7 @@ import polars as pl
 from polars_microagg.frames.selection import by_name, own_text
 from polars_microagg.leaves.masking import fingerprints
 
-__all__ = ["LARGEST", "GroupSample"]
-
-LARGEST = 1000
-"""Most records of a group in the sample: those without an income may be half of a table."""
+__all__ = ["GroupSample"]
 
 NUMBER = "\0number"
 """Name of the column of the groups, beside columns of any name."""
@@ -21,14 +18,16 @@ NUMBER = "\0number"
 
 @dataclass
 class GroupSample:
-    """One of `every` group of a block, but for the largest; `names` are its columns and the strata.
+    """One of `every` group of a block; `names` are its columns and the strata.
 
-    `beside` are columns of either table that say whose a record is.
+    `beside` are columns of either table that say whose a record is. A group of more than `largest`
+    records is left out: of those without an income there may be half of a table.
     """
 
     names: Sequence[str]
     beside: Sequence[str]
     every: int
+    largest: int
     seed: int
     tables: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
     sizes: pl.DataFrame = field(
@@ -43,7 +42,7 @@ class GroupSample:
         met = picked.join(self.sizes, on=NUMBER, how="left", maintain_order="left")
         # One more than there may be tells that a group is too large; more would be in memory for nothing.
         earlier = pl.col("rows").fill_null(0) + pl.int_range(pl.len()).over(NUMBER)
-        room = met.select(earlier <= LARGEST).to_series()
+        room = met.select(earlier <= self.largest).to_series()
         picked = picked.filter(room)
         counted = picked.group_by(NUMBER).agg(pl.len().cast(pl.Int64).alias("rows"))
         self.sizes = pl.concat([self.sizes, counted]).group_by(NUMBER).agg(pl.col("rows").sum())
@@ -60,6 +59,6 @@ class GroupSample:
     def whole(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the groups that are not too large, before and after."""
         before, after = (pl.concat(side, rechunk=True) for side in zip(*self.tables, strict=True))
-        small = self.sizes.filter(pl.col("rows") <= LARGEST)
+        small = self.sizes.filter(pl.col("rows") <= self.largest)
         kept = after.get_column(NUMBER).is_in(small.get_column(NUMBER).implode())
         return before.filter(kept), after.drop(NUMBER).filter(kept)

@@ -50,7 +50,8 @@ class Survey:
     says whether the rows of `before` and `after` are fewer than all. Where an entity is known, `pairs` are
     about how many pairs of a value and a person each column has, and `persons` those of each stratum,
     of which no more than 2 k are counted. `imputed` are the cells of each masked column that had no value.
-    `groups` are whole groups of each block, before and after, if the rows are a sample.
+    `groups` are whole groups of each block, before and after, if the rows are a sample, and `largest`
+    the most records of a group there.
     """
 
     emptied: int
@@ -65,6 +66,7 @@ class Survey:
     persons: pl.Series | None
     imputed: dict[str, int]
     groups: list[tuple[pl.DataFrame, pl.DataFrame]]
+    largest: int
 
     @classmethod
     def of(
@@ -97,7 +99,9 @@ class Survey:
         after = [empty]
         row, drawn, seen = 0, every > 1, list[GroupSample]()
         if drawn:
-            seen = [GroupSample([*b, *strata], entity, every * len(blocks), SEED) for b in blocks]
+            # A group may have as many rows as are expected in the sample: then it is rarely much larger.
+            of = every * len(blocks), most // len(blocks), SEED
+            seen = [GroupSample([*block, *strata], entity, *of) for block in blocks]
         for one, other in aligned(original, released, budget.batch, sides, kept):
             blank = other.select(pl.all_horizontal(by_name(n).is_null() for n in keys)).to_series()
             tally.add(one, other, blank)
@@ -125,6 +129,7 @@ class Survey:
             tally.persons,
             tally.imputed,
             [sample.whole() for sample in seen],
+            most // len(blocks),
         )
 
 

@@ -36,7 +36,7 @@ from polars_microagg.publishing.formats.batches import (
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.row_hash import digest_of
-from polars_microagg.publishing.formats.text_types import retyped
+from polars_microagg.publishing.formats.text_types import TypesSeen, read_as, retyped
 from polars_microagg.publishing.large.rare_cells import counted_rare
 from polars_microagg.publishing.large.survey import SEED, Survey
 from polars_microagg.publishing.large.warnings import Asked, warnings_of, whole_of
@@ -137,7 +137,11 @@ class TablesOnDisk:
                 frames = (retyped(frame, kept) for frame in masked)
                 release = set_down_frames(frames, folder, place, batch=BATCH, name="typed.parquet")
         elif typeless:
-            release = set_down(place, folder, batch=BATCH, typed=numbers, name="typed.parquet")
+            seen = TypesSeen(numbers.names)
+            for frame in frames_of(after, BATCH):
+                seen.see(frame)
+            frames = (read_as(frame, seen.types) for frame in frames_of(after, BATCH))
+            release = set_down_frames(frames, folder, place, batch=BATCH, name="typed.parquet")
         return cls(manifest, place, after, release, original, memory, folder)
 
     @cached_property

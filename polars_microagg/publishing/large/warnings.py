@@ -103,17 +103,19 @@ def warnings_of(
         whose = Persons.of(call.entity, call.mode, one, other)
         found = exposed(one, other, [block], strata, call.center, call.kinds, whose)
         groups += _sampled(found, (other.height, release.rows))
-    where = _where([other.height for _, other in survey.groups], rows, kept=bool(kept))
+    where = _where([one.height for one, _ in survey.groups], survey.largest, rows, kept=bool(kept))
     return [*_sampled(seen, rows), *counted, *groups, where]
 
 
-def _where(groups: Sequence[int], rows: tuple[int, int], *, kept: bool) -> str:
+def _where(groups: Sequence[int], largest: int, rows: tuple[int, int], *, kept: bool) -> str:
     """Tell what was looked for in samples: of `groups`, so many rows by block, and of so many `rows`.
 
-    Few exposed records among millions need not be in the sample: who reads no warning of them is to know.
+    Groups of more than `largest` records are not in the sample, nor need few exposed records among
+    millions be: who reads no warning of them is to know.
     """
     said = f"Single records that show in the centre of their group were looked for in {min(groups):,} of "
     said += f"{rows[1]:,} rows" + " or more of each block" * (len(groups) > 1)
+    said += f", in whole groups of at most {largest:,}"
     if kept:
         said += f", kept columns that reveal masked ones in {rows[0]:,}"
     return f"{said}, and not in the others."

@@ -67,7 +67,7 @@ def _groups(
         if name not in numbers:
             continue
         size = floats(value).abs()
-        same = value == masked.get_column(name).alias("0")
+        same = _same(value, masked.get_column(name).alias("0"))
         columns += [size.alias(f"x{i}"), same.alias(f"same{i}")]
         x = pl.col(f"x{i}")
         # What a person adds to the total of the group. The sum of no values is no value.
@@ -82,6 +82,14 @@ def _groups(
     if who is not None:
         table = table.with_columns(who.numbers.alias("who")).group_by([*keys, "who"]).agg(summed)
     return table.group_by(keys).agg(counted)
+
+
+def _same(value: pl.Series, masked: pl.Series) -> pl.Series:
+    """Compare values, also of instants that a database gives back in a zone of another name."""
+    zones = [getattr(column.dtype, "time_zone", None) for column in (value, masked)]
+    if all(zones) and zones[0] != zones[1]:
+        masked = masked.dt.convert_time_zone(str(zones[0]))
+    return value == masked
 
 
 def _sentences(
