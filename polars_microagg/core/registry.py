@@ -64,7 +64,8 @@ class Method:
     a number of records or of values. `absolute` methods compare values of different columns, so that
     it matters where zero is. `cost` is how its time grows with the number n of records of
     a stratum, and `limit` the most records it takes at a time; `heavy` methods take so many seconds
-    for each record, far more than others of their cost.
+    for each record, far more than others of their cost, and those with a `square` so many for the
+    square of their number.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Method:
     limit: int | None = None
     search: Callable[..., Labels] | None = None
     heavy: float = 0.0
+    square: float = 0.0
 
     @property
     def summary(self) -> str:
@@ -148,6 +150,7 @@ def method(
     limit: int | None = None,
     search: Callable[..., Labels] | None = None,
     heavy: float = 0.0,
+    square: float = 0.0,
 ) -> Callable[[Function], Function]:
     """Register a function ``(x, /, *, k, ...) -> Partition`` under its own name.
 
@@ -180,6 +183,8 @@ def method(
     heavy : float, optional
         Seconds of one processor that a record takes, where that is far more than in other methods of
         the same cost: by it is decided whether strata are worth processes of their own.
+    square : float, optional
+        Seconds for the square of the number of records, where that is far less than in others.
 
     Returns
     -------
@@ -208,6 +213,7 @@ def method(
             limit,
             search,
             heavy,
+            square,
         )
         return function
 

@@ -75,7 +75,7 @@ class Target:
 
 def need_of(size: Size) -> int:
     """Return the bytes that it takes to mask a table whole."""
-    return whole_bytes(size.rows, size.width, size.masked)
+    return whole_bytes(size.rows, size.width, size.masked, persons=size.persons)
 
 
 def chosen(size: Size, memory: Memory) -> How:
@@ -105,7 +105,7 @@ def said_of(size: Size, memory: Memory, *, copied: bool = False) -> str:
     A table that is `copied` to Parquet first takes more memory than the least that may be given.
 
     >>> said_of(Size(1_000_000, 40.0, 2), Memory.of("2GB"))
-    'The whole table takes about 460 MB, and 2 GB are allowed.'
+    'The whole table takes about 590 MB, and 2 GB are allowed.'
     """
     need = need_of(size)
     only = "" if need <= memory.limit else "only "
@@ -151,7 +151,7 @@ def release_any(
         hooks.stage("reading")
         table = source.set_down(folder, BATCH, door.texts)
         request, roles = door.named(table.empty.schema)
-        size = size_of_parquet(table, len(roles.mask))
+        size = size_of_parquet(table, len(roles.mask), persons=bool(roles.entity))
         how = chosen(size, memory)
         if how["engine"] == "whole":
             frame = _whole(table)
@@ -174,7 +174,7 @@ def preview_any(door: Door, target: Target, memory: Memory) -> dict[str, Any]:
             # Of several files and of a stream nobody knows more before they are read.
             table = source.set_down(folder, BATCH, door.texts)
             request, roles = door.named(table.empty.schema)
-            size = size_of_parquet(table, len(roles.mask))
+            size = size_of_parquet(table, len(roles.mask), persons=bool(roles.entity))
             how = chosen(size, memory)
             if how["engine"] == "whole":
                 return preview(request, _whole(table), roles, *where) | _choice(how, size, memory)
@@ -191,7 +191,7 @@ def preview_any(door: Door, target: Target, memory: Memory) -> dict[str, Any]:
                 seen.see(first)
             first = read_as(first, seen.types)
         request, roles = door.named(first.schema)
-        size = replace(size, masked=len(roles.mask))
+        size = replace(size, masked=len(roles.mask), persons=bool(roles.entity))
         how = chosen(size, memory)
         if how["engine"] == "whole":
             request, roles, frame = door.whole(None)

@@ -17,14 +17,17 @@ __all__ = ["Memory", "amount", "free_bytes", "whole_bytes", "width_of"]
 SHARE = 0.5
 """Share of the free memory that a release may take by default."""
 
-BASE = 190 * 10**6
+BASE = 250 * 10**6
 """Bytes of the process before it reads anything."""
 
-CELL = 8 * 12
+CELL = 8 * 16
 """Bytes of a masked cell: so many copies of its number are in memory at once."""
 
 COPIES = 2
 """Copies of the table."""
+
+PERSON = 200
+"""Bytes of a row whose person is counted, with the groups of it and of its neighbours."""
 
 UNKNOWN = 4 * 10**9
 """Bytes that are thought to be free where the system does not say."""
@@ -120,13 +123,15 @@ def _left_in(group: Path, most: str, used: str, cache: str) -> list[int]:
     return []
 
 
-def whole_bytes(rows: int, width: float, masked: int) -> int:
+def whole_bytes(rows: int, width: float, masked: int, *, persons: bool = False) -> int:
     """Estimate what it takes to mask a table whole: rows of so many bytes, and masked columns.
 
+    `persons` says whether k counts persons.
+
     >>> whole_bytes(1_000_000, 80.0, 5) // 10**6
-    830
+    1050
     """
-    return int(BASE + rows * (COPIES * width + masked * CELL))
+    return int(BASE + rows * (COPIES * width + masked * CELL + persons * PERSON))
 
 
 def width_of(dtype: pl.DataType, text: float = TEXT) -> float:

@@ -17,8 +17,9 @@ from polars_microagg.analysis.assess import assess
 from polars_microagg.core.kind import kind_of
 from polars_microagg.core.options import COMMON
 from polars_microagg.core.plan import Plan
-from polars_microagg.core.work import seconds_of
-from polars_microagg.errors import InvalidDataError, MicroaggError
+from polars_microagg.core.registry import assessed, metrics
+from polars_microagg.core.work import ruled_seconds, seconds_of
+from polars_microagg.errors import MicroaggError
 from polars_microagg.frames.attributes import entity_of
 from polars_microagg.frames.columns import kind_for, refuse, require, type_name
 from polars_microagg.frames.dry_run import rehearse
@@ -29,6 +30,7 @@ from polars_microagg.publishing.column_kinds import categories
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.judgement import judged, refuse_uncounted
+from polars_microagg.publishing.memory import whole_bytes
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import foresee
 from polars_microagg.publishing.warnings.advice import of_table
@@ -52,15 +54,6 @@ FORESEEN = ("center", "nulls", "small_strata")
 
 FIRST = 500
 """Rows of the first trial."""
-
-BYTES = 12
-"""Copies of the masked numbers that are in memory at once."""
-
-COPIES = 2
-"""Copies of the table."""
-
-BASE = 190
-"""Megabytes of the process before it reads anything."""
 
 
 def preview(
@@ -192,23 +185,24 @@ class Trial:
     @classmethod
     def of(cls, masking: MaskRequest, frame: pl.DataFrame, roles: ColumnRoles) -> Self:
         """Mask more and more rows, until that takes long enough to extrapolate from."""
-        # A null pattern that is rare in the sample need not be rare in the table.
-        plan = replace(masking.plan, small_strata="drop")
+        # A null pattern that is rare in the sample need not be rare in the table, and what privacy models
+        # take is known of strata as large as those of the table only.
+        plan = replace(
+            masking.plan,
+            small_strata="drop",
+            entity=(),
+            entity_mode=None,
+            cap_rows=None,
+            confidential=(),
+            models={},
+        )
         trial = replace(masking, plan=plan, strata=(), order_by=())
-        names = [*roles.mask, *masking.plan.entity, *masking.plan.confidential]
-        columns = pl.DataFrame({name: frame.get_column(name) for name in names})
+        columns = pl.DataFrame({name: frame.get_column(name) for name in roles.mask})
         rows = min(max(FIRST, 2 * plan.k), len(columns))
         while True:
             sample = columns.sample(rows, seed=0)
             started = time.process_time()
-            try:
-                masked, gone = mask_table(sample, trial, sample=True)
-            except InvalidDataError:
-                # What few records cannot satisfy, as spread confidential values, all of them may.
-                if rows == len(columns):
-                    raise
-                rows = min(4 * rows, len(columns))
-                continue
+            masked, gone = mask_table(sample, trial, sample=True)
             seconds = time.process_time() - started
             if seconds > ENOUGH or rows == len(columns):
                 return cls(rows, sample.filter(~gone), masked, seconds)
@@ -217,7 +211,8 @@ class Trial:
     def grown(self, plan: Plan, sizes: Sequence[int]) -> float:
         """Return the seconds in which strata of these sizes are masked."""
         method, k = plan.method, plan.k
-        return self.seconds * seconds_of(method, sizes, k) / seconds_of(method, self.rows, k)
+        grown = self.seconds * seconds_of(method, sizes, k) / seconds_of(method, self.rows, k)
+        return grown + (ruled_seconds(sizes) if plan.entity or plan.confidential else 0.0)
 
 
 def estimate(
@@ -227,16 +222,32 @@ def estimate(
     trial = Trial.of(masking, frame, roles)
     started = time.process_time()
     if trial.after.height:
-        assess(trial.before, trial.after, roles.mask, **masking.plan.kinds)
+        names = _measures(frame.height)
+        assess(trial.before, trial.after, roles.mask, metrics=names, **masking.plan.kinds)
     measuring = time.process_time() - started
     measuring *= _sorting(frame.height) / _sorting(trial.rows)
-    table_bytes = frame.estimated_size() * COPIES + frame.height * len(roles.mask) * 8 * BYTES
+    width = frame.estimated_size() / max(1, frame.height)
+    need = whole_bytes(frame.height, width, len(roles.mask), persons=bool(roles.entity))
     return {
         "trial_rows": trial.rows,
         "masking_seconds": round(trial.grown(masking.plan, sizes), 2),
         "measuring_seconds": round(measuring, 2),
-        "memory_megabytes": round(BASE + table_bytes / 2**20),
+        "memory_megabytes": round(need / 1e6),
     }
+
+
+def _measures(n: int) -> list[str]:
+    """Return the measures that are taken of so many records."""
+    known = metrics()
+    limits = {
+        name: entry.options["limit"] for name, entry in known.items() if "limit" in entry.options
+    }
+    without = {name for name, limit in limits.items() if limit.default < n}
+    return [
+        name
+        for name in assessed()
+        if name not in without and not without.intersection(known[name].inputs)
+    ]
 
 
 def _sorting(n: int) -> float:

@@ -67,13 +67,17 @@ ROWS = re.compile(r"^\s*ESTIMATED ROWS: (\d+)\s*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Size:
-    """The rows of a table, the bytes of one in memory, and how many of its columns may be masked."""
+    """The rows of a table, the bytes of one in memory, and how many of its columns may be masked.
+
+    The rows of an `exact` size were counted, and not told from the length of a file; `persons` says
+    whether k counts persons.
+    """
 
     rows: int
     width: float
     masked: int
     exact: bool = True
-    """True if the rows were counted, and not told from the length of a file."""
+    persons: bool = False
 
 
 class Source(Protocol):
@@ -90,7 +94,9 @@ class Source(Protocol):
         ...
 
 
-def size_of_parquet(table: ParquetSource, masked: int | None = None) -> Size:
+def size_of_parquet(
+    table: ParquetSource, masked: int | None = None, *, persons: bool = False
+) -> Size:
     """Return the size of a table of Parquet, from its notes.
 
     Values of one width are as wide in memory, whatever they take in the file.
@@ -98,7 +104,7 @@ def size_of_parquet(table: ParquetSource, masked: int | None = None) -> Size:
     types = table.empty.dtypes
     text = table.wide / max(1, len(types))
     wide = sum(width_of(dtype, text) for dtype in types)
-    return Size(table.rows, wide, len(types) if masked is None else masked)
+    return Size(table.rows, wide, len(types) if masked is None else masked, persons=persons)
 
 
 PART, MOST = 16, 1 << 28
