@@ -159,7 +159,8 @@ class PlaceSource:
         """Estimate the size from notes and lengths; None of several files and of a stream."""
         place, path = self.place, self.place.path
         several = there(path.is_dir) or (glob.has_magic(str(path)) and not there(path.exists))
-        if place.piped or (several and not place.tables):
+        # A stream has a name as well, such as /dev/stdin, and may lead to a file of any format.
+        if place.piped or place.format == "folder" or (several and not place.tables):
             return None
         with suppress(MicroaggError, OSError, ValueError, NotImplementedError):
             # A pipe would be waited for.

@@ -33,6 +33,19 @@ def test_a_named_pipe_is_no_table_and_nobody_waits(name, tmp_path, microagg):
     assert len(files(tmp_path)) == 1
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_nor_is_a_file_that_a_shell_redirects(form, people, tmp_path, microagg):
+    getattr(people, f"write_{form}")(tmp_path / f"in.{form}")
+    out = ["-o", tmp_path / "out.parquet", "--columns", "age", "--k", "5"]
+    with (tmp_path / f"in.{form}").open("rb") as file:
+        redirected = f"/dev/fd/{file.fileno()}"  # what /dev/stdin leads to
+        for command in (["protect", *out], ["protect", *out, "--dry-run"], ["init", *out[:2]]):
+            done = microagg(*command, redirected)
+            assert (done.code, done.err.count("\n")) == (3, 1), done.err
+            assert ONCE in done.err
+    assert files(tmp_path) == [f"in.{form}"]
+
+
 @pytest.mark.parametrize("original", ["/dev/stdin", "/dev/fd/0", "/dev/null"])
 def test_nor_is_a_device(original, source, tmp_path, microagg):
     assert microagg("protect", source, "-o", tmp_path / "out.parquet", *ROLES).code == 0
