@@ -82,6 +82,7 @@ CLASSES = [
     ),
     mg.NotPublishedError.unreadable("a.duckdb", "try again."),
     mg.RequirementError.unmet(["dld<=10 (found 12)"]),
+    mg.RequirementError.valueless("pld<=10", "pld", 50_000, 20_000),
     mg.OutputError.of("a.csv", "it is a folder."),
     mg.OutputError.after_publishing("a.csv", "its report is not."),
     mg.OutputError.demo_unshown("demo"),

@@ -99,7 +99,7 @@ class Metric:
     `inputs` are what the function takes: each a `MetricInput` or another metric by name. `needs`
     says from the options which of them count; the others may be None. `assessed` is the place among
     the columns that `assess` gives by default, where it is known whose the records are if `entity` is
-    an input; None is a metric that is computed on demand.
+    an input; None is one that is computed on demand. Above `limit` records it has no value by default.
     """
 
     name: str
@@ -112,6 +112,7 @@ class Metric:
     assessed: int | None = None
     reported: bool = False
     unit: MetricUnit = ""
+    limit: int | None = None
 
     @property
     def summary(self) -> str:
@@ -227,6 +228,7 @@ def metric(
     assessed: int | None = None,
     reported: bool = False,
     unit: MetricUnit = "",
+    limit: int | None = None,
 ) -> Callable[[Function], Function]:
     """Register a function ``(original, masked, ..., /, *, ...) -> float`` under its own name.
 
@@ -245,6 +247,8 @@ def metric(
     unit : {"", "%", "points"}
         Per cent, points out of 100, or none. What is published of a metric is rounded to digits of
         100 or of 1 accordingly.
+    limit : int, optional
+        Most records of which it has a value by default; with more the result is None.
 
     Returns
     -------
@@ -282,6 +286,7 @@ def metric(
             assessed,
             reported,
             unit,
+            limit,
         )
         return function
 

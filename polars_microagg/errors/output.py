@@ -42,6 +42,19 @@ class RequirementError(NotPublishedError):
             "method reaches.",
         )
 
+    @classmethod
+    def valueless(cls, requirement: object, name: str, rows: int, most: int) -> Self:
+        """Refuse a requirement on a measure that has no value of so many rows."""
+        return cls.of_fields(
+            "{requirement} cannot be met: {name} has no value of more than {most} rows, and there are "
+            "{rows}. Nothing was published. {way}",
+            requirement=requirement,
+            name=name,
+            most=f"{most:,}",
+            rows=f"{rows:,}",
+            way="Leave it out, or require another measure.",
+        )
+
 
 class OutputError(NotPublishedError):
     """The file cannot be written."""

@@ -32,6 +32,9 @@ SLACK = 1e-9
 MOST = 20
 """Attributes up to which all patterns of agreement are counted."""
 
+FEW = 20_000
+"""Records up to which links are sought by likelihood."""
+
 Subsets = Sequence[tuple[int, ...]]
 
 
@@ -149,7 +152,9 @@ def dld_entity(
     return 100.0 * float(np.mean(shares))
 
 
-@metric(cite="Fellegi and Sunter (1969); Jaro (1989)", assessed=110, reported=True, unit="%")
+@metric(
+    cite="Fellegi and Sunter (1969); Jaro (1989)", assessed=110, reported=True, unit="%", limit=FEW
+)
 def pld(
     original: Matrix,
     masked: Matrix,
@@ -159,7 +164,7 @@ def pld(
     *,
     agreement: Literal["sd", "rank", "exact"] = "sd",
     tolerance: Annotated[float, Range(0)] = 0.1,
-    limit: Annotated[int, Range(1)] = 20_000,
+    limit: Annotated[int, Range(1)] = FEW,
 ) -> float | None:
     """Probabilistic linkage disclosure: share of records linked to their own masked record.
 

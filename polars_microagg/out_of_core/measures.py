@@ -39,9 +39,6 @@ OF_SAMPLE = ("dld", "dld_entity")
 LINKED = 2000
 """Records of the sample that is linked, where there are more."""
 
-FEW = 20_000
-"""Records up to which probabilistic linkage is measured, as in a table that is there whole."""
-
 
 def assessed(
     original: ParquetSource,
@@ -280,7 +277,8 @@ class _Pair:
 
     def pld(self) -> float | None:
         """Return the share that is linked by likelihood, which is defined for few records."""
-        if not 0 < self.rows <= FEW:
+        entry = registry.metrics()["pld"]
+        if not self.rows or (entry.limit is not None and self.rows > entry.limit):
             return None
         tables, joint = (list[Matrix](), list[Matrix]()), list[int]()
         for j, column in enumerate(self.files.columns):
@@ -288,7 +286,6 @@ class _Pair:
                 tables[side].append(_wide(self.files.read(j, side, 0, self.rows), column.table))
             joint += [j] * tables[0][-1].shape[1]
         owner = None if len(set(joint)) == len(joint) else np.array(joint, dtype=np.intp)
-        entry = registry.metrics()["pld"]
         before, after = (np.asfortranarray(np.hstack(table)) for table in tables)
         found: float | None = entry.function(before, after, None, owner)
         return found

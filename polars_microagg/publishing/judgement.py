@@ -24,6 +24,7 @@ __all__ = [
     "measured_on_demand",
     "possible",
     "refuse_uncounted",
+    "refuse_valueless",
     "release_requirements",
 ]
 
@@ -65,6 +66,28 @@ def refuse_uncounted(required: Iterable[Requirement], options: Mapping[str, Any]
         what = counted.get(bound.name)
         if what and not options.get(what):
             raise InvalidParameterError.needs(Setting("require", str(bound)), what)
+
+
+def refuse_valueless(required: Iterable[Requirement], rows: int) -> None:
+    """Refuse requirements on metrics that have no value of so many rows.
+
+    >>> refuse_valueless(release_requirements("pld<=10"), 50_000)
+    Traceback (most recent call last):
+        ...
+    polars_microagg.errors.RequirementError: pld<=10 cannot be met: pld has no value of more than ...
+    """
+    for bound in required:
+        entry = registry.metrics().get(bound.name)
+        most = math.inf if entry is None else _most(entry)
+        if rows > most:
+            raise RequirementError.valueless(bound, bound.name, rows, int(most))
+
+
+def _most(entry: registry.Metric) -> float:
+    """Return the most rows of which a metric has a value, with those that it is made of."""
+    parts = (registry.metrics().get(name) for name in entry.needed({}))
+    own = math.inf if entry.limit is None else entry.limit
+    return min([own, *(_most(part) for part in parts if part is not None)])
 
 
 def measured_on_demand(

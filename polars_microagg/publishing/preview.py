@@ -29,7 +29,7 @@ from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.column_kinds import categories
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.judgement import judged, refuse_uncounted
+from polars_microagg.publishing.judgement import judged
 from polars_microagg.publishing.memory import whole_bytes
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import foresee
@@ -123,8 +123,13 @@ def problems_of(
     frame: pl.DataFrame,
     roles: ColumnRoles,
     target: tuple[Location, Path | None, bool],
+    unmeasured: Callable[[], object] | None = None,
 ) -> Iterator[MicroaggError]:
-    """Yield each distinct error that the release would raise, in order."""
+    """Yield each distinct error that the release would raise, in order.
+
+    `unmeasured` refuses requirements on what a release is not measured for, by the rows of `frame` by
+    default.
+    """
     released = frame.select(map(by_name, roles.released(frame.columns)))
     # Masked columns are released with nulls only where their null patterns are kept.
     filled = () if masking.plan.nulls == "pattern" else roles.mask
@@ -137,7 +142,7 @@ def problems_of(
     steps: list[Callable[[], object]] = [
         lambda: request.refuse_unnamed_mode(roles),
         lambda: request.blocks(frame.schema),
-        lambda: refuse_uncounted(request.require, request.options),
+        unmeasured or (lambda: request.refuse_unmeasured(frame.height)),
         lambda: foresee(*target, _first_rows(released, filled)),
         lambda: rehearse(frame, masking),
         lambda: judged([r for r in request.require if r.name in ("rows", "suppressed")], counts()),

@@ -19,7 +19,7 @@ from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.findings import Findings, manifest_of, now
 from polars_microagg.publishing.formats.column_types import refuse_types
 from polars_microagg.publishing.formats.files import STREAM, Location
-from polars_microagg.publishing.judgement import measured_on_demand, refuse_uncounted
+from polars_microagg.publishing.judgement import measured_on_demand
 from polars_microagg.publishing.manifest.categories import recorded_categories
 from polars_microagg.publishing.manifest.imputed import counted_imputed
 from polars_microagg.publishing.manifest.model import Category, How, Manifest, Sizes, Source
@@ -75,7 +75,7 @@ def release(
     started = now()
     table = original if masked is None else masked
     columns = ReleasedColumns.of(request, roles, table)
-    refuse_uncounted(request.require, request.options)
+    request.refuse_unmeasured(table.height)
     with stage(place, record, overwrite) as staged:
         refuse_types(table.select(map(by_name, columns.released)), place.format, place)
         compared = original

@@ -31,7 +31,12 @@ from polars_microagg.frames.selection import (
 )
 from polars_microagg.publishing.column_kinds import written
 from polars_microagg.publishing.column_roles import ColumnRoles
-from polars_microagg.publishing.judgement import possible, release_requirements
+from polars_microagg.publishing.judgement import (
+    possible,
+    refuse_uncounted,
+    refuse_valueless,
+    release_requirements,
+)
 from polars_microagg.publishing.privacy_models import PROMISES, masking_options
 
 __all__ = ["ReleaseRequest"]
@@ -142,6 +147,12 @@ class ReleaseRequest:
         """Refuse an entity that is released, where it is not said what its rows become."""
         if roles.followed:
             refuse_unnamed_mode(self.promise)
+
+    def refuse_unmeasured(self, rows: int) -> None:
+        """Refuse requirements on what is not counted or measured of a release of so many rows."""
+        refuse_uncounted(self.require, self.options)
+        if not self.promise.drops:  # then there may be fewer rows
+            refuse_valueless(self.require, rows)
 
     @property
     def method(self) -> str | None:

@@ -133,6 +133,7 @@ BAD = {
         ["--small-strata", "drop", "--require", "suppressed<=4"],
         4,
     ),
+    "a measure that has no value of so many rows": (rows(60, 334), ["--require", "pld<=20"], 4),
     "more rows required": (nothing, ["--require", "rows=61"], 4),
     "file there": (there("out.parquet"), [], 2),
     "manifest there": (there("out.parquet.manifest.json"), [], 2),

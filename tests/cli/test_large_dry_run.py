@@ -8,6 +8,7 @@ import pytest
 
 from polars_microagg.publishing import any_size, preview
 from polars_microagg.publishing.large import preview as large_preview
+from polars_microagg.publishing.large import release
 
 from .conftest import ROLES
 from .test_large import given, small_memory
@@ -52,6 +53,29 @@ def test_a_dry_run_says_what_rests_on_the_first_rows(
     assert done.code == 0, done.err
     released = next(line for line in done.err.splitlines() if "released as it was" in line)
     assert "This was seen" not in released
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize(("require", "code"), [("dld_entity<=20", 2), ("pld<=20", 4)])
+def test_what_will_have_no_value_is_refused_before_anything_is_masked(
+    require, code, form, people, tmp_path, microagg, few_are_looked_at, monkeypatch
+):
+    def masked(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(release, "mask_source", masked)
+    place = tmp_path / f"in.{form}"
+    getattr(pl.concat([people] * 334), f"write_{form}")(place)
+    call = ["protect", place, "-o", tmp_path / "o.parquet", *ROLES[:-4], "--k", "5"]
+    call += ["--entity", "name", "--require", require, "--memory", "2GB"]
+    real, dry_run = microagg(*call), microagg(*call, "--dry-run")
+    assert (real.code, dry_run.code) == (code, code), (real.err, dry_run.err)
+    (said,) = (line for line in real.err.splitlines() if require in line)
+    (foreseen,) = (line for line in dry_run.err.splitlines() if require in line)
+    # The rows of a text are an estimate before they are read.
+    estimated = form == "csv" and require == "pld<=20"
+    assert foreseen.startswith(said.partition(", and there are")[0] if estimated else said)
+    assert ("of about" in foreseen) == estimated
 
 
 def test_a_dry_run_of_a_large_table_measures_nothing(given, tmp_path, microagg, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.leaves.options import leaf_size
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.large.release import refuse_sampled
 from polars_microagg.publishing.preview import (
     Trial,
     columns_of,
@@ -65,14 +67,21 @@ def preview_large(
     trial = replace(masking, plan=plan, strata=())
     asked = replace(request, masking=trial, require=required)
     blocks, apart = roles.blocks, replace(roles, strata=())
-    problems = list(problems_of(asked, trial, first, roles, target))
+
+    def unmeasured(rows: int) -> None:
+        request.refuse_unmeasured(rows)
+        refuse_sampled(request, max(rows, first.height))
+
+    counted = partial(unmeasured, size.rows)
+    problems = list(problems_of(asked, trial, first, roles, target, counted))
     if not problems:
         blocks = asked.blocks(first.schema)
     warnings = warnings_of(request, first, apart, blocks)
     if first.height < size.rows:
         seen = _Seen(first.height, size)
         # What is found without rows is wrong with the call, and not with those that were looked at.
-        certain = {str(e) for e in problems_of(asked, trial, first.clear(), roles, target)}
+        known = partial(unmeasured, size.rows if size.exact else first.height)
+        certain = {str(e) for e in problems_of(asked, trial, first.clear(), roles, target, known)}
         problems = [e if str(e) in certain else seen.error(e) for e in problems]
         certain = {*warnings_of(request, first.head(1), apart, blocks)}
         warnings = [w if w in certain else seen.sentence(w) for w in warnings]

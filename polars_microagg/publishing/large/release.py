@@ -26,7 +26,6 @@ from polars_microagg.publishing.formats.batches import BATCH
 from polars_microagg.publishing.formats.column_types import refuse_types
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.row_hash import digest_of
-from polars_microagg.publishing.judgement import refuse_uncounted
 from polars_microagg.publishing.large.found import OnDisk
 from polars_microagg.publishing.large.staging import stage_large
 from polars_microagg.publishing.large.survey import Survey
@@ -38,7 +37,7 @@ from polars_microagg.publishing.released_columns import ReleasedColumns
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.wording import Setting
 
-__all__ = ["Room", "release_large"]
+__all__ = ["Room", "refuse_sampled", "release_large"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,8 @@ def release_large(
     started = now()
     empty = original.empty
     columns = ReleasedColumns.of(request, roles, empty)
-    refuse_uncounted(request.require, request.options)
-    _refuse_sampled(request, original.rows)
+    request.refuse_unmeasured(original.rows)
+    refuse_sampled(request, original.rows)
     masking: MaskRequest = request.masking  # type: ignore[assignment]
     # The columns of an entity are not released, or it is said what its rows become.
     mode = masking.plan.entity_mode or ("rows" if masking.plan.entity else None)
@@ -136,7 +135,7 @@ def release_large(
     return manifest, findings.warnings
 
 
-def _refuse_sampled(request: ReleaseRequest, rows: int) -> None:
+def refuse_sampled(request: ReleaseRequest, rows: int) -> None:
     """Refuse a requirement on persons of whom only a sample of the records will be linked."""
     for bound in request.require:
         entry = registry.metrics().get(bound.name)
