@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,8 @@ from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.core.suppression import BrokenStrata, refuse_emptied
-from polars_microagg.errors import TooFewRecordsError
+from polars_microagg.errors import TooFewRecordsError, UnreachableError
+from polars_microagg.errors.data import DROP
 from polars_microagg.frames.batch import Released
 from polars_microagg.frames.released_strata import released_keys
 from polars_microagg.frames.selection import as_frame, by_name
@@ -21,11 +23,12 @@ from polars_microagg.leaves.leaf_records import LeafRecords
 from polars_microagg.leaves.masking import arrow_of, masked_field
 from polars_microagg.leaves.metadata_scrub import without_notes
 from polars_microagg.leaves.rules import bounds_of
+from polars_microagg.wording import PYTHON, Sentence
 
 if TYPE_CHECKING:
     from polars_microagg.leaves.leaves import Leaves
 
-__all__ = ["SmallStrata", "broken_in", "emptied_hold", "settled"]
+__all__ = ["SmallStrata", "broken_in", "emptied_hold", "settled", "to_be_suppressed"]
 
 
 @dataclass(frozen=True)
@@ -76,14 +79,19 @@ class SmallStrata:
     def refuse(self, leaves: Leaves) -> None:
         """Refuse small strata that may not be suppressed."""
         if self.small and leaves.plan.small_strata == "raise":
-            strata = len(leaves.large) + self.strata
-            if not leaves.parted:
-                raise TooFewRecordsError.of(self.fewest, leaves.k)
-            if self.broken:
-                self._broken(leaves, strata).refuse(leaves.plan)
-            patterns = leaves.plan.nulls == "pattern"
-            counts = self.small, strata, self.fewest, leaves.k
-            raise TooFewRecordsError.strata(*counts, patterns=patterns)
+            with _way_out(leaves.plan):
+                self._refuse(leaves)
+
+    def _refuse(self, leaves: Leaves) -> NoReturn:
+        """Raise the error on small strata."""
+        strata = len(leaves.large) + self.strata
+        if not leaves.parted:
+            raise TooFewRecordsError.of(self.fewest, leaves.k)
+        if self.broken:
+            self._broken(leaves, strata).refuse(leaves.plan)
+        patterns = leaves.plan.nulls == "pattern"
+        counts = self.small, strata, self.fewest, leaves.k
+        raise TooFewRecordsError.strata(*counts, patterns=patterns)
 
     def _broken(self, leaves: Leaves, strata: int) -> BrokenStrata:
         """Return what is told of the first bound that some of so many strata break."""
@@ -107,7 +115,39 @@ def emptied_hold(plan: Plan, rule: Rule | None, records: int) -> None:
     """Refuse emptied records that as one group break the rule; `rule` is that of all of them."""
     if plan.small_strata == "null" and records:
         one = Members(np.arange(records), np.array([records], dtype=np.intp))
-        refuse_emptied(plan, rule or plan.rule(), one)
+        with _way_out(plan):
+            refuse_emptied(plan, rule or plan.rule(), one)
+
+
+@contextmanager
+def _way_out(plan: Plan) -> Iterator[None]:
+    """Say of an error that tells to drop rows what that takes, where leaves refuse it."""
+    try:
+        yield
+    except (TooFewRecordsError, UnreachableError) as error:
+        if not plan.confidential or PYTHON.write(DROP) not in str(error):
+            raise
+        takes = Sentence(
+            "With confidential columns {drop} needs the whole table in memory.", drop=DROP
+        )
+        template, fields = error.sentence.template, error.sentence.fields
+        told = type(error).of_fields(f"{template} {{takes}}", **fields, takes=takes)
+    else:
+        return
+    raise told
+
+
+def to_be_suppressed(leaves: Leaves, records: LeafRecords) -> pl.Series:
+    """Return which records masking will suppress: those of strata that as one group break the rule.
+
+    Of each stratum there are all records.
+    """
+    keys = [column.alias(str(j)) for j, column in enumerate(records.keys)]
+    told = pl.DataFrame([pl.Series("leaf", records.leaf), *keys])
+    own = told.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.intp) - 1
+    strata = Members.of(np.arange(len(own)), own, int(own.max(initial=-1)) + 1)
+    rule = records.rule or leaves.plan.rule()
+    return pl.Series(rule.failing(strata)[own])
 
 
 def settled(leaves: Leaves, table: Any, masked: Released) -> Any:

@@ -22,6 +22,7 @@ from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.rare_categories import countable
 from polars_microagg.frames.selection import as_frame, by_name, own_text
 from polars_microagg.leaves.fit import fit_leaves, in_sample, one_leaf, sample_size
+from polars_microagg.leaves.leaf_records import LeafRecords
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.memory_budget import MemoryBudget, parts_of
@@ -37,7 +38,7 @@ from polars_microagg.leaves.rules import (
     restricted,
     rule_of,
 )
-from polars_microagg.leaves.suppressed import SmallStrata, emptied_hold
+from polars_microagg.leaves.suppressed import SmallStrata, emptied_hold, to_be_suppressed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.rare_categories import RareCounter
 from polars_microagg.out_of_core.spill import OPEN, Spill, read
@@ -263,8 +264,46 @@ class MaskingRun:
             need = f"more: {most} records {why}"
             raise InvalidParameterError.kind("memory", self.budget.memory, need)
 
+    def refuse_small(self) -> None:
+        """Refuse small strata that may not be suppressed before anything is masked."""
+        for block in self.blocks:
+            leaves = block.leaves
+            if not leaves.parted or self.plan.drops:
+                continue
+            # Leaves of a stratum of several were merged until each has k and satisfies the rule.
+            filled = np.unique(leaves.after_merging(np.flatnonzero(block.counts)))
+            stratum, shared = leaves.stratum_of_leaf, len(leaves.large)
+            several = np.bincount(stratum[filled], minlength=shared + 1) > 1
+            several[shared] = False
+            alone = filled[~several[stratum[filled]]]
+            keys = leaves.stratum_keys(self.table.empty).columns
+            counted = [*chain(*coded_columns(self.plan))]
+            small, emptied = SmallStrata(), list[pl.DataFrame]()
+            for part in np.unique(block.parts[alone]).tolist():
+                files = (block.folder / name for name in block.files[str(part)])
+                records = read(files, ["leaf", *keys, *counted])
+                leaf = leaves.after_merging(records["leaf"].to_numpy())
+                rows = np.isin(leaf, alone)
+                records, leaf = records.filter(pl.Series(rows)), leaf[rows]
+                rule = None
+                if restricted(self.plan):
+                    rule = rule_of(self.plan, leaves.references, records)
+                none = pl.Series([], dtype=pl.UInt64)
+                ready = LeafRecords([], leaf, none, records.select(keys), (), rule)
+                gone = to_be_suppressed(leaves, ready)
+                small += SmallStrata.of(leaves, ready, gone)
+                emptied += [records.select(counted).filter(gone)] if counted else []
+            self._settle(leaves, small, emptied)
+
+    def _settle(self, leaves: Leaves, small: SmallStrata, emptied: list[pl.DataFrame]) -> None:
+        """Refuse small strata, or those that are emptied; `emptied` has what models count in them."""
+        small.refuse(leaves)
+        rule = rule_of(self.plan, self.references, pl.concat(emptied)) if emptied else None
+        emptied_hold(self.plan, rule, small.records)
+
     def mask(self) -> None:
         """Mask the parts of all blocks, and refuse small strata that may not be suppressed."""
+        self.refuse_small()
         ranges = -(-self.table.rows // self.budget.range)
         for block in self.blocks:
             job = LeafJob(str(block.folder), block.files, self.budget.range, ranges)
@@ -273,12 +312,8 @@ class MaskingRun:
             small = SmallStrata()
             for path in block.folder.glob("small-*.json"):
                 small += SmallStrata(**json.loads(path.read_text(encoding="utf-8")))
-            small.refuse(block.leaves)
-            rule = None
-            if emptied := list(block.folder.glob("emptied-*.arrow")):
-                coded_rows = pl.concat(pl.read_ipc(path) for path in emptied)
-                rule = rule_of(self.plan, self.references, coded_rows)
-            emptied_hold(self.plan, rule, small.records)
+            emptied = [pl.read_ipc(path) for path in block.folder.glob("emptied-*.arrow")]
+            self._settle(block.leaves, small, emptied)
 
 
 def _files(block: _Block, leaves: Leaves) -> dict[str, list[str]]:

@@ -203,6 +203,10 @@ def test_broken_strata_are_refused_with_the_counts_of_the_whole_table(name, tmp_
     assert not persons or expected.startswith(
         f"{len(few)} of 5 strata have fewer than k=5 entities"
     )
+    if secrets:
+        expected += (
+            " With confidential columns small_strata='drop' needs the whole table in memory."
+        )
     assert told(lambda: leaves.mask(frame)) == expected
     assert told(lambda: mg.protect_parquet(*files, "x", 5, size=20, **call)) == expected
     assert not files[1].exists()
