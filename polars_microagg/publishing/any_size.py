@@ -158,7 +158,7 @@ def release_any(
             door.seen(request, roles, frame)
             return release(request, roles, frame, target.place, how=how, **where)
         _refuse_only_whole(request, need_of(size), memory)
-        door.told(said_of(size, memory, copied=folder in table.paths[0].parents))
+        door.told(said_of(size, memory, copied=_copied(table, folder)))
         door.sized(table.rows)
         room = Room(memory.limit, folder)
         return release_large(request, roles, table, target.place, room, how, **where)
@@ -178,13 +178,13 @@ def preview_any(door: Door, target: Target, memory: Memory) -> dict[str, Any]:
             how = chosen(size, memory)
             if how["engine"] == "whole":
                 return preview(request, _whole(table), roles, *where) | _choice(how, size, memory)
-            first = as_frame(next(table.even(FIRST, FIRST)))
+            first, copied = as_frame(next(table.even(FIRST, FIRST))), _copied(table, folder)
         else:
             how = chosen(size, memory)
             if how["engine"] == "whole":
                 request, roles, frame = door.whole(None)
                 return preview(request, frame, roles, *where) | _choice(how, size, memory)
-            first = source.first(folder, FIRST)
+            first, copied = source.first(folder, FIRST), source.place.format != "parquet"
             asked = door.texts(first.columns)
             seen = TypesSeen(asked.names, asked.quantities)
             if formats()[source.place.format].typed:
@@ -197,7 +197,6 @@ def preview_any(door: Door, target: Target, memory: Memory) -> dict[str, Any]:
             request, roles, frame = door.whole(None)
             return preview(request, frame, roles, *where) | _choice(how, size, memory)
         _refuse_only_whole(request, need_of(size), memory)
-        copied = source.place.format != "parquet"
         return preview_large(request, first, roles, where, size, memory.limit) | _choice(
             how, size, memory, copied=copied
         )
@@ -207,6 +206,11 @@ def _choice(how: How, size: Size, memory: Memory, *, copied: bool = False) -> di
     """Describe how a table would be masked, and why."""
     why = said_of(size, memory, copied=copied)
     return {"how": {**how, "why": why, "memory_limit": memory.limit}}
+
+
+def _copied(table: ParquetSource, folder: Path) -> bool:
+    """Return whether a table was written to a folder, and is not read where it was."""
+    return folder in table.paths[0].parents
 
 
 def _whole(table: ParquetSource) -> pl.DataFrame:

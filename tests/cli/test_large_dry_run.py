@@ -88,6 +88,24 @@ def test_a_dry_run_of_a_large_table_measures_nothing(given, tmp_path, microagg, 
     assert told["estimate"]["measuring_seconds"] >= 0
 
 
+@pytest.mark.parametrize("keys", [False, True])
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_what_it_takes_to_set_a_folder_down_is_said_as_by_the_release(
+    form, keys, people, tmp_path, microagg
+):
+    for number in range(2):
+        part = tmp_path / "in" / (f"year={number}" if keys else ".")
+        part.mkdir(parents=True, exist_ok=True)
+        getattr(people, f"write_{form}")(part / f"{number}.{form}")
+    call = ["protect", tmp_path / "in", "-o", tmp_path / "o.parquet", *ROLES, "--memory", "300MB"]
+    call += ["--keep", "year"] if keys else []
+    dry_run, real = microagg(*call, "--dry-run"), microagg(*call)
+    assert (dry_run.code, real.code) == (0, 0), (dry_run.err, real.err)
+    said = "To set it down as Parquet takes up to"
+    # Files of Parquet are read where they are, but for keys in the names of their folders.
+    assert (said in real.err, said in dry_run.out) == (form == "csv" or keys,) * 2
+
+
 def test_strata_of_the_first_rows_are_not_those_of_the_table(
     people, tmp_path, microagg, few_are_looked_at
 ):
