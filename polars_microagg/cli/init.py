@@ -20,9 +20,14 @@ from polars_microagg.cli.settings import apart
 from polars_microagg.core.model import Model, models
 from polars_microagg.core.options import group_size
 from polars_microagg.core.registry import Range
+from polars_microagg.frames.selection import by_name
+from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.publishing.atomic import free, put
+from polars_microagg.publishing.formats.batches import BATCH, frames_of, set_down
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.formats.register import formats
+from polars_microagg.publishing.formats.source_files import source_files
+from polars_microagg.publishing.formats.text_types import ZEROS, typed
 from polars_microagg.publishing.raw_table import raw
 
 __all__ = ["EXAMPLES", "add", "configuration", "guess", "run", "toml_string"]
@@ -35,7 +40,7 @@ EXAMPLES = example(
 
 def add(parser: Parser) -> None:
     """Describe the options."""
-    parser.add_argument("input", metavar="IN", help="the table to protect")
+    parser.add_argument("input", metavar="IN", help="the table to protect, as for protect")
     parser.add_argument("-o", "--output", metavar="TOML", help="standard output by default")
     parser.add_argument("-k", "--k", default="5", metavar="K", help="default 5")
     add_separator(parser)
@@ -46,8 +51,8 @@ def run(arguments: Namespace) -> int:
     """Write the configuration."""
     k = group_size(number(arguments.k))
     place = source_of(arguments.input, arguments.separator)
-    frame = raw(place)
-    text = configuration(frame, k, place.separator)
+    frame, typeless = _table(place)
+    text = configuration(frame, k, place.separator, typeless=typeless)
     if arguments.output is None:
         show(text, None)
         return 0
@@ -64,9 +69,39 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def configuration(frame: pl.DataFrame, k: int, separator: str = "") -> str:
-    """Write the configuration of a table, without any of its values."""
-    read = typed(frame, frame.columns)
+def _table(place: Location) -> tuple[pl.DataFrame, bool]:
+    """Read a table, or the files of one, and whether their format has no types."""
+    files = source_files(place)
+    entry = formats().get(files[0].place.format)
+    if files[0].place == place:
+        frame = raw(place)
+    else:
+        with own_folder(None) as folder:
+            source = set_down(place, folder, batch=BATCH, raw=True)
+            frame = pl.concat(frames_of(source, BATCH), rechunk=True)
+    return frame, bool(entry and entry.typed)
+
+
+def _typed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read numbers, dates and times from text; codes such as 007 stay text."""
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    coded = frame.select(by_name(name).str.contains(ZEROS).any() for name in texts)
+    read = typed(frame, texts)
+    return read.with_columns(
+        frame.get_column(name)
+        for name in texts
+        if coded[name].item() and read.schema[name].is_numeric()
+    )
+
+
+def configuration(
+    frame: pl.DataFrame, k: int, separator: str = "", *, typeless: bool = False
+) -> str:
+    """Write the configuration of a table, without any of its values.
+
+    Of a format that is `typeless`, text may be numbers, dates and times.
+    """
+    read = _typed(frame) if typeless else frame
     guesses = {name: guess(read, name, k) for name in read.columns}
     types = read.schema
     room = _room(read, [name for name in guesses if guesses[name][0] == "strata"], k)

@@ -171,10 +171,10 @@ def _who(frame: pl.DataFrame, name: str, column: pl.Series, distinct: int) -> st
     if column.dtype.is_temporal() or (column.dtype.is_numeric() and not _whole(column)):
         return ""
     number = column.dtype.is_numeric()
+    if is_id(name):  # of digits, it looks like a telephone number as well
+        return "the id of a person"
     if not number and (what := _pattern(column)):
         return what
-    if is_id(name):
-        return "the id of a person"
     if is_contact(name):
         return "the name or the address of a person"
     if number and is_amount(name):

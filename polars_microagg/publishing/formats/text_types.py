@@ -10,7 +10,7 @@ import polars as pl
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_batches import batches
 
-__all__ = ["CODE", "READ", "TypesSeen", "read_as", "retyped", "typed"]
+__all__ = ["CODE", "READ", "ZEROS", "TypesSeen", "read_as", "retyped", "typed"]
 
 
 def _dates(texts: pl.DataFrame) -> pl.DataFrame:
@@ -54,7 +54,10 @@ OF: dict[type[pl.DataType], str] = {
 }
 """By which name of `READ` text becomes a type."""
 
-CODE = r"^\s*[+-]?0[0-9]|[eEnN]"
+ZEROS = r"^\s*[+-]?0[0-9]"
+"""A number with zeros before it, which would be lost."""
+
+CODE = rf"{ZEROS}|[eEnN]"
 """A number as it is written in codes, such as 007 and 1E3, which are not quantities."""
 
 FIRST = 64
