@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import polars as pl
@@ -32,7 +33,7 @@ from polars_microagg.core.registry import assessed, metrics
 from polars_microagg.errors import originals, usage
 from polars_microagg.publishing.column_kinds import kinds_of, read_as_text
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.formats.text_types import retyped
+from polars_microagg.publishing.formats.text_types import in_one_type, retyped
 from polars_microagg.publishing.large.sampled_checks import of_sample
 from polars_microagg.publishing.manifest.compare_original import (
     aligned,
@@ -140,6 +141,11 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
         # Text has no types: categories are compared in those of the original.
         of = {n: t for n, t in before.schema.items() if n in names and t in OF_CATEGORIES}
         after = retyped(after, of)
+        for part in key or ():
+            # Types that cannot be compared are refused where rows are matched.
+            with suppress(pl.exceptions.PolarsError):
+                one, other = in_one_type(before.get_column(part), after.get_column(part))
+                before, after = before.with_columns(one), after.with_columns(other)
         rows = not key and original.height == frame.height
         whose = original if rows else None
         if manifest and rows and manifest["config"]["method"] is not None:
@@ -164,7 +170,8 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
             if (rows or key) and (moved := off_centre(manifest, before, whole)):
                 raise originals.uncentred(moved)
         if key and arguments.entity and not {*arguments.entity} <= {*frame.columns}:
-            whose, aside = original, matched(original, frame, tuple(key))
+            keyed = frame.with_columns(after.get_column(name) for name in key)
+            whose, aside = original, matched(before, keyed, tuple(key))
         result = {name: computed[name] for name in listed} | result
     result |= _models(arguments, place, aside, classes, manifest, whose)
     result["emptied"] = emptied(frame, names, strata)

@@ -29,14 +29,11 @@ from polars_microagg.frames.classes import classes_of, entities_alike
 from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.files import Location
-from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.formats.text_types import in_one_type
 from polars_microagg.publishing.manifest.check import Finding, check
 from polars_microagg.publishing.manifest.record import read_manifest
 
 __all__ = ["beside"]
-
-TEXTS = (pl.String, pl.Categorical, pl.Enum)
-"""Types whose values are text, also where a file without types has them."""
 
 
 def beside(
@@ -230,7 +227,7 @@ def _people(parts: Sequence[_Release]) -> list[pl.DataFrame]:
     names, tables = sorted(parts[0].people), list[list[pl.Series]]([[], []])
     for i, name in enumerate(names):
         one, other = (part.frame.get_column(name) for part in parts)
-        columns = _alike(one, other, name)
+        columns = in_one_type(one, other)
         for table, column in zip(tables, columns, strict=True):
             table.append(column.alias(f"who{i}"))
     return [
@@ -263,7 +260,7 @@ def _joined(parts: Sequence[_Release], *, by_key: bool) -> tuple[pl.DataFrame, s
     types = [[type_name(t) for t in part.rows.select(keys).dtypes] for part in parts]
     try:
         for name in keys:
-            columns = _alike(one.get_column(name), other.get_column(name), name)
+            columns = in_one_type(one.get_column(name), other.get_column(name))
             one, other = one.with_columns(columns[0]), other.with_columns(columns[1])
         for frame in (one, other):
             if repeated := frame.height - frame.select(keys).n_unique():
@@ -288,24 +285,9 @@ def _refuse_other_order(parts: Sequence[_Release]) -> None:
             identifies = all(column.n_unique() == len(column) for column in columns)
             if not (identifies or (name in one.people and name in other.people)):
                 continue
-            first, second = _alike(*columns, name)
+            first, second = in_one_type(*columns)
             same = first.eq_missing(second).all()
         except pl.exceptions.PolarsError:
             continue  # of a type whose values cannot be compared
         if not same:
             raise unlike_order(name)
-
-
-def _alike(one: pl.Series, other: pl.Series, name: str) -> list[pl.Series]:
-    """Return two columns in the same type, so that equal values are found as such."""
-    columns = [one.alias("0"), other.alias("0")]
-    if columns[0].dtype != columns[1].dtype:
-        for i, column in enumerate(columns):
-            if column.dtype == pl.String and columns[1 - i].dtype not in TEXTS:
-                # A file without types gives text.
-                columns[i] = typed(column.to_frame(), ["0"]).to_series()
-    try:
-        whole = pl.concat([c.to_frame() for c in columns], how="vertical_relaxed").to_series()
-    except pl.exceptions.PolarsError:
-        whole = pl.concat([column.cast(pl.String) for column in columns])
-    return [whole.head(len(one)).alias(name), whole.tail(len(other)).alias(name)]

@@ -63,9 +63,8 @@ class Method:
     `columnwise` methods take one column at a time; `unit` says whether the k of the method is
     a number of records or of values. `absolute` methods compare values of different columns, so that
     it matters where zero is. `cost` is how its time grows with the number n of records of
-    a stratum, and `limit` the most records it takes at a time; `heavy` methods take so many seconds
-    for each record, far more than others of their cost, and those with a `square` so many for the
-    square of their number.
+    a stratum, and `limit` the most records it takes at a time; `seconds` are those for each
+    record, and for the square of their number, where they are not those of others of its cost.
     """
 
     name: str
@@ -83,8 +82,7 @@ class Method:
     cost: str = "n log n"
     limit: int | None = None
     search: Callable[..., Labels] | None = None
-    heavy: float = 0.0
-    square: float = 0.0
+    seconds: tuple[float, float] | None = None
 
     @property
     def summary(self) -> str:
@@ -150,8 +148,7 @@ def method(
     cost: str = "n log n",
     limit: int | None = None,
     search: Callable[..., Labels] | None = None,
-    heavy: float = 0.0,
-    square: float = 0.0,
+    seconds: tuple[float, float] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a function ``(x, /, *, k, ...) -> Partition`` under its own name.
 
@@ -181,11 +178,9 @@ def method(
     search : callable, optional
         Goes on with groups that satisfy a rule, ``(x, labels, /, *, k, rule, ...) -> labels``, where
         those of the function do not.
-    heavy : float, optional
-        Seconds of one processor that a record takes, where that is far more than in other methods of
-        the same cost: by it is decided whether strata are worth processes of their own.
-    square : float, optional
-        Seconds for the square of the number of records, where that is far less than in others.
+    seconds : tuple of float, optional
+        Seconds of one processor for a record, and for the square of their number, where they are
+        others than of methods of the same cost: by them it is decided what is worth processes.
 
     Returns
     -------
@@ -213,8 +208,7 @@ def method(
             cost,
             limit,
             search,
-            heavy,
-            square,
+            seconds,
         )
         return function
 

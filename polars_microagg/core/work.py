@@ -41,8 +41,7 @@ def seconds_of(
     20
     """
     n = np.asarray(sizes, dtype=np.float64).reshape(-1)
-    each, square = COSTS.get(method.cost, COSTS["n"])
-    each, square = method.heavy or each, method.square or square
+    each, square = method.seconds or COSTS.get(method.cost, COSTS["n"])
     if method.cost.startswith("n^2/k"):
         square /= k
     effort = float(options.get("effort", 1.0))

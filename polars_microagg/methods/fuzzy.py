@@ -23,7 +23,13 @@ FUZZIER = 1.1
 """Factor of m that is tried next."""
 
 
-@method(cite="Domingo-Ferrer and Torra (2003)", paper="002", cost="n^2/k", limit=5_000, heavy=3e-3)
+@method(
+    cite="Domingo-Ferrer and Torra (2003)",
+    paper="002",
+    cost="n^2/k",
+    limit=5_000,
+    seconds=(3e-3, 2e-9),
+)
 def fuzzy(
     x: Matrix,
     /,

@@ -25,7 +25,7 @@ ALIKE = 1.25
     cite="Martinez-Balleste, Solanas, Domingo-Ferrer and Mateo-Sanz (2007)",
     paper="004",
     cost="n^2/k + generations n",
-    heavy=6e-3,
+    seconds=(6e-3, 0.0),
     limit=20_000,
 )
 def genetic(

@@ -244,10 +244,7 @@ def estimate(
 def _measures(n: int) -> list[str]:
     """Return the measures that are taken of so many records."""
     known = metrics()
-    limits = {
-        name: entry.options["limit"] for name, entry in known.items() if "limit" in entry.options
-    }
-    without = {name for name, limit in limits.items() if limit.default < n}
+    without = {name for name, entry in known.items() if entry.limit and entry.limit < n}
     return [
         name
         for name in assessed()

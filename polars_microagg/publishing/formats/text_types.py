@@ -10,7 +10,7 @@ import polars as pl
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_batches import batches
 
-__all__ = ["CODE", "READ", "ZEROS", "TypesSeen", "read_as", "retyped", "typed"]
+__all__ = ["CODE", "READ", "ZEROS", "TypesSeen", "in_one_type", "read_as", "retyped", "typed"]
 
 
 def _dates(texts: pl.DataFrame) -> pl.DataFrame:
@@ -174,6 +174,26 @@ def retyped(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFra
         else by_name(name).cast(dtype, strict=False)
         for name, dtype in types.items()
     )
+
+
+def in_one_type(one: pl.Series, other: pl.Series) -> list[pl.Series]:
+    """Return two columns in the same type, so that equal values are found as such.
+
+    >>> first, second = in_one_type(pl.Series([7, 8]), pl.Series(["007", "9"]))
+    >>> first.to_list(), second.to_list()
+    ([7, 8], [7, 9])
+    """
+    columns = [one.alias("0"), other.alias("0")]
+    if columns[0].dtype != columns[1].dtype:
+        for i, column in enumerate(columns):
+            if column.dtype == pl.String and columns[1 - i].dtype not in TEXTS:
+                # A file without types gives text.
+                columns[i] = typed(column.to_frame(), ["0"]).to_series()
+    try:
+        whole = pl.concat([c.to_frame() for c in columns], how="vertical_relaxed").to_series()
+    except pl.exceptions.PolarsError:
+        whole = pl.concat([column.cast(pl.String) for column in columns])
+    return [whole.head(len(one)).alias(one.name), whole.tail(len(other)).alias(one.name)]
 
 
 def _read(texts: pl.DataFrame) -> dict[str, pl.Series]:

@@ -114,8 +114,8 @@ class TablesOnDisk:
         """Open both tables; one that is not Parquet is written as Parquet first."""
         numbers = Typed(not_text(manifest))
         after = set_down(place, folder, batch=BATCH, name="after.parquet")
-        release, original = after, None
-        typeless = formats()[place.format].typeless
+        release, original, form = after, None, place.format
+        typeless = formats()[form].typeless
         if source is not None:
             ordered = {n: t for n, t in empty_of(after).schema.items() if isinstance(t, pl.Enum)}
             mask = manifest["roles"]["mask"]
@@ -131,9 +131,7 @@ class TablesOnDisk:
             if typeless:
                 before = empty_of(original)
                 kept = {name: t for name, t in before.schema.items() if name in also}
-                masked = (
-                    restored(manifest, place.format, f, before) for f in frames_of(after, BATCH)
-                )
+                masked = (restored(manifest, form, f, before) for f in frames_of(after, BATCH))
                 frames = (retyped(frame, kept) for frame in masked)
                 release = set_down_frames(frames, folder, place, batch=BATCH, name="typed.parquet")
         elif typeless:
