@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.core.registry import methods
 from polars_microagg.kernels.local.local_search import squares_within
+from polars_microagg.kernels.local.worst_groups import improved_strata
 from polars_microagg.leaves.merge import merge_small
 from polars_microagg.leaves.strata import squared_distances
 from polars_microagg.leaves.tree import Cut, Tree, grow_tree
 from polars_microagg.progress import progress
 
-__all__ = ["CUTS", "loss_of", "tree_of_cuts", "with_distance"]
+__all__ = ["CUTS", "TRIED", "best_of", "loss_of", "tree_of_cuts", "with_distance", "with_far"]
 
 TAIL = 0.05
 """Share of the records, the farthest from the centre, that "tail" cuts off first."""
@@ -109,16 +112,28 @@ def _gain(weights: Vector, capacity: float, classes: Labels | tuple[()]) -> Cut:
     return cut
 
 
-def _tail(x: Matrix) -> tuple[int, float] | None:
-    """Cut off the farthest records."""
-    threshold = _between(x[:, -1], round((1.0 - TAIL) * len(x)))
-    if threshold is None or not np.isfinite(threshold):
-        return None
-    return x.shape[1] - 1, threshold
+def _farthest(count: int) -> Cut:
+    """Return the cut that parts about so many records, the farthest, from all others."""
+
+    def cut(x: Matrix) -> tuple[int, float] | None:
+        threshold = _between(x[:, -1], len(x) - count)
+        if threshold is None or not np.isfinite(threshold):
+            return None
+        return x.shape[1] - 1, threshold
+
+    return cut
 
 
-CUTS = ("median", "gain", "tail+median", "tail+gain")
-"""In the middle, where most is gained, and each after the farthest records were cut off."""
+CUTS = ("median", "gain", "tail+median", "tail+gain", "far+median", "far+gain")
+"""In the middle, where most is gained, and each after the farthest records were cut off, or those and then
+one leaf of the farthest of them."""
+
+TRIED = CUTS[:4]
+"""Kinds that are compared on a trial, in which the farthest records are one leaf."""
+
+NEARLY = 1.005
+"""A tail is cut off although a trial loses up to so many times as much. Where a few records far out cost
+nearly all, a trial of few leaves loses as much either way, but a table of many leaves would part them."""
 
 
 def tree_of_cuts(
@@ -128,12 +143,61 @@ def tree_of_cuts(
 
     `classes` are columns that say who is in a class.
     """
+    first, _, then = how.rpartition("+")
+    cut = _gain(weights, capacity, classes) if then == "gain" else _median(weights)
+    count = _tail_of(values)
+    outer = [_farthest(count)] if first else []
+    if first == "far" and count > capacity:
+        outer.append(_farthest(int(capacity)))
+        if count < 2 * capacity:
+            # What is left of such a tail would be a leaf of few records.
+            del outer[0]
+    return grow_tree(values, capacity, cut, outer)
+
+
+def _tail_of(values: Matrix) -> int:
+    """Return how many records are the tail."""
+    return len(values) - round((1.0 - TAIL) * len(values))
+
+
+def best_of(losses: Mapping[str, float], *, whole: bool) -> str:
+    """Return the kind of cut that loses least; on a part of a table, one with a tail for hardly more.
+
+    >>> best_of({"median": 1.0, "tail+median": 1.004, "tail+gain": 1.003}, whole=False)
+    'tail+gain'
+    """
+    more = 1.0 if whole else NEARLY
+    bounds = {how: loss / (more if "+" in how else 1.0) for how, loss in losses.items()}
+    return min(bounds, key=bounds.__getitem__)
+
+
+def with_far(
+    values: Matrix, weights: Vector, capacity: float, how: str, k: int, classes: Labels
+) -> str:
+    """Return a kind of cut, or the same with a leaf of the farthest if it loses less in the tail.
+
+    Few records far beyond all others cost most where several leaves share them, as in each some are left
+    that form groups with ordinary ones.
+    """
+    apart = _farthest(_tail_of(values))(values) if how.startswith("tail") else None
+    tail = values[:0] if apart is None else values[values[:, -1] > apart[1]]
+    if len(tail) <= max(capacity, 2 * k):
+        return how
     cut = _gain(weights, capacity, classes) if how.endswith("gain") else _median(weights)
-    return grow_tree(values, capacity, cut, _tail if how.startswith("tail") else None)
+    parted, together = (
+        loss_of(grow_tree(tail, capacity, cut, outer), tail, weights, k, searched=True)
+        for outer in ((), (_farthest(int(capacity)),))
+    )
+    return how.replace("tail", "far") if together < parted else how
 
 
-def loss_of(tree: Tree, values: Matrix, weights: Vector, k: int) -> float:
-    """Return the loss of MDAV within the leaves of a tree, in per cent of the sum of squares."""
+def loss_of(
+    tree: Tree, values: Matrix, weights: Vector, k: int, *, searched: bool = False
+) -> float:
+    """Return the loss of MDAV within the leaves of a tree, in per cent of the sum of squares.
+
+    With `searched` it is that after the search at their borders.
+    """
     if not len(weights):
         return 0.0
     leaf = tree.assign(values)
@@ -149,5 +213,9 @@ def loss_of(tree: Tree, values: Matrix, weights: Vector, k: int) -> float:
                 own = mdav.function(np.asfortranarray(x[rows]), k=k).labels
             labels[rows] = own + groups
             groups += int(own.max()) + 1
+    if searched:
+        order = np.argsort(leaf, kind="stable")
+        sizes = np.bincount(leaf)
+        labels[order], _ = improved_strata(x[order], labels[order], sizes[sizes > 0], k)
     total = float(np.square(x).sum())
     return 100.0 * float(squares_within(x, labels).sum()) / total if total else 0.0

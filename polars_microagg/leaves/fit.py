@@ -21,7 +21,15 @@ from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.rare_categories import refuse_rare_in, refuse_unique
 from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
-from polars_microagg.leaves.cuts import CUTS, loss_of, tree_of_cuts, with_distance
+from polars_microagg.leaves.cuts import (
+    CUTS,
+    TRIED,
+    best_of,
+    loss_of,
+    tree_of_cuts,
+    with_distance,
+    with_far,
+)
 from polars_microagg.leaves.fit_keys import fitted_keys
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import LARGE, fingerprints
@@ -102,10 +110,12 @@ def fit_leaves(
         Number of records of the whole table if this is a sample.
     size : int, optional
         Records of a leaf, at least 2k; 5000 by default, or what the method can take.
-    cut : {"best", "median", "gain", "tail+median", "tail+gain"}, default "best"
-        Where nodes are cut: in the middle of the column that spreads most; where the sum of
-        squares falls most; or thus after the farthest twentieth was set apart. By default all
-        are tried on the sample and the one with the lowest measured loss is taken.
+    cut : str, default "best"
+        Where nodes are cut: "median", in the middle of the column that spreads most; "gain", where
+        the sum of squares falls most; "tail+median" and "tail+gain", thus after the farthest
+        twentieth was set apart; "far+median" and "far+gain", after one leaf of the farthest of
+        these was set apart, too. By default they are tried on the sample, and what loses least
+        is taken.
     method : str, default "mdav"
         Name of a method that groups records.
     scale : {"zscore", "minmax", "robust", "none"}
@@ -225,12 +235,16 @@ class _Call:
         # A table that is tried whole is cut as it will be cut; a part of it into some leaves at least.
         tried = self.size if len(trial) == n else min(self.size, len(trial) // 4)
         losses = (
-            {how: _loss(trial, weights, tried, how, plan.k, keys.classes) for how in CUTS}
+            {how: _loss(trial, weights, tried, how, plan.k, keys.classes) for how in TRIED}
             if self.cut == "best"
             else {}
         )
-        how = min(losses, key=losses.__getitem__) if losses else self.cut
-        tree = tree_of_cuts(values, weights, max(self.size / self.each, 1.0), how, keys.classes)
+        capacity = max(self.size / self.each, 1.0)
+        how = self.cut
+        if losses:
+            how = best_of(losses, whole=len(trial) == n)
+            how = with_far(values, weights, capacity, how, plan.k, keys.classes)
+        tree = tree_of_cuts(values, weights, capacity, how, keys.classes)
         known = () if keys.ordinary else keys.known
         scaling = tuple(own.tolist()), tuple(centre.tolist())
         return LargeStratum(key, *scaling, how, losses, known), placed(tree, len(weights))

@@ -82,22 +82,24 @@ class Tree:
         return first, last
 
 
-def grow_tree(x: Matrix, capacity: float, cut: Cut, first: Cut | None = None) -> Tree:
+def grow_tree(x: Matrix, capacity: float, cut: Cut, outer: Sequence[Cut] = ()) -> Tree:
     """Return a tree of cuts in two, again and again, until no leaf holds more than its capacity.
 
-    A leaf may hold more if no cut parts its records. `first` chooses where to cut all records, if
-    it can. ``expected`` counts these records in the leaves.
+    A leaf may hold more if no cut parts its records. `outer` choose where to cut all
+    records, then those above that cut, and so on, as long as they can. ``expected`` counts these records
+    in the leaves.
     """
     columns: list[int] = []
     thresholds: list[float] = []
     children: list[list[int]] = []
     expected: list[int] = []
-    stack = [(np.arange(len(x)), -1, 0)]
+    stack = [(np.arange(len(x)), -1, 0, outer)]
     while stack:
-        rows, parent, side = stack.pop()
-        chosen = None
+        rows, parent, side, ways = stack.pop()
+        chosen = apart = None
         if len(rows) > capacity:
-            chosen = (first(x) if first and parent < 0 else None) or cut(x[rows])
+            apart = ways[0](x[rows]) if ways else None
+            chosen = apart or cut(x[rows])
         if chosen is None:
             number = -1 - len(expected)
             expected.append(len(rows))
@@ -108,7 +110,10 @@ def grow_tree(x: Matrix, capacity: float, cut: Cut, first: Cut | None = None) ->
             children.append([0, 0])
             low = x[rows, chosen[0]] <= chosen[1]
             # The lower side is on top of the stack: leaves get their numbers from left to right.
-            stack += [(rows[~low], number, 1), (rows[low], number, 0)]
+            stack += [
+                (rows[~low], number, 1, ways[1:] if apart else ()),
+                (rows[low], number, 0, ()),
+            ]
         if parent >= 0:
             children[parent][side] = number
     ends = np.array(children, dtype=np.intp).reshape(-1, 2)

@@ -161,6 +161,18 @@ def test_the_lowest_measured_loss_wins():
         assert how != leaves.cut or true <= 1.25 * whole
 
 
+@pytest.mark.parametrize(("seed", "size"), [(1, 400), (2, 300), (4, 300)])
+def test_few_records_far_beyond_all_others_are_not_shared_by_leaves(seed, size):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(size=(24_000, 3))
+    far = rng.random(len(x)) < 0.002
+    x[far, 1] = rng.uniform(40, 200, far.sum())
+    frame = pl.DataFrame(x, schema=["a", "b", "c"])
+    whole = mg.loss(frame, mg.mdav(frame, frame.columns, 5), frame.columns)
+    leaves = mg.fit_leaves(frame, frame.columns, 5, size=size)
+    assert mg.loss(frame, leaves.mask(frame), frame.columns) < whole
+
+
 def test_distances_are_on_the_scale_of_the_table_and_not_of_the_leaf():
     # In the lower leaf alone b would spread as much as a; in the table it hardly does.
     a = [0.0, 1, 2, 3, 1000, 1001, 1002, 1003]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_microagg.leaves.cuts import CUTS, tree_of_cuts, with_distance
+from polars_microagg.leaves.cuts import CUTS, best_of, tree_of_cuts, with_distance
 from polars_microagg.leaves.merge import merge_small
 from polars_microagg.leaves.tree import Tree, blocks_by_rank, grow_tree
 
@@ -96,6 +96,28 @@ def test_the_tail_is_a_twentieth_and_farthest_away():
     tail = tree.assign(values) == len(tree) - 1
     assert tail.sum() == 50
     assert values[tail, -1].min() > values[~tail, -1].max()
+
+
+@pytest.mark.parametrize("how", ["far+median", "far+gain"])
+@pytest.mark.parametrize(("capacity", "tail"), [(20, 50), (30, 30), (60, 50)])
+def test_one_leaf_of_the_farthest_is_set_apart_in_a_tail_of_several(how, capacity, tail):
+    values, weights = drawn(5, 1000, 3, "tails")
+    tree = tree_of_cuts(values, weights, capacity, how)
+    apart = np.sort(values[:, -1])[::-1]
+    last = tree.assign(values) == len(tree) - 1
+    assert last.sum() == min(capacity, 50)
+    assert values[last, -1].min() == apart[min(capacity, 50) - 1]
+    # The tail is cut first, unless less than a leaf would be left of it.
+    first, _ = tree.spans()
+    beyond = tree.assign(values) >= first[tree.above[0]] if tree.above[0] >= 0 else last
+    assert beyond.sum() == tail
+
+
+def test_a_tail_is_taken_where_a_trial_of_a_part_hardly_tells():
+    losses = {"median": 1.0, "gain": 1.2, "tail+median": 1.004, "tail+gain": 1.003}
+    assert best_of(losses, whole=False) == "tail+gain"
+    assert best_of(losses, whole=True) == "median"
+    assert best_of({**losses, "median": 0.99}, whole=False) == "median"
 
 
 @given(st.lists(st.integers(0, 7), min_size=16, max_size=16), st.integers(1, 12))
