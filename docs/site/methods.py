@@ -18,8 +18,8 @@ SECONDS = {
 
 def seconds(entry: registry.Method) -> str:
     """Return the class of time of a method."""
-    if entry.heavy:
-        return f"about {1000 * entry.heavy:g} seconds for 1,000 records"
+    if entry.seconds and entry.seconds[0] >= 1e-3:
+        return f"about {1000 * entry.seconds[0]:g} seconds for 1,000 records"
     return SECONDS.get(entry.cost, "not measured")
 
 
