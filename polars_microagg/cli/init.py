@@ -20,14 +20,13 @@ from polars_microagg.cli.settings import apart
 from polars_microagg.core.model import Model, models
 from polars_microagg.core.options import group_size
 from polars_microagg.core.registry import Range
-from polars_microagg.frames.selection import by_name
 from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.publishing.atomic import free, put
 from polars_microagg.publishing.formats.batches import BATCH, frames_of, set_down
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.source_files import source_files
-from polars_microagg.publishing.formats.text_types import ZEROS, typed
+from polars_microagg.publishing.formats.text_types import ZEROS, quantities
 from polars_microagg.publishing.raw_table import raw
 
 __all__ = ["EXAMPLES", "add", "configuration", "guess", "run", "toml_string"]
@@ -82,18 +81,6 @@ def _table(place: Location) -> tuple[pl.DataFrame, bool]:
     return frame, bool(entry and entry.typed)
 
 
-def _typed(frame: pl.DataFrame) -> pl.DataFrame:
-    """Read numbers, dates and times from text; codes such as 007 stay text."""
-    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    coded = frame.select(by_name(name).str.contains(ZEROS).any() for name in texts)
-    read = typed(frame, texts)
-    return read.with_columns(
-        frame.get_column(name)
-        for name in texts
-        if coded[name].item() and read.schema[name].is_numeric()
-    )
-
-
 def configuration(
     frame: pl.DataFrame, k: int, separator: str = "", *, typeless: bool = False
 ) -> str:
@@ -101,7 +88,8 @@ def configuration(
 
     Of a format that is `typeless`, text may be numbers, dates and times.
     """
-    read = _typed(frame) if typeless else frame
+    # Codes such as 007 are no numbers; 1e3 may be one.
+    read = quantities(frame, frame.columns, ZEROS) if typeless else frame
     guesses = {name: guess(read, name, k) for name in read.columns}
     types = read.schema
     room = _room(read, [name for name in guesses if guesses[name][0] == "strata"], k)

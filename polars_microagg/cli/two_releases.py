@@ -71,11 +71,11 @@ def beside(
 
 @dataclass(frozen=True)
 class _Release:
-    """What one of two releases adds.
+    """A release beside another, with names of its own for its columns.
 
     `seen` are its masked columns and strata, and what it keeps of those of the other release; `people`
     the columns that say whose a row is, and `who` the number of the person of each row, where they are
-    released. In `rows` columns have names of their own, as both releases may have the same ones.
+    released. In `rows` columns have these names, as both releases may have the same ones.
     """
 
     place: Location
@@ -109,13 +109,14 @@ class _Release:
         keys = {f"key{j}": name for j, name in enumerate(named)}
         seen = {f"{number}-seen{j}": name for j, name in enumerate(shown)}
         columns = [by_name(old).alias(new) for new, old in (keys | seen).items()]
-        there, who, tells = f"{number}-there", f"{number}-who", {*people} <= {*frame.columns}
-        rows = frame.select(*columns, pl.lit(value=True).alias(there))
-        if tells := bool(people) and tells:
-            codes = entity_of([frame.get_column(n) for n in people], people).codes
-            rows = rows.with_columns(pl.Series(codes).alias(who))
-        else:
-            rows = rows.with_columns(pl.lit(None, pl.Int64).alias(who))
+        there, who = f"{number}-there", f"{number}-who"
+        tells = bool(people) and {*people} <= {*frame.columns}
+        persons = pl.Series([None], dtype=pl.Int64).new_from_index(0, frame.height)
+        if tells:
+            persons = pl.Series(entity_of([frame.get_column(n) for n in people], people).codes)
+        rows = frame.select(*columns, pl.lit(value=True).alias(there)).with_columns(
+            persons.alias(who)
+        )
         return cls(
             place,
             frame,
@@ -237,15 +238,15 @@ def _people(parts: Sequence[_Release]) -> list[pl.DataFrame]:
 
 
 def _alone(parts: Sequence[_Release]) -> str:
-    """Tell of releases whose blocks together keep no k by themselves."""
-    told = ""
+    """Name the releases whose blocks together keep no k by themselves."""
+    named = ""
     for part in parts:
         if (
             part.blocks > 1
             and (least := int(classes_of(part.rows, part.seen).sizes.min())) < part.k
         ):
-            told += f"; {plain(part.place)}, masked in blocks, has classes of {least} by itself"
-    return told
+            named += f"; {plain(part.place)}, masked in blocks, has classes of {least} by itself"
+    return named
 
 
 def _joined(parts: Sequence[_Release], *, by_key: bool) -> tuple[pl.DataFrame, str]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.core.registry import Metric, metrics
 
-__all__ = ["MetricInputs", "evaluate", "inputs"]
+__all__ = ["MetricInputs", "evaluate", "inputs", "most_records"]
 
 
 class MetricInputs(Protocol):
@@ -62,6 +62,17 @@ def inputs(entry: Metric, options: Mapping[str, Any] | None = None) -> set[str]:
     for name in entry.needed(options or {}):
         needed |= inputs(metrics()[name]) if name in metrics() else {name}
     return needed
+
+
+def most_records(entry: Metric) -> float:
+    """Return the most records of which a metric has a value by default, with those that it is made of.
+
+    >>> most_records(metrics()["pld"]), most_records(metrics()["dld"])
+    (20000, inf)
+    """
+    parts = (metrics()[name] for name in entry.needed({}) if name in metrics())
+    own = np.inf if entry.limit is None else entry.limit
+    return min([own, *map(most_records, parts)])
 
 
 def evaluate(

@@ -121,7 +121,7 @@ def emptied_hold(plan: Plan, rule: Rule | None, records: int) -> None:
 
 @contextmanager
 def _way_out(plan: Plan) -> Iterator[None]:
-    """Say of an error that tells to drop rows what that takes, where leaves refuse it."""
+    """Add to an error that advises to drop rows what that takes, where leaves refuse it."""
     try:
         yield
     except (TooFewRecordsError, UnreachableError) as error:

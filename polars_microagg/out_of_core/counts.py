@@ -162,7 +162,7 @@ def _codes(
     refuse_nameless((name, frame.get_column(name).null_count()) for name in entity)
     columns = {}
     if entity:
-        ids = comparable(frame.select(by_name(n).alias(str(j)) for j, n in enumerate(entity)))
+        ids = _ids(frame, entity)
         columns = {n: ids.hash_rows(seed=s) for n, s in zip(ENTITY, SEEDS, strict=True)}
     for j, reference in enumerate(references):
         columns[f"value{j}"] = reference.codes(frame.get_column(reference.name))
@@ -171,8 +171,12 @@ def _codes(
 
 def entity_hashes(frame: pl.DataFrame, entity: Sequence[str]) -> pl.Series:
     """Return a hash of the person of each record, the same wherever it is read."""
-    ids = comparable(frame.select(by_name(n).alias(str(j)) for j, n in enumerate(entity)))
-    return ids.hash_rows(seed=SEEDS[0])
+    return _ids(frame, entity).hash_rows(seed=SEEDS[0])
+
+
+def _ids(frame: pl.DataFrame, entity: Sequence[str]) -> pl.DataFrame:
+    """Return the columns that say whose the records are, under other names."""
+    return comparable(frame.select(by_name(n).alias(str(j)) for j, n in enumerate(entity)))
 
 
 class _Block:

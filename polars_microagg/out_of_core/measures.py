@@ -74,36 +74,15 @@ def assessed(
             refuse(name, schema[name], asked)
     require_aligned(original, released, kept_rows)
     with own_folder(folder) as place:
-        pair = attacked = _Pair(
-            *(
-                place,
-                original,
-                released,
-                list(columns),
-                asked,
-                kept_rows,
-                budget,
-                seed,
-                sample,
-                entity,
-            )
-        )
+
+        def pair_of(place: Path, names: Sequence[str]) -> _Pair:
+            tables = original, released, list(names), asked, kept_rows
+            return _Pair(place, *tables, budget, seed, sample, entity)
+
+        pair = attacked = pair_of(place, columns)
         if known is not None:
             (own := place / "known").mkdir()
-            attacked = _Pair(
-                *(
-                    own,
-                    original,
-                    released,
-                    list(known),
-                    asked,
-                    kept_rows,
-                    budget,
-                    seed,
-                    sample,
-                    entity,
-                )
-            )
+            attacked = pair_of(own, known)
         computed = dict[str, Any]()
         for entry in entries:
             for name in parts_of(entry):

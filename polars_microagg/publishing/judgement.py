@@ -12,7 +12,7 @@ import polars as pl
 from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.counted_classes import ENTITY_COUNTS, confidential_models
 from polars_microagg.core import registry
-from polars_microagg.core.evaluate import inputs
+from polars_microagg.core.evaluate import inputs, most_records
 from polars_microagg.core.requirements import COUNTS, SHARES, Requirement, read_requirements
 from polars_microagg.errors import InvalidParameterError, RequirementError
 from polars_microagg.errors.release import contradictory, more_than_k
@@ -78,16 +78,9 @@ def refuse_valueless(required: Iterable[Requirement], rows: int) -> None:
     """
     for bound in required:
         entry = registry.metrics().get(bound.name)
-        most = math.inf if entry is None else _most(entry)
+        most = math.inf if entry is None else most_records(entry)
         if rows > most:
             raise RequirementError.valueless(bound, bound.name, rows, int(most))
-
-
-def _most(entry: registry.Metric) -> float:
-    """Return the most rows of which a metric has a value, with those that it is made of."""
-    parts = (registry.metrics().get(name) for name in entry.needed({}))
-    own = math.inf if entry.limit is None else entry.limit
-    return min([own, *(_most(part) for part in parts if part is not None)])
 
 
 def measured_on_demand(

@@ -14,10 +14,11 @@ import polars as pl
 
 from polars_microagg.analysis.anonymity import classes
 from polars_microagg.analysis.assess import assess
+from polars_microagg.core.evaluate import most_records
 from polars_microagg.core.kind import kind_of
 from polars_microagg.core.options import COMMON
 from polars_microagg.core.plan import Plan
-from polars_microagg.core.registry import assessed, metrics
+from polars_microagg.core.registry import assessed
 from polars_microagg.core.work import ruled_seconds, seconds_of
 from polars_microagg.errors import MicroaggError
 from polars_microagg.frames.attributes import entity_of
@@ -227,7 +228,7 @@ def estimate(
     trial = Trial.of(masking, frame, roles)
     started = time.process_time()
     if trial.after.height:
-        names = _measures(frame.height)
+        names = [n for n, entry in assessed().items() if most_records(entry) >= frame.height]
         assess(trial.before, trial.after, roles.mask, metrics=names, **masking.plan.kinds)
     measuring = time.process_time() - started
     measuring *= _sorting(frame.height) / _sorting(trial.rows)
@@ -239,17 +240,6 @@ def estimate(
         "measuring_seconds": round(measuring, 2),
         "memory_megabytes": round(need / 1e6),
     }
-
-
-def _measures(n: int) -> list[str]:
-    """Return the measures that are taken of so many records."""
-    known = metrics()
-    without = {name for name, entry in known.items() if entry.limit and entry.limit < n}
-    return [
-        name
-        for name in assessed()
-        if name not in without and not without.intersection(known[name].inputs)
-    ]
 
 
 def _sorting(n: int) -> float:

@@ -18,13 +18,11 @@ from polars_microagg.core.options import MODEL_OPTIONS
 from polars_microagg.core.plan import Plan
 from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.classes import classes_of
-from polars_microagg.frames.selection import by_name
 from polars_microagg.out_of_core.class_sizes import ClassSizes
-from polars_microagg.publishing.formats.text_types import CODE, typed
 from polars_microagg.publishing.manifest.model import Entities, Found, Models
 from polars_microagg.publishing.manifest.rounding import rounded
 
-__all__ = ["PROMISES", "Recount", "figures_of", "masking_options", "quantities"]
+__all__ = ["PROMISES", "Recount", "figures_of", "masking_options"]
 
 PROMISES = ("entity", "entity_mode", "cap_rows", "confidential", *MODEL_OPTIONS)
 """Options of a call that say what its groups must satisfy besides their size."""
@@ -40,17 +38,6 @@ def masking_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """
     asked = any(options.get(name) is not None for name in confidential_models())
     return {n: value for n, value in options.items() if n != "confidential" or asked}
-
-
-def quantities(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-    """Read numbers and dates from columns of text, but for codes such as 007.
-
-    >>> quantities(pl.DataFrame({"pay": ["9.50", "7"], "dx": ["011", "012"]}), ["pay", "dx"]).dtypes
-    [Float64, String]
-    """
-    texts = [name for name in names if frame.schema[name] == pl.String]
-    coded = frame.select(by_name(name).str.contains(CODE).any() for name in texts)
-    return typed(frame, [name for name in texts if not coded[name].item()])
 
 
 def figures_of(counted: CountedClasses | ClassSizes) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from polars_microagg.publishing.formats.batches import Typed
 from polars_microagg.publishing.formats.file_content import opened
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
-from polars_microagg.publishing.privacy_models import quantities
+from polars_microagg.publishing.formats.text_types import quantities
 
 __all__ = ["raw", "texts_of", "typed_columns", "typed_values"]
 

@@ -10,7 +10,17 @@ import polars as pl
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.column_batches import batches
 
-__all__ = ["CODE", "READ", "ZEROS", "TypesSeen", "in_one_type", "read_as", "retyped", "typed"]
+__all__ = [
+    "CODE",
+    "READ",
+    "ZEROS",
+    "TypesSeen",
+    "in_one_type",
+    "quantities",
+    "read_as",
+    "retyped",
+    "typed",
+]
 
 
 def _dates(texts: pl.DataFrame) -> pl.DataFrame:
@@ -78,6 +88,23 @@ def typed(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     return frame.with_columns(column.alias(names[int(i)]) for i, column in read.items())
 
 
+def quantities(frame: pl.DataFrame, names: Iterable[str], codes: str = CODE) -> pl.DataFrame:
+    """Read numbers, dates and times from columns of text, but no numbers where some are codes such as 007.
+
+    >>> table = pl.DataFrame({"pay": ["9.50", "7"], "dx": ["011", "012"], "at": ["08:30:00", None]})
+    >>> quantities(table, ["pay", "dx", "at"]).dtypes
+    [Float64, String, Time]
+    """
+    texts = [name for name in names if frame.schema[name] == pl.String]
+    coded = frame.select(by_name(name).str.contains(codes).any() for name in texts)
+    read = typed(frame, texts)
+    return read.with_columns(
+        frame.get_column(name)
+        for name in texts
+        if coded[name].item() and read.schema[name].is_numeric()
+    )
+
+
 class TypesSeen:
     """The types of columns of text of which a batch is seen at a time: those of `typed`.
 
@@ -108,10 +135,8 @@ class TypesSeen:
         text = pl.String()
         names = [n for n, seen in self._seen.items() if _one(seen) != text]
         names = [n for n in names if frame.schema[n] == text]
-        coded = [n for n in names if n in self._quantities]
-        has = frame.select(by_name(n).str.contains(CODE).any() for n in coded)
-        codes = {n for n in coded if has[n].item()}
-        read = typed(frame, [n for n in names if n not in codes])
+        read = typed(frame, [n for n in names if n not in self._quantities])
+        read = quantities(read, [n for n in names if n in self._quantities])
         filled = frame.select(by_name(n).count() > 0 for n in names)
         for name in names:
             if filled[name].item():

@@ -18,7 +18,7 @@ NUMBER = "\0number"
 
 @dataclass
 class GroupSample:
-    """One of `every` group of a block; `names` are its columns and the strata.
+    """A sample of one in `every` group of a block; `names` are its columns and the strata.
 
     `beside` are columns of either table that say whose a record is. A group of more than `largest`
     records is left out: of those without an income there may be half of a table.
@@ -35,7 +35,7 @@ class GroupSample:
     )
 
     def add(self, before: pl.DataFrame, after: pl.DataFrame, blank: pl.Series) -> None:
-        """Take what belongs to the sample of these rows, of which some are emptied."""
+        """Add the rows that belong to the sample; those that are `blank` are emptied."""
         number = fingerprints(after.select(map(by_name, self.names)), seed=self.seed)
         chosen = ~blank & (number % self.every == 0)
         picked = number.filter(chosen).alias(NUMBER).to_frame()

@@ -1,4 +1,4 @@
-"""One look at all rows of a release beside its original: what can be counted, and samples."""
+"""Counts and samples of all rows of a release beside its original, in one pass."""
 
 from __future__ import annotations
 
@@ -98,9 +98,10 @@ class Survey:
         before = [original.empty.select(map(by_name, sides[0]))]
         after = [empty]
         row, drawn, seen = 0, every > 1, list[GroupSample]()
+        largest = most // len(blocks)
         if drawn:
             # A group may have as many rows as are expected in the sample: then it is rarely much larger.
-            of = every * len(blocks), most // len(blocks), SEED
+            of = every * len(blocks), largest, SEED
             seen = [GroupSample([*block, *strata], entity, *of) for block in blocks]
         for one, other in aligned(original, released, budget.batch, sides, kept):
             blank = other.select(pl.all_horizontal(by_name(n).is_null() for n in keys)).to_series()
@@ -129,7 +130,7 @@ class Survey:
             tally.persons,
             tally.imputed,
             [sample.whole() for sample in seen],
-            most // len(blocks),
+            largest,
         )
 
 

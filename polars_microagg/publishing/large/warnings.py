@@ -108,7 +108,7 @@ def warnings_of(
 
 
 def _where(groups: Sequence[int], largest: int, rows: tuple[int, int], *, kept: bool) -> str:
-    """Tell what was looked for in samples: of `groups`, so many rows by block, and of so many `rows`.
+    """Describe the samples: of `groups`, so many rows by block, and of so many `rows`.
 
     Groups of more than `largest` records are not in the sample, nor need few exposed records among
     millions be: who reads no warning of them is to know.

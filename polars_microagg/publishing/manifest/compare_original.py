@@ -21,11 +21,11 @@ from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.column_kinds import categories, kinds_of, options_of
 from polars_microagg.publishing.formats.column_types import alike
 from polars_microagg.publishing.formats.register import formats
-from polars_microagg.publishing.formats.text_types import retyped, typed
+from polars_microagg.publishing.formats.text_types import quantities, retyped, typed
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import published, step
 from polars_microagg.publishing.manifest.rounding import agree
-from polars_microagg.publishing.privacy_models import masking_options, quantities
+from polars_microagg.publishing.privacy_models import masking_options
 
 __all__ = [
     "aligned",

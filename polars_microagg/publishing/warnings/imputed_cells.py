@@ -12,7 +12,7 @@ __all__ = ["imputed_cells"]
 
 
 def imputed_cells(cells: Mapping[str, int], rows: int, digits: int) -> list[str]:
-    """Tell the owner how many cells of which column were filled, if a manifest of so many digits does not.
+    """Warn the owner of filled cells that a manifest of so many digits does not count.
 
     >>> str(imputed_cells({"age": 2, "pay": 0}, 9, 0)[0]).partition(",")[0]
     "Of 9 cells of each column these had no value: 'age' 2"
