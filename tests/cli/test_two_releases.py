@@ -170,8 +170,11 @@ def test_the_seal_of_the_second_release_is_checked(register, tmp_path, microagg)
         asked = {"keep": "id", "hash_key": key.read_bytes()}
         mg.publish(register, tmp_path / f"{name}.parquet", ["age", "income"], 4, **asked)
     record = tmp_path / "b.parquet.manifest.json"
-    record.write_text(json.dumps(json.loads(record.read_text()) | {"seal": None}))
+    manifest = json.loads(record.read_text())
+    unsealed = {"seal": None, "input": {**manifest["input"], "of": None, "hmac_sha256": None}}
+    record.write_text(json.dumps(manifest | unsealed))
     call = ["verify", tmp_path / "a.parquet", "--beside", tmp_path / "b.parquet", "--key", "id"]
+    assert "is not what its manifest says: " not in microagg(*call).out
     done = microagg(*call, "--hash-key-file", key)
     assert done.code == 4
     assert "b.parquet is not what its manifest says: " in done.out

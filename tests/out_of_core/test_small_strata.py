@@ -31,6 +31,11 @@ def table(**rows):
 ROWS = {"entity": "who", "entity_mode": "rows"}
 EARLY = {
     "records": (table(Y=3, Z=7), {}, r"1 of 5 strata have fewer than k=5 records \(the smallest has 3\)"),
+    "records in one of several leaves": (
+        table(**{f"S{i}": 30 for i in range(10)}, Y=3),
+        {},
+        r"1 of 14 strata have fewer than k=5 records \(the smallest has 3\)",
+    ),
     "persons": (table(Y=3, Z=9), ROWS, r"2 of 5 strata have fewer than k=5 entities \(the smallest has 2\)"),
     "persons of a large stratum": (table(Z=300), ROWS, r"1 of 4 .*entities \(the smallest has 2\)"),
     "values": (
