@@ -53,8 +53,8 @@ def beside(
         raise files.stream_beside()
     if os.path.lexists(other.path) and not os.path.lexists(other.record):
         raise files.no_manifest_beside(other.record)
-    for place, found in ((one, alone), (other, check(other, hash_key=hash_key))):
-        if wrong := [finding.what for finding in found if not finding.holds]:
+    for place, findings in ((one, alone), (other, check(other, hash_key=hash_key))):
+        if wrong := [finding.what for finding in findings if not finding.holds]:
             says = (
                 f"not counted, as {plain(place)} is not what its manifest says: {', '.join(wrong)}"
             )
@@ -147,24 +147,24 @@ def _counted(parts: Sequence[_Release], both: pl.DataFrame, how: str) -> Finding
         rows = int(members.sizes[few].sum())
         says = f"side by side, {rows:,} rows are in classes of fewer than k={k}{of}, the smallest of {least}"
         return Finding("beside", holds=False, says=says + how + _alone(parts))
-    open_ = ["the releases do not tell whose all rows are"] if unknown.any() else []
+    doubts = ["the releases do not tell whose all rows are"] if unknown.any() else []
     for part, other in (parts, parts[::-1]):
         if part.mode != "alike":
             continue
         names = _names(part, other, both)
         if names is None:
-            open_.append("the releases mean other persons, or do not tell them")
+            doubts.append("the releases mean other persons, or do not tell them")
             continue
-        told = np.flatnonzero(names >= 0)
-        same = classes_of(both[told], [name for one in parts for name in one.seen])
-        alike = entities_alike(names[told], same)
+        known = np.flatnonzero(names >= 0)
+        same = classes_of(both[known], [name for one in parts for name in one.seen])
+        alike = entities_alike(names[known], same)
         if alone := int(alike[alike < k].sum()):
             says = f"side by side, {alone:,} persons have the same rows as fewer than k={k} persons"
             return Finding("beside", holds=False, says=says + how)
     says = f"side by side, the smallest class has {least} {'persons' if persons else 'rows'}{how}"
-    if open_:
-        says += f"; k counts persons here, and {' and '.join(dict.fromkeys(open_))}"
-    return Finding("beside", holds=True, says=says, checked=not open_)
+    if doubts:
+        says += f"; k counts persons here, and {' and '.join(dict.fromkeys(doubts))}"
+    return Finding("beside", holds=True, says=says, checked=not doubts)
 
 
 def _sizes(
@@ -177,7 +177,7 @@ def _sizes(
     sizes, unknown = members.sizes, np.zeros(len(members.sizes), dtype=bool)
     first = members.order[np.cumsum(members.sizes) - members.sizes]
     # All rows of a class are in the same releases.
-    there = [both.get_column(part.seen[-1]).is_not_null().to_numpy()[first] for part in parts]
+    present = [both.get_column(part.seen[-1]).is_not_null().to_numpy()[first] for part in parts]
     counts = [
         models()["k"].measure(Attribute.of("who", who.to_numpy()), members)
         for who in ((both.get_column(part.who) + 1).fill_null(0) for part in parts)
@@ -188,10 +188,10 @@ def _sizes(
         known = np.zeros(len(sizes), dtype=bool)
         for j in (i, 1 - i):
             if parts[j].tells and {*parts[j].people} == {*part.people}:
-                use = there[i] & there[j] & ~known
+                use = present[i] & present[j] & ~known
                 sizes = np.where(use, np.minimum(sizes, counts[j]), sizes)
                 known |= use
-        unknown |= there[i] & ~known
+        unknown |= present[i] & ~known
     return sizes, unknown
 
 
@@ -218,8 +218,8 @@ def _names(part: _Release, other: _Release, both: pl.DataFrame) -> Labels | None
         met = left[0].join(left[1], on=left[0].columns[:-1])
         pairs = pl.concat([pairs, met.select("0", "1")])
     more = own.n_unique()
-    found = others.to_frame().join(pairs, on="1", how="left", maintain_order="left")
-    named = found.select(pl.coalesce("0", pl.col("1") + more)).to_series()
+    renamed = others.to_frame().join(pairs, on="1", how="left", maintain_order="left")
+    named = renamed.select(pl.coalesce("0", pl.col("1") + more)).to_series()
     return own.fill_null(named).fill_null(-1).to_numpy()
 
 

@@ -47,12 +47,15 @@ class GroupSample:
         counted = picked.group_by(NUMBER).agg(pl.len().cast(pl.Int64).alias("rows"))
         self.sizes = pl.concat([self.sizes, counted]).group_by(NUMBER).agg(pl.col("rows").sum())
         one, other = (
-            own_text(table.select(map(by_name, self._there(table))).filter(chosen).filter(room))
+            own_text(
+                table.select(map(by_name, self._columns_of(table))).filter(chosen).filter(room)
+            )
             for table in (before, after)
         )
         self.tables.append((one, other.with_columns(picked)))
 
-    def _there(self, table: pl.DataFrame) -> list[str]:
+    def _columns_of(self, table: pl.DataFrame) -> list[str]:
+        """Return the columns of the sample that a table has."""
         known = set(table.columns)
         return [name for name in dict.fromkeys([*self.names, *self.beside]) if name in known]
 
