@@ -16,7 +16,7 @@ import polars_microagg as mg
 from polars_microagg.cli.main import main
 from polars_microagg.publishing.formats import column_batches
 from polars_microagg.publishing.formats.scrub import visible
-from polars_microagg.publishing.formats.text_types import typed
+from polars_microagg.publishing.formats.text_types import TypesSeen, typed
 from polars_microagg.publishing.warnings.advice import of_table
 from polars_microagg.publishing.warnings.functional_dependency import revealing
 from tests.loop import share
@@ -98,6 +98,7 @@ STEPS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
     "mask a lazy table": lambda t, folder: mg.mdav(t.lazy(), "age", 3).collect(),
     "warn": lambda t, folder: of_table(t, [["age"]], 3, kept=kept(t)),
     "read text": lambda t, folder: typed(t, t.columns),
+    "look through text": lambda t, folder: TypesSeen(t.columns[:1], t.columns[1:]).see(t),
     "make visible": lambda t, folder: visible(t),
 }
 

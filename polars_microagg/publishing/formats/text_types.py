@@ -95,13 +95,14 @@ def quantities(frame: pl.DataFrame, names: Iterable[str], codes: str = CODE) -> 
     >>> quantities(table, ["pay", "dx", "at"]).dtypes
     [Float64, String, Time]
     """
-    texts = [name for name in names if frame.schema[name] == pl.String]
-    coded = frame.select(by_name(name).str.contains(codes).any() for name in texts)
+    types = frame.schema
+    texts = [name for name in names if types[name] == pl.String]
+    found = frame.select(by_name(name).str.contains(codes).any() for name in texts)
+    coded = {column.name for column in found.get_columns() if column.item()}
     read = typed(frame, texts)
+    types = read.schema
     return read.with_columns(
-        frame.get_column(name)
-        for name in texts
-        if coded[name].item() and read.schema[name].is_numeric()
+        frame.get_column(name) for name in texts if name in coded and types[name].is_numeric()
     )
 
 
@@ -132,15 +133,14 @@ class TypesSeen:
 
     def see(self, frame: pl.DataFrame) -> None:
         """Inspect the next rows."""
-        text = pl.String()
+        text, types = pl.String(), frame.schema
         names = [n for n, seen in self._seen.items() if _one(seen) != text]
-        names = [n for n in names if frame.schema[n] == text]
+        names = [n for n in names if types[n] == text]
         read = typed(frame, [n for n in names if n not in self._quantities])
-        read = quantities(read, [n for n in names if n in self._quantities])
-        filled = frame.select(by_name(n).count() > 0 for n in names)
-        for name in names:
-            if filled[name].item():
-                self._seen[name].add(read.schema[name])
+        types = quantities(read, [n for n in names if n in self._quantities]).schema
+        for filled in frame.select(by_name(n).count() > 0 for n in names).get_columns():
+            if filled.item():
+                self._seen[filled.name].add(types[filled.name])
 
     @property
     def types(self) -> dict[str, pl.DataType]:
