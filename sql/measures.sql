@@ -373,12 +373,13 @@ FROM __mg_c,
     microagg_internals._nameless(source, entity) AS __mg_l,
     microagg_internals._there(source, list_concat(microagg_internals._keys(columns, strata),
         list_concat(microagg_internals._listed(entity), microagg_internals._listed(confidential))))
+-- A name that is not there is said first, which a condition on one side of the join would not wait for.
 WHERE __mg_there AND CASE
     WHEN len(microagg_internals._listed(columns)) = 0
     THEN error('InvalidParameterError: No column is named. Name at least one, as in [''age'', ''income''].')
     WHEN t_scale IS NULL OR t_scale NOT IN ('values', 'ranks')
     THEN error('InvalidParameterError: t_scale must be one of ''values'', ''ranks''.')
-    WHEN __mg_nameless > 0 THEN error('InvalidDataError: ' || __mg_nameless || ' record(s) have no entity, '
+    WHEN __mg_there AND __mg_nameless > 0 THEN error('InvalidDataError: ' || __mg_nameless || ' record(s) have no entity, '
         || 'and an entity that is not known cannot be counted. '
         || 'Drop those rows first, or give each of them an entity of its own.')
     ELSE true END;
