@@ -113,6 +113,11 @@ class Plan:
         return bool(self.entity) and self.entity_mode in ("mean", "alike")
 
     @property
+    def thorough(self) -> bool:
+        """Return whether groups that satisfy a rule are searched for from every start."""
+        return True
+
+    @property
     def drops(self) -> bool:
         """Return whether rows may be left out."""
         return self.small_strata == "drop" or self.cap_rows is not None
@@ -274,6 +279,7 @@ class Plan:
         # Checked before the refinement, which keeps what holds but repairs nothing; the batch
         # counts again on the values that are emitted.
         self.keep_promise(Members(strata.order[:0], grouped.sizes), self.rule())
+        grouped = self._improved(x, grouped, strata)
         beyond = rule.take(strata.order).beyond_size()
         if beyond is not None:
             longer = partial(annealed, k=self.k) if self.refine else None
@@ -281,16 +287,16 @@ class Plan:
                 longer = partial(self.method.search, **arguments)
             with progress(self.progress_callback):
                 tick = stage("privacy models", len(x))
-                found = repaired(x, grouped.labels, strata.sizes, self.k, beyond, longer, tick)
+                own = x, grouped.labels, strata.sizes, self.k, beyond, longer, tick
+                found = repaired(*own, thorough=self.thorough)
                 grouped = Grouping.by_label(*found)
         if self.refine:
             each = shared(REFINING * len(x))
             with progress(self.progress_callback):
                 tick = stage("refine", len(x))
-            own = x, grouped.labels, strata.sizes, self.k, beyond
-            found = refined(*own, each=each, tick=tick)
+            found = refined(x, grouped.labels, strata.sizes, self.k, beyond, each=each, tick=tick)
             grouped = Grouping.by_label(*found)
-        return self._improved(x, grouped, strata)
+        return grouped
 
     def _improved(self, x: Matrix, groups: Grouping, strata: Strata) -> Grouping:
         """Return groups of records that lie stratum by stratum as they are; leaves improve them."""

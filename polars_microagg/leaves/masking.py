@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from polars_microagg.core.partition import Grouping, Labels, Matrix, Members, St
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.core.suppression import to_suppress
+from polars_microagg.core.work import seconds_of
 from polars_microagg.frames.batch import BatchMasker, Released
 from polars_microagg.frames.columns import kind_for, numbers, require
 from polars_microagg.frames.selection import by_name
@@ -39,6 +41,9 @@ __all__ = [
 
 MOST = 1000
 """Values times their weights stay below this power of two."""
+
+TOLD = 10.0
+"""Seconds after which progress is told; smaller pieces of quick work would take longer in all."""
 
 LARGE = 2
 """A leaf of more than this many times its size is cut further by rank."""
@@ -80,6 +85,11 @@ class LeafPlan(Plan):
         fields |= {"weights": stratum.weights, "centre": stratum.centre, "keys": keys}
         return cls(**fields, searched=searched)
 
+    @property
+    def thorough(self) -> bool:
+        """Return whether the search is that of a stratum whose records are few."""
+        return not self.searched
+
     def by_rank(self, columns: list[pl.Series]) -> Matrix:
         """Return the weighted coordinates by which a leaf that is too large is halved."""
         x = completed_by(self.keys.matrix(columns), np.array(self.centre))
@@ -104,9 +114,8 @@ class LeafPlan(Plan):
 
     def _improved(self, x: Matrix, groups: Grouping, strata: Strata) -> Grouping:
         """Search at the borders of leaves for groups that lose less."""
-        # The search knows no model, and `refine` is a longer one.
-        known = self.entity or self.confidential or self.refine
-        if not self.searched or known or self.method.name != SEARCHED:
+        # The search knows no model: groups are made to satisfy them afterwards. `refine` is a longer one.
+        if not self.searched or self.refine or self.method.name != SEARCHED:
             return groups
         each = shared(SEARCHING * len(x))
         return Grouping.by_label(
@@ -175,12 +184,16 @@ class _LeafMasker(BatchMasker):
 
 
 def mask_leaves(
-    plans: Callable[[Labels], tuple[Labels, Sequence[Plan]]], size: int, records: LeafRecords
+    plans: Callable[[Labels], tuple[Labels, Sequence[Plan]]],
+    size: int,
+    records: LeafRecords,
+    tick: Callable[[int], object] | None = None,
 ) -> Released:
     """Return the masked columns of whole leaves, each leaf and each stratum masked on its own.
 
     `plans` gives for leaves the number of the plan by which each is masked, and the plans. `size` is
-    the number of records of a leaf. The order of the records stays.
+    the number of records of a leaf. The order of the records stays. `tick` is called with the number of
+    records that are masked, about every ten seconds.
     """
     order = records.sorting()
     ready = records.take(order)
@@ -189,12 +202,16 @@ def mask_leaves(
     pieces, hidden = [], []
     for start, stop in zip(starts, [*starts[1:], len(number)], strict=True):
         plan, part = each[number[start]], ready.slice(start, stop)
-        if part.rule is None or not isinstance(plan, LeafPlan):
-            own = _masked(plan, part, _blocks(plan, part, size))
-        else:
-            own = _leaf_by_leaf(plan, part, size)
-        pieces.append(pl.DataFrame(own.columns))
-        hidden.append(own.flags(stop - start))
+        for first, last in _pieces(plan, part, size):
+            piece = part.slice(first, last)
+            blocks = _blocks(plan, piece, size)
+            if isinstance(plan, LeafPlan):
+                blocks = _joined(blocks, piece.rule)
+            own = _masked(plan, piece, blocks)
+            pieces.append(pl.DataFrame(own.columns))
+            hidden.append(own.flags(last - first))
+            if tick:
+                tick(start + last)
     if not pieces:
         empty = pl.DataFrame([c.alias(str(j)) for j, c in enumerate(ready.columns)])
         return _LeafMasker(each[-1], strata=0).mask(empty)
@@ -204,6 +221,25 @@ def mask_leaves(
         [column.gather(back) for column in pl.concat(pieces)],
         flags.gather(back) if flags.any() else None,
     )
+
+
+def _pieces(plan: Plan, records: LeafRecords, size: int) -> list[tuple[int, int]]:
+    """Return the rows of sorted records that are masked together: leaves that take some seconds.
+
+    Under a rule it is one leaf, since the search for groups that satisfy it must not know which leaves
+    are in memory together. Small strata are masked together.
+    """
+    count = len(records.leaf)
+    if not isinstance(plan, LeafPlan):
+        return [(0, count)]
+    if records.rule is not None:
+        starts = np.flatnonzero(np.diff(records.strata(), prepend=-1))
+    else:
+        starts = np.flatnonzero(np.diff(records.leaf.astype(np.intp), prepend=-1))
+        most = max(1.0, TOLD * size / seconds_of(plan.method, size, plan.k, plan.options))
+        # Of the leaves that begin within the same so many records, the first begins a piece.
+        starts = starts[np.diff(starts // most, prepend=-1.0) > 0]
+    return list(pairwise([*starts.tolist(), count]))
 
 
 def _masked(plan: Plan, records: LeafRecords, strata: Labels) -> Released:
@@ -231,23 +267,6 @@ def _filled(plan: LeafPlan, j: int, column: pl.Series, strata: Labels) -> pl.Ser
     n = len(column)
     made: pl.Series = kind.values(column, Cells(np.full(n, centre), Strata.whole(n)), column.dtype)
     return made.alias("").zip_with(pl.Series(there[strata] == 0), column.alias(""))
-
-
-def _leaf_by_leaf(plan: Plan, records: LeafRecords, size: int) -> Released:
-    """Mask sorted records of a large stratum under a rule.
-
-    The search for groups that satisfy it must not know which leaves are in memory together.
-    """
-    pieces, hidden = [], []
-    leaves = records.strata()
-    starts = np.flatnonzero(np.diff(leaves, prepend=-1)).tolist()
-    for start, stop in zip(starts, [*starts[1:], len(leaves)], strict=True):
-        part = records.slice(start, stop)
-        own = _masked(plan, part, _joined(_blocks(plan, part, size), part.rule))
-        pieces.append(pl.DataFrame(own.columns))
-        hidden.append(own.flags(stop - start))
-    flags = pl.concat(hidden)
-    return Released(pl.concat(pieces).get_columns(), flags if flags.any() else None)
 
 
 def _joined(blocks: Labels, rule: Rule | None) -> Labels:

@@ -72,7 +72,7 @@ def mask_source(
     workers = request.plan.workers if workers is None else workers
     budget = MemoryBudget.of(memory, workers, width, table.wide)
     released = empty.columns if released is None else released
-    run = MaskingRun(table, request, budget, name, released)
+    run = MaskingRun(table, request, budget, name, released, size)
     run.references = run.counted(folder)
     made_of = run.fitted(size, cut) if leaves is None else [leaves]
     if table.rows:

@@ -16,6 +16,7 @@ import polars as pl
 from polars_microagg.core.kind import Kind
 from polars_microagg.core.partition import Labels
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.work import ruled_seconds, seconds_of
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.columns import kind_for
 from polars_microagg.frames.mask import MaskRequest
@@ -43,9 +44,12 @@ from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.rare_categories import RareCounter
 from polars_microagg.out_of_core.spill import OPEN, Spill, read
 from polars_microagg.out_of_core.workers import LeafJob, mask_parts
-from polars_microagg.progress import ticker
+from polars_microagg.progress import steps_of, ticker
 
 __all__ = ["MaskingRun"]
+
+PASS = 2e-6
+"""Seconds that a pass takes a record, on the machine that `seconds_of` knows."""
 
 STEPS = 5
 """Every record is read for the sample, split, masked, written and verified."""
@@ -75,6 +79,7 @@ class MaskingRun:
     budget: MemoryBudget
     name: str
     released: Sequence[str]
+    size: int
     done: int = 0
     references: tuple[Reference, ...] = ()
     blocks: list[_Block] = field(default_factory=list)
@@ -97,8 +102,18 @@ class MaskingRun:
 
     @property
     def records(self) -> int:
-        """The records of all passes."""
-        return (STEPS + self.counts_before + len(self.plan.blocks) - 1) * self.table.rows
+        """The records of all passes, of which those that mask weigh more."""
+        passes = STEPS - 1 + self.counts_before + len(self.plan.blocks) * self.weight
+        return passes * self.table.rows
+
+    @cached_property
+    def weight(self) -> int:
+        """How many passes take as long as masking each record of a block."""
+        plan, rows = self.plan, max(1, self.table.rows)
+        sizes = [min(self.size, rows)] * -(-rows // self.size)
+        seconds = seconds_of(plan.method, sizes, plan.k, plan.options)
+        seconds += ruled_seconds(sizes, leaves=True) if restricted(plan) else 0.0
+        return max(1, round(seconds / rows / PASS / self.budget.workers))
 
     @cached_property
     def tick(self) -> Callable[[int], None]:
@@ -307,8 +322,9 @@ class MaskingRun:
         ranges = -(-self.table.rows // self.budget.range)
         for block in self.blocks:
             job = LeafJob(str(block.folder), block.files, self.budget.range, ranges)
-            for records in mask_parts(job, block.leaves, self.budget.workers):
-                self.report(records)
+            with steps_of(lambda done: self.tick(self.done + done * self.weight)):
+                for records in mask_parts(job, block.leaves, self.budget.workers):
+                    self.report(records * self.weight)
             small = SmallStrata()
             for path in block.folder.glob("small-*.json"):
                 small += SmallStrata(**json.loads(path.read_text(encoding="utf-8")))

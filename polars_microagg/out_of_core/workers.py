@@ -21,6 +21,7 @@ from polars_microagg.leaves.suppressed import SmallStrata
 from polars_microagg.out_of_core.arrow_memory import given_back
 from polars_microagg.out_of_core.spill import read, write_ranges
 from polars_microagg.processes.crew import Crew, crew
+from polars_microagg.progress import ticker
 
 __all__ = ["LeafJob", "mask_parts"]
 
@@ -49,7 +50,8 @@ class LeafJob:
             [records[f"order{j}"] for j in range(len(leaves.request.order_by))],
             rule,
         )
-        masked = mask_leaves(leaves.plans_of, leaves.size, ready)
+        tick = ticker(part, records.height)
+        masked = mask_leaves(leaves.plans_of, leaves.size, ready, tick)
         named = {str(j): column for j, column in enumerate(masked.columns)}
         done = pl.DataFrame({"row": records["row"], **named})
         if leaves.parted:
@@ -69,8 +71,8 @@ class LeafJob:
 def mask_parts(job: LeafJob, leaves: Leaves, workers: int) -> Iterator[int]:
     """Mask all parts and yield the number of records of each as it is done, in their order.
 
-    With one worker the parts are masked in this process, and so are those of a method that the
-    caller has registered.
+    What is done of a part meanwhile is told as progress of its own. With one worker the parts are
+    masked in this process, and so are those of a method that the caller has registered.
     """
     with Crew(workers if known_elsewhere(leaves.plan.method) else 1) as own:
         yield from own.shared(inf)(partial(_masked, job, leaves), job.parts)

@@ -214,11 +214,13 @@ class Trial:
                 return cls(rows, sample.filter(~gone), masked, seconds)
             rows = min(2 * rows, len(columns))
 
-    def grown(self, plan: Plan, sizes: Sequence[int]) -> float:
-        """Return the seconds in which strata of these sizes are masked."""
+    def grown(self, plan: Plan, sizes: Sequence[int], *, leaves: bool = False) -> float:
+        """Return the seconds in which strata, or leaves, of these sizes are masked."""
         method, k = plan.method, plan.k
         grown = self.seconds * seconds_of(method, sizes, k) / seconds_of(method, self.rows, k)
-        return grown + (ruled_seconds(sizes) if plan.entity or plan.confidential else 0.0)
+        if plan.entity or plan.confidential:
+            grown += ruled_seconds(sizes, leaves=leaves)
+        return grown
 
 
 def estimate(

@@ -53,6 +53,23 @@ def test_a_leaf_comes_out_the_same_alone_among_others_and_in_any_order(kind, opt
     assert leaves.mask(frame).equals(masked)
 
 
+@pytest.mark.parametrize("options", [{}, {"method": "cbfs"}, {"nulls": "pattern"}, {"strata": "s"}])
+def test_leaves_masked_together_or_one_by_one_come_out_the_same(options, monkeypatch):
+    frame = drawn(n=2400).with_columns(s=pl.col("id") % 9 // 6)
+    if "nulls" in options:
+        frame = frame.with_columns(a=pl.when(pl.col("id") % 5 > 0).then("a"))
+    leaves = mg.fit_leaves(frame, COLUMNS, k=4, size=200, **options)
+    masked, calls = leaves.mask(frame), []
+
+    def slow(method, sizes, k, options):
+        calls.append(sizes)
+        return 2.0 * sizes
+
+    monkeypatch.setattr(masking, "seconds_of", slow)
+    assert leaves.mask(frame).equals(masked)
+    assert calls
+
+
 def test_a_table_of_twice_the_size_is_one_leaf_and_masked_as_the_table():
     frame = drawn(n=2000)
     leaves = mg.fit_leaves(frame, COLUMNS, k=5, size=1000)
@@ -78,12 +95,10 @@ def test_leaves_that_were_all_merged_are_the_table():
     [
         {"method": "vmdav"},
         {"refine": True},
-        {"entity": "who", "entity_mode": "rows"},
-        {"confidential": "what", "l": 2},
     ],
 )
-def test_other_methods_models_and_refine_are_not_searched(options, monkeypatch):
-    frame = drawn(n=1200).with_columns(who=pl.col("id") // 2, what=pl.col("id") % 7)
+def test_other_methods_and_refine_are_not_searched(options, monkeypatch):
+    frame = drawn(n=1200)
     leaves = mg.fit_leaves(frame, COLUMNS, k=4, size=300, **options)
     masked = leaves.mask(frame)
 
@@ -94,6 +109,23 @@ def test_other_methods_models_and_refine_are_not_searched(options, monkeypatch):
     assert leaves.mask(frame).equals(masked)
     with pytest.raises(AssertionError):
         mg.fit_leaves(frame, COLUMNS, k=4, size=300).mask(frame)
+
+
+@pytest.mark.parametrize(
+    ("options", "less"),
+    [({"entity": "who", "entity_mode": "rows"}, 0.97), ({"confidential": "what", "t": 0.6}, 0.99)],
+)
+def test_groups_are_searched_before_they_are_made_to_satisfy_models(options, less, monkeypatch):
+    rng = np.random.default_rng(2)
+    frame = drawn(n=6000).with_columns(
+        who=rng.integers(0, 3000, 6000), what=rng.integers(0, 40, 6000)
+    )
+    leaves = mg.fit_leaves(frame, COLUMNS, k=5, size=500, **options)
+    masked = leaves.mask(frame)
+    mg.verify(masked, COLUMNS, k=5, **options)
+    assert masked_by(leaves, frame).equals(masked)
+    monkeypatch.setattr(masking, "SEARCHED", None)
+    assert mg.loss(frame, masked, COLUMNS) < less * mg.loss(frame, leaves.mask(frame), COLUMNS)
 
 
 def test_categories_are_searched_like_numbers():

@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.leaves import masking
 from polars_microagg.leaves.memory_budget import MemoryBudget
-from polars_microagg.out_of_core import parquet
+from polars_microagg.out_of_core import parquet, passes
 from polars_microagg.out_of_core.spill import Spill
 from polars_microagg.out_of_core.workers import LeafJob, mask_parts
 from tests.leaves.people import COLUMNS, by_hand, people
@@ -129,6 +130,42 @@ def test_other_tables_by_the_same_leaves(tmp_path, small_parts):
     assert again.merged == merged.merged
 
 
+@pytest.mark.parametrize(
+    ("options", "workers"),
+    [
+        ({"method": "lowloss"}, 1),
+        ({"confidential": "sick", "l": 2}, 1),
+        ({"confidential": "sick", "l": 2}, 2),
+    ],
+)
+def test_slow_work_is_told_of_leaf_by_leaf(options, workers, tmp_path, monkeypatch):
+    monkeypatch.setattr(masking, "seconds_of", lambda method, size, k, options: 2.0 * size)
+    monkeypatch.setattr(passes, "PART", 300)
+    frame = people(1000).with_columns(sick=pl.int_range(pl.len()) % 3)
+    frame.write_parquet(tmp_path / "in.parquet")
+    told = []
+    with mg.progress(lambda *args: told.append(args)):
+        leaves = mg.protect_parquet(
+            tmp_path / "in.parquet",
+            tmp_path / "out.parquet",
+            ["age", "income"],
+            5,
+            size=50,
+            workers=workers,
+            **options,
+        )
+    assert told[-1][:2] == (told[-1][1],) * 2
+    done = [done for done, _, _ in told]
+    assert done == sorted(set(done))
+    total = told[-1][1]
+    weight = total // 1000 - 4 - ("confidential" in options)
+    assert weight > 50 / workers
+    # The passes before take about as long as what they are told to.
+    before = 1000 * (2 + ("confidential" in options))
+    during = [one for one in done if before < one < before + 1000 * weight]
+    assert len(during) >= min(len(leaves), 90) / 2
+
+
 def test_floats_if_asked_for(tmp_path):
     people(500).write_parquet(tmp_path / "in.parquet")
     mg.protect_parquet(tmp_path / "in.parquet", tmp_path / "out.parquet", COLUMNS, 5, dtype="float")
@@ -140,8 +177,11 @@ def test_progress_is_told_to_the_end(tmp_path, small_parts):
     people(1000).write_parquet(tmp_path / "in.parquet")
     told = []
     with mg.progress(lambda *args: told.append(args)):
-        mg.protect_parquet(tmp_path / "in.parquet", tmp_path / "out.parquet", COLUMNS, 5, size=100)
-    assert told[-1] == (5000, 5000, "protect_parquet")
+        mg.protect_parquet(
+            tmp_path / "in.parquet", tmp_path / "out.parquet", COLUMNS, 5, size=100, workers=1
+        )
+    # To mask a record takes about three times what one of the four other passes does.
+    assert told[-1] == (7000, 7000, "protect_parquet")
     assert [done for done, _, _ in told] == sorted({done for done, _, _ in told})
     assert len(told) > 20
 

@@ -24,6 +24,7 @@ from polars_microagg.kernels.order.runs import optimal_runs
 __all__ = [
     "NEAR",
     "WHOLE",
+    "about_zero",
     "cut_large_groups",
     "exchange",
     "improve",
@@ -69,6 +70,7 @@ def refined(
     quick: bool = False,
     each: Map = map,
     tick: Callable[[float], object] = unheard,
+    near: Labels | None = None,
 ) -> tuple[Labels, int]:
     """Return labels and the number of groups after a local search in each stratum.
 
@@ -76,13 +78,14 @@ def refined(
     So do those of the result; without a rule they have k to 2k - 1 records. In no stratum is the sum
     of squares higher. With `quick` large strata are searched without chains, and once. `each` is a function
     like map, which may work on several patches of a large stratum at a time. `tick` is called with the
-    share of the work that is done.
+    share of the work that is done. `near` are the neighbours of each record in its stratum, if they are
+    known already.
 
     >>> x = np.array([[0.0], [1.0], [9.0], [8.0]])
     >>> refined(x, np.array([0, 1, 0, 1]), np.array([4]), 2)
     (array([0, 0, 1, 1]), 2)
     """
-    x = _about_zero(x, sizes)
+    x = about_zero(x, sizes)
     start = cut_large_groups(x, labels, k, rule)
     # Numbers below n are of small strata, below 2n of large ones, and beyond of groups that stay.
     result = start + 2 * len(x)
@@ -105,7 +108,19 @@ def refined(
         tick(visited / visits)
 
     tick(0)
-    parts = ((x[rows], start[rows], stratum[rows], k, rule and rule.take(rows)) for rows in shares)
+    # Where some records stay as they are, others have neighbours among the rest only.
+    known = near if len(small) == len(x) else None
+    parts = (
+        (
+            x[rows],
+            start[rows],
+            stratum[rows],
+            k,
+            rule and rule.take(rows),
+            None if known is None else known[rows] - rows[0],
+        )
+        for rows in shares
+    )
     for rows, labels_there in zip(shares, each(_improved, parts), strict=True):
         result[rows] = labels_there + int(rows[0])
         visit(len(rows))
@@ -137,12 +152,16 @@ def _shares(rows: Labels, stratum: Labels, count: int) -> list[Labels]:
     return np.split(rows, np.flatnonzero(np.diff(part[first])) + 1)
 
 
-def _improved(part: tuple[Matrix, Labels, Labels, int, GroupRule | None]) -> Labels:
+def _improved(
+    part: tuple[Matrix, Labels, Labels, int, GroupRule | None, Labels | None],
+) -> Labels:
     """Improve the groups of some strata; return the labels, below the number of records."""
-    x, labels, stratum, k, rule = part
+    x, labels, stratum, k, rule, near = part
     groups = Groups(x, Partition.from_labels(labels).labels, k, rule)
-    left = np.bincount(stratum - stratum[0])
-    improve(groups, neighbour_lists(x, left[left > 0], neighbour_count(k)))
+    if near is None:
+        left = np.bincount(stratum - stratum[0])
+        near = neighbour_lists(x, left[left > 0], neighbour_count(k))
+    improve(groups, near)
     return groups.labels
 
 
@@ -172,7 +191,7 @@ def _improve(groups: Groups, near: Labels, _: np.random.Generator) -> None:
     improve(groups, near)
 
 
-def _about_zero(x: Matrix, sizes: Labels) -> Matrix:
+def about_zero(x: Matrix, sizes: Labels) -> Matrix:
     """Subtract the mean of each stratum."""
     starts = np.cumsum(sizes) - sizes
     stratum = np.repeat(np.arange(len(sizes)), sizes)

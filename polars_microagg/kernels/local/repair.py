@@ -10,25 +10,23 @@ import numpy.typing as npt
 from polars_microagg.core.partition import GroupRule, Labels, Matrix, Members, Partition, Vector
 from polars_microagg.kernels.local.annealing import Schedule, anneal, temperature_units
 from polars_microagg.kernels.local.annealing_search import AnnealingSearch
-from polars_microagg.kernels.local.groups import Groups, disjoint, largest_searched
+from polars_microagg.kernels.local.groups import Groups, largest_searched
+from polars_microagg.kernels.local.joined_groups import merged
 from polars_microagg.kernels.local.local_search import (
     WHOLE,
+    about_zero,
     neighbour_count,
     refined,
     squares_within,
     unheard,
 )
 from polars_microagg.kernels.local.spread_start import spread_groups
-from polars_microagg.kernels.neighbour_blocks import random_parts
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
 
-__all__ = ["Search", "annealed", "merged", "repaired"]
+__all__ = ["Search", "annealed", "repaired"]
 
 Search = Callable[..., Labels]
 """Takes the records of a stratum, its labels and, as `rule`, what its groups must satisfy."""
-
-LEAF = 1024
-"""Groups among which each looks for the cheapest one to join."""
 
 MANY = 16
 """A group of more than this many times k records is left as it is, where another start is tried."""
@@ -66,13 +64,16 @@ def repaired(
     rule: GroupRule,
     longer: Search | None = None,
     tick: Callable[[float], object] = unheard,
+    *,
+    thorough: bool = True,
 ) -> tuple[Labels, int]:
     """Return labels and the number of groups that satisfy the rule; as they are if they do.
 
     `x` (n, d) has the records stratum by stratum. Groups that break the rule are joined with others,
     and the local search follows; a stratum with such groups may start from groups spread over the
     values of a confidential column instead, where that ends lower. `longer` searches on in each such
-    stratum. `tick` is called with the share of the work that is done, unless there is none.
+    stratum. `tick` is called with the share of the work that is done, unless there is none. Unless it is
+    `thorough`, only the best start is searched, as in strata of very many records.
     """
     own = Partition.from_labels(labels)
     failing = rule.failing(Members.of(np.arange(len(x)), own.labels, len(own)))
@@ -84,7 +85,8 @@ def repaired(
     rows = np.flatnonzero(wrong[stratum])
     part = Partition.from_labels(own.labels[rows]).labels
     tick(0)
-    part = _Repair(x[rows], part, sizes[wrong], k, rule.take(rows)).run(longer, tick)
+    repair = _Repair(x[rows], part, sizes[wrong], k, rule.take(rows))
+    part = repair.run(longer, tick, WHOLE if thorough else 0)
     tick(1)
     result = own.labels.copy()
     result[rows] = part + len(x)
@@ -100,10 +102,17 @@ class _Repair:
         self.stratum = np.repeat(np.arange(len(sizes)), sizes)
         self.best = self.joined = merged(x, labels, sizes, rule)
         self.least = self.squares(self.best)
+        # The same for every start. Very large strata are searched in patches, which have their own.
+        self.near: Labels | None = None
+        if sizes.max() <= WHOLE:
+            self.near = neighbour_lists(about_zero(x, sizes), sizes, neighbour_count(k))
 
-    def run(self, longer: Search | None, tick: Callable[[float], object]) -> Labels:
-        """Search from all starts, and return the labels with the lowest sums of squares."""
-        starts = _spread_starts(self.x, self.joined, self.sizes, self.k, self.rule)
+    def run(self, longer: Search | None, tick: Callable[[float], object], most: int) -> Labels:
+        """Search, and return the labels with the lowest sums of squares.
+
+        Strata of at most so many records are searched from all starts, others from the best.
+        """
+        starts = _spread_starts(self.x, self.joined, self.sizes, self.k, self.rule, self.near)
         spread = _spreadable(self.sizes, self.k) if starts else np.zeros(len(self.sizes), np.bool_)
         # A start with a group that holds much of its stratum is worse than any spread one.
         largest = np.zeros(len(self.sizes), dtype=np.intp)
@@ -114,8 +123,7 @@ class _Repair:
         squares[~np.array(useful)] = np.inf
         lowest = squares.argmin(axis=0)
         for number, start in enumerate(starts):
-            # A search of very many records takes its time, so only the best start has one.
-            chosen = useful[number] & ((self.sizes <= WHOLE) | (lowest == number))
+            chosen = useful[number] & ((self.sizes <= most) | (lowest == number))
 
             def searched(share: float, before: int = number) -> None:
                 tick((before + share) / (len(starts) + (longer is not None)))
@@ -143,7 +151,14 @@ class _Repair:
         rule, other = self.rule.take(rows), self.best.copy()
         own = Partition.from_labels(start[rows]).labels
         sizes = self.sizes[strata]
-        ended = refined(self.x[rows], own, sizes, self.k, rule, quick=quick, tick=tick)[0]
+        near = self.near
+        if near is not None:
+            place = np.zeros(len(self.x), dtype=np.intp)
+            place[rows] = np.arange(len(rows))
+            near = place[near[rows]]
+        ended = refined(self.x[rows], own, sizes, self.k, rule, quick=quick, tick=tick, near=near)[
+            0
+        ]
         other[rows] = ended + len(self.x)
         self._keep_better(other)
 
@@ -167,7 +182,7 @@ class _Repair:
 
 
 def _spread_starts(
-    x: Matrix, labels: Labels, sizes: Labels, k: int, rule: GroupRule
+    x: Matrix, labels: Labels, sizes: Labels, k: int, rule: GroupRule, near: Labels | None
 ) -> list[Labels]:
     """Return other labels of all but small strata, groups spread over the values of a column each."""
     starts: list[Labels] = []
@@ -189,7 +204,8 @@ def _spread_starts(
             tight += [] if loose else [rows]
         start = merged(x, Partition.from_labels(start).labels, sizes, rule)
         for rows in tight:
-            made = _briefly_annealed(x[rows], start[rows], k, rule.take(rows))
+            own = None if near is None else near[rows] - rows[0]
+            made = _briefly_annealed(x[rows], start[rows], k, rule.take(rows), own)
             start[rows] = made + len(x) + rows[0]
         starts.append(Partition.from_labels(start).labels)
     return starts
@@ -220,13 +236,16 @@ def _searchable(labels: Labels, k: int) -> bool:
     return many and int(np.bincount(labels).max()) <= largest_searched(k)
 
 
-def _briefly_annealed(x: Matrix, labels: Labels, k: int, rule: GroupRule) -> Labels:
+def _briefly_annealed(
+    x: Matrix, labels: Labels, k: int, rule: GroupRule, near: Labels | None
+) -> Labels:
     """Return labels after a short annealing of one stratum, unless it is small or huge."""
     labels = Partition.from_labels(labels).labels
     if not _searchable(labels, k):
         return labels
     x = np.ascontiguousarray(x - x.mean(axis=0))
-    near = neighbour_lists(x, np.array([len(x)]), neighbour_count(k))
+    if near is None:
+        near = neighbour_lists(x, np.array([len(x)]), neighbour_count(k))
     groups = Groups(x, labels, k, rule)
     steps = min(STEPS, STEPS_EACH * len(x))
     units = temperature_units(x, near, k)
@@ -259,84 +278,3 @@ def _spread(x: Matrix, codes: Labels, k: int, layers: int) -> Labels:
             far += np.square(x[rows, j, None] - column)
         labels[rows] = far.argmin(axis=1)
     return labels
-
-
-def merged(x: Matrix, labels: Labels, sizes: Labels, rule: GroupRule) -> Labels:
-    """Return labels after joining each group that breaks the rule with the one that it costs least.
-
-    `x` (n, d) has the records stratum by stratum. Groups are numbered from 0 without gaps, before and
-    after. One that breaks the rule is left only where it is its whole stratum.
-
-    >>> from polars_microagg.core.attributes import Attribute
-    >>> from polars_microagg.core.rule import Bound, Rule
-    >>> from polars_microagg.core.model import models
-    >>> twins = Attribute.of("person", np.array([0, 0, 1, 2]))
-    >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> rule = Rule((Bound(models()["k"], 2, twins),))
-    >>> merged(x, np.array([0, 0, 1, 1]), np.array([4]), rule)
-    array([0, 0, 0, 0])
-    """
-    stratum = np.repeat(np.arange(len(sizes)), sizes)
-    turn, groups = 0, len(labels) + 1
-    while groups > len(sizes):
-        groups = int(labels.max()) + 1
-        members = Members.of(np.arange(len(x)), labels, groups)
-        failing = rule.failing(members)
-        if not failing.any():
-            break
-        weight = members.sizes.astype(np.float64)
-        centres = np.stack([np.bincount(labels, column) / weight for column in x.T], axis=1)
-        of = stratum[members.order[members.starts]]
-        one, other, cost = _cheapest(centres, weight, of, failing, turn)
-        kept = disjoint(cost, np.stack((one, other), axis=1), groups)
-        into = np.arange(groups)
-        into[one[kept]] = other[kept]
-        # A stratum that is one group has none to join; should it break the rule, the promise is
-        # checked later.
-        if (one[kept] == other[kept]).all():
-            break
-        labels, turn = Partition.from_labels(into[labels]).labels, turn + 1
-    return labels
-
-
-def _cheapest(
-    centres: Matrix,
-    weight: Vector,
-    of: Labels,
-    failing: npt.NDArray[np.bool_],
-    turn: int,
-) -> tuple[Labels, Labels, Vector]:
-    """Return each failing group, the group of its stratum that it costs least to join, and the cost."""
-    found = []
-    order = np.argsort(of, kind="stable")
-    for groups in np.split(order, np.flatnonzero(np.diff(of[order])) + 1):
-        few = groups[failing[groups]]
-        if not len(few):
-            continue
-        # Among all groups of the stratum if they are few, else among near ones, cut along other
-        # borders each time.
-        if len(few) * len(groups) <= CELLS:
-            parts = [groups]
-        else:
-            rng = np.random.default_rng(turn)
-            parts = [groups[part] for part in random_parts(centres[groups], LEAF, rng)]
-        for part in parts:
-            own = part[failing[part]]
-            step = max(1, CELLS // len(part))
-            for first in range(0, len(own), step):
-                some = own[first : first + step]
-                # Ward's cost of joining groups of a and b records: ab/(a+b) times the squared distance
-                # of their centres.
-                cost = np.zeros((len(some), len(part)))
-                for column in centres.T:
-                    cost += np.square(column[some, None] - column[part])
-                cost *= weight[some, None] * weight[part] / (weight[some, None] + weight[part])
-                cost[some[:, None] == part] = np.inf
-                least = cost.min(axis=1)
-                # Of equally cheap ones each takes the next after itself: if all took the first, only one
-                # of them could be joined at a time. It is its own last choice.
-                after = np.arange(len(part)) - np.searchsorted(part, some)[:, None] - 1
-                turns = np.where(cost == least[:, None], after % len(part), len(part))
-                found.append((some, part[turns.argmin(axis=1)], least))
-    one, other, cost = (np.concatenate(column) for column in zip(*found, strict=True))
-    return one, other, cost

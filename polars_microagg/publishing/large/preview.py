@@ -96,7 +96,7 @@ def preview_large(
     if not problems:
         leaf = min(leaf_size(None, masking.plan), max(1, size.rows))
         tried = Trial.of(masking, first, roles)
-        grown = tried.grown(masking.plan, [leaf] * max(1, round(size.rows / leaf)))
+        grown = tried.grown(masking.plan, [leaf] * max(1, round(size.rows / leaf)), leaves=True)
         width = len(first.columns) + 4 * len(roles.mask)
         disk = size.rows * (size.width + ON_DISK * len(roles.mask))
         result["problems"] += _problems(target[0], disk)

@@ -274,8 +274,8 @@ def test_groups_that_are_too_far_apart_for_a_number_are_joined():
     assert made.tolist() == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("longer", [False, True])
-def test_repaired_groups_satisfy_the_rule_and_end_no_higher_than_joined_ones(longer):
+@pytest.mark.parametrize(("longer", "thorough"), [(False, True), (False, False), (True, True)])
+def test_repaired_groups_satisfy_the_rule_and_end_no_higher_than_joined_ones(longer, thorough):
     for seed in range(rounds(60)):
         rng = rng_of(seed)
         n, k = int(rng.integers(12, 90)), int(rng.integers(2, 4))
@@ -289,7 +289,7 @@ def test_repaired_groups_satisfy_the_rule_and_end_no_higher_than_joined_ones(lon
         search = (
             (lambda x, labels, rule, k=k: annealed(x, labels, k=k, rule=rule)) if longer else None
         )
-        made, count = repaired(x, labels, sizes, k, rule, search)
+        made, count = repaired(x, labels, sizes, k, rule, search, thorough=thorough)
         stratum = np.repeat([0, 1], sizes)
         assert sorted(set(made.tolist())) == list(range(count))
         assert all(len(set(stratum[made == g])) == 1 for g in range(count))

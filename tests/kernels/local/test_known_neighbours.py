@@ -1,0 +1,39 @@
+"""Neighbours that are found once for several searches."""
+
+import numpy as np
+
+from polars_microagg.kernels.local import local_search
+from polars_microagg.kernels.local.local_search import about_zero, neighbour_count, refined
+from polars_microagg.kernels.neighbour_lists import neighbour_lists
+from tests.kernels.local.test_rules import rule_of
+from tests.loop import rounds
+
+
+def test_groups_are_those_of_a_search_that_finds_its_neighbours():
+    for seed in range(rounds(60)):
+        rng = np.random.default_rng(seed)
+        sizes, k = rng.integers(4, 400, 3), int(rng.integers(2, 5))
+        n = int(sizes.sum())
+        x = rng.normal(size=(n, 2)) if seed % 2 else rng.integers(0, 4, (n, 2)).astype(float)
+        first = np.concatenate([np.arange(m) // k - (np.arange(m) // k == m // k) for m in sizes])
+        stratum = np.repeat([0, 1, 2], sizes)
+        labels = np.unique(first * 3 + stratum, return_inverse=True)[1]
+        near = neighbour_lists(about_zero(x, sizes), sizes, neighbour_count(k))
+        expected, count = refined(x, labels, sizes, k)
+        found, groups = refined(x, labels, sizes, k, near=near)
+        assert groups == count
+        assert np.array_equal(found, expected)
+
+
+def test_known_neighbours_are_those_of_all_records_and_not_of_the_few_that_may_move(monkeypatch):
+    """A record in a very large group stays, and its neighbours have others instead."""
+    rng = np.random.default_rng(3)
+    x, codes = rng.normal(size=(90, 2)), np.arange(90) % 3
+    rule = rule_of(codes, 3)
+    labels = np.repeat([0, 1, 2, 3, 4], [42, 12, 12, 12, 12])
+    monkeypatch.setattr(local_search, "largest_searched", lambda k: 20)
+    monkeypatch.setattr(local_search, "cut_large_groups", lambda x, labels, k, rule: labels)
+    expected = refined(x, labels, np.array([90]), 3, rule)[0]
+    near = neighbour_lists(about_zero(x, np.array([90])), np.array([90]), neighbour_count(3))
+    assert np.array_equal(refined(x, labels, np.array([90]), 3, rule, near=near)[0], expected)
+    assert not np.array_equal(expected, labels)
