@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.kernels.distance import rounding_slack, squared_distances
+from polars_microagg.kernels.local.near_records import near_records, record_blocks
 
 __all__ = ["neighbour_lists"]
 
@@ -21,6 +24,13 @@ CELLS = 1 << 20
 
 SPARE = 4
 """Neighbours that the matrix product picks beyond those wanted."""
+
+BLOCKED, COLUMNS = 5000, 4
+"""With as many records, in up to so many columns, blocks of them are compared only with those that may be
+near. In more columns most may be."""
+
+WIDER = 1 + 1e-9
+"""Squared distances are increased by this share, for their rounding."""
 
 CROWD = 4
 """Of records as near as the last one wanted, this many times that number compete, by row."""
@@ -83,19 +93,60 @@ def _side_by_side(x: Matrix, starts: Labels, sizes: Labels, slots: int, near: La
 
 def _of_large(x: Matrix, start: int, near: Labels) -> None:
     """Fill in the neighbours of one stratum: a matrix product first, then exact distances."""
-    n = len(x)
+    n, count = near.shape
     columns = np.ascontiguousarray(x.T)
     norms = squared_distances(columns, np.zeros(len(columns)))
     table = np.concatenate((columns, norms[None]))
     slack = rounding_slack(float(norms.max()), columns[:, norms.argmax()])
-    step = max(1, CELLS // n)
-    for first in range(0, n, step):
-        rows = np.arange(first, min(first + step, n))
+    blocked = n >= BLOCKED and len(columns) <= COLUMNS
+    for rows, among in _near_blocks(x, count, slack) if blocked else _everyone(n):
         weights = np.ones((len(rows), len(table)))
-        np.multiply(x[rows], -2.0, out=weights[:, :-1])
-        values = weights @ table
-        values[np.arange(len(rows)), rows] = np.inf
-        near[rows] = _choose(columns, rows, values, slack, near.shape[1]) + start
+        np.multiply(x.take(rows, axis=0), -2.0, out=weights[:, :-1])
+        own = table if len(among) == n else table.take(among, axis=1)
+        values = weights @ own
+        place = np.searchsorted(among, rows)
+        values[np.arange(len(rows)), place] = np.inf
+        near[rows] = among[_choose(own[:-1], place, values, slack, count)] + start
+
+
+def _everyone(n: int) -> Iterator[tuple[Labels, Labels]]:
+    """Yield some rows at a time, and all rows, among which their neighbours are."""
+    everyone, step = np.arange(n), max(1, CELLS // n)
+    for first in range(0, n, step):
+        yield everyone[first : first + step], everyone
+
+
+def _near_blocks(x: Matrix, count: int, slack: float) -> Iterator[tuple[Labels, Labels]]:
+    """Yield the rows of a block at a time, and those among which their neighbours are, in order.
+
+    As many records as are wanted are known to be as near as those that a quick search finds. So blocks
+    that lie farther from a block than that have no neighbour of its records.
+    """
+    n = len(x)
+    found = near_records(x, count)
+    away = np.zeros(n)
+    for column in found.T:
+        np.maximum(away, np.square(x - x.take(column, axis=0)).sum(axis=1), out=away)
+    # One that stands in for itself has fewer neighbours than are wanted.
+    away[(found == np.arange(n)[:, None]).any(axis=1)] = np.inf
+    blocks = record_blocks(x)
+    inside = x.T.take(blocks, axis=1)
+    low, high = inside.min(axis=2), inside.max(axis=2)
+    gaps = np.zeros((len(blocks), len(blocks)))
+    for least, most in zip(low, high, strict=True):
+        gap = np.maximum(least - most[:, None], least[:, None] - most)
+        gaps += np.square(np.maximum(gap, 0.0))
+    # Those that may be as near by the product, which is off by the slack, compete as well.
+    reach = away.take(blocks).max(axis=1) * WIDER + 4 * slack
+    close = gaps <= reach[:, None]
+    if 2 * np.count_nonzero(close) > close.size:
+        yield from _everyone(n)
+        return
+    there = np.zeros(n, dtype=np.bool_)
+    for block, others in zip(blocks, close, strict=True):
+        there[blocks[others]] = True
+        yield np.unique(block), np.flatnonzero(there)
+        there[blocks[others]] = False
 
 
 def _choose(

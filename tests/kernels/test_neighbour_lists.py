@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polars_microagg.kernels import neighbour_lists as module
+from polars_microagg.kernels.local import near_records
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
-from tests.loop import tries
+from tests.loop import rounds, tries
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
@@ -48,3 +50,48 @@ def test_neighbours_in_a_large_stratum_are_those_of_all_distances(kind):
     assert (near != np.arange(700)[:, None]).all()
     if kind == "integers":
         assert (near == np.argsort(every, axis=1, kind="stable")[:, :9]).all()
+
+
+def hostile(rng, n, d):
+    """Records with ties, crowds, far outliers, offsets, and of any scale."""
+    x = rng.normal(size=(n, d))
+    how = int(rng.integers(9))
+    if how == 0:
+        x = rng.integers(0, int(rng.integers(1, 9)), (n, d)).astype(float)
+    elif how == 1:
+        x = np.exp(4 * x)
+    elif how == 2:
+        x[rng.integers(0, n, 3)] *= 1e6
+    elif how == 3:
+        x = np.round(x, 1) + 1e8
+    elif how == 4:
+        x = x[rng.integers(0, 1 + n // 7, n)]
+    elif how == 5:
+        x *= 10.0 ** rng.integers(-150, 150)
+    elif how == 6:
+        x = x * 1e-4 + rng.integers(0, 3, (n, 1)) * 50
+    elif how == 7:
+        x[:, 0] = np.arange(n) % 5
+        x[rng.random((n, d)) < 0.3] = -0.0
+    return x
+
+
+@pytest.mark.parametrize("seed", range(rounds(120)))
+def test_blocks_that_may_be_near_have_all_neighbours(seed, monkeypatch):
+    rng = np.random.default_rng([7, seed])
+    n, d, count = int(rng.integers(257, 900)), int(rng.integers(1, 5)), int(rng.integers(1, 40))
+    x = hostile(rng, n, d)
+    x -= x.mean(axis=0)
+    expected = neighbour_lists(x, whole(n), count)
+    monkeypatch.setattr(module, "BLOCKED", 0)
+    monkeypatch.setattr(near_records, "BLOCK", int(rng.integers(3, 30)))
+    monkeypatch.setattr(near_records, "LEAST", int(rng.integers(2, 9)))
+    monkeypatch.setattr(near_records, "EACH", 1)
+    assert np.array_equal(neighbour_lists(x, whole(n), count), expected)
+
+
+def test_most_blocks_are_not_looked_at():
+    x = np.random.default_rng(1).normal(size=(6000, 3))
+    seen = [len(among) for _, among in module._near_blocks(x, 16, 0.0)]
+    assert len(seen) > 50
+    assert np.mean(seen) < 2000

@@ -9,7 +9,7 @@ from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.kernels.local.halved_blocks import halved, one_block
 from polars_microagg.kernels.local.near_groups import nearest_blocks
 
-__all__ = ["near_records"]
+__all__ = ["near_records", "record_blocks"]
 
 BLOCK = 80
 """A block has at most this many records, and half of that or more if there are as many."""
@@ -39,7 +39,7 @@ def near_records(x: Matrix, count: int) -> Labels:
     n = len(x)
     # Below 1, whatever the units, so that no square is beyond single precision.
     x = np.ldexp(x, -np.frexp(np.abs(x).max(initial=0.0))[1])
-    rows = _blocks(x)
+    rows = record_blocks(x)
     near = np.empty((n, count), dtype=np.intp)
     near[:] = np.arange(n)[:, None]
     inside = np.ascontiguousarray(x.T).take(rows, axis=1)
@@ -68,7 +68,7 @@ def near_records(x: Matrix, count: int) -> Labels:
     return near
 
 
-def _blocks(x: Matrix) -> Labels:
+def record_blocks(x: Matrix) -> Labels:
     """Return the (b, w) rows of blocks of records."""
     columns = np.ascontiguousarray(x.T)
     # Ranks of values, so that a few that are far off do not make all others equal.
