@@ -118,7 +118,9 @@ def test_jupyter_shows_the_same(path, tmp_path):
     nbformat.validate(written)
     for cell, other in zip(written["cells"], there["cells"], strict=True):
         if "image/svg+xml" not in json.dumps(cell.get("outputs")):
-            assert said({"cells": [other]}) == said({"cells": [cell]})
+            # The bar of a slow machine leaves an empty text behind.
+            shown = [[text for text in texts if text] for texts in said({"cells": [other]})]
+            assert shown == said({"cells": [cell]})
 
 
 BAR = """

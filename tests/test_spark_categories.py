@@ -94,11 +94,11 @@ def test_a_column_without_nulls_may_get_them(session, tmp_path):
     assert not df.schema["job"].nullable
     masked = protect(df, ["job", "even"], 5, size=50)
     assert masked.schema["job"].nullable
-    # Two of three jobs below 140 are of three; one leaf or another has the common one beside them.
+    # Jobs below 140 have three records each, and come out as none or as the common one.
     source, target = tmp_path / "jobs.parquet", tmp_path / "masked.parquet"
     pl.from_pandas(df.toPandas()).write_parquet(source)
     mg.protect_parquet(source, target, ["job", "even"], 5, size=50)
     empty = pl.read_parquet(target)["job"].null_count()
-    assert 0 < empty < 140
+    assert 0 < empty <= 140
     assert masked.where("job IS NULL").count() == empty
     assert masked.where("even IS NULL").count() == 0
