@@ -25,7 +25,7 @@ CELLS = 1 << 20
 SPARE = 4
 """Neighbours that the matrix product picks beyond those wanted."""
 
-BLOCKED, COLUMNS = 5000, 4
+BLOCKED, COLUMNS = 3000, 3
 """With as many records, in up to so many columns, blocks of them are compared only with those that may be
 near. In more columns most may be."""
 
