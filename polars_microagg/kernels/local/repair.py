@@ -243,9 +243,11 @@ def _briefly_annealed(
     labels = Partition.from_labels(labels).labels
     if not _searchable(labels, k):
         return labels
-    x = np.ascontiguousarray(x - x.mean(axis=0))
     if near is None:
-        near = neighbour_lists(x, np.array([len(x)]), neighbour_count(k))
+        # About the same zero as where they are known, so that equally near ones are in the same order.
+        size = np.array([len(x)])
+        near = neighbour_lists(about_zero(x, size), size, neighbour_count(k))
+    x = np.ascontiguousarray(x - x.mean(axis=0))
     groups = Groups(x, labels, k, rule)
     steps = min(STEPS, STEPS_EACH * len(x))
     units = temperature_units(x, near, k)

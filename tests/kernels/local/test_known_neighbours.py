@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from polars_microagg.kernels.local import local_search
+from polars_microagg.core.partition import Partition
+from polars_microagg.kernels.local import local_search, repair
 from polars_microagg.kernels.local.local_search import about_zero, neighbour_count, refined
 from polars_microagg.kernels.neighbour_lists import neighbour_lists
+from polars_microagg.methods.mdav import mdav
 from tests.kernels.local.test_rules import rule_of
 from tests.loop import rounds
 
@@ -37,3 +39,23 @@ def test_known_neighbours_are_those_of_all_records_and_not_of_the_few_that_may_m
     near = neighbour_lists(about_zero(x, np.array([90])), np.array([90]), neighbour_count(3))
     assert np.array_equal(refined(x, labels, np.array([90]), 3, rule, near=near)[0], expected)
     assert not np.array_equal(expected, labels)
+
+
+def test_a_stratum_is_repaired_as_if_alone_beside_one_of_very_many_records(monkeypatch):
+    """Its neighbours are known alone, and are found anew where others are searched in patches."""
+    monkeypatch.setattr(local_search, "WHOLE", 950)
+    monkeypatch.setattr(repair, "WHOLE", 950)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(300, 900))
+        # Many are equally near but for what is rounded.
+        values = rng.integers(0, n, n) / 10, rng.integers(0, 60, 960) / 10
+        x = np.concatenate([part / part.std() for part in values])[:, None]
+        codes, sizes = rng.integers(0, 8, len(x)), np.array([n, 960])
+        order = np.lexsort((x[:n, 0], codes[:n]))
+        x[:n], codes[:n] = x[order], codes[order]
+        labels = np.concatenate([mdav(x[:n], k=4).labels, n + mdav(x[n:], k=4).labels])
+        labels = np.unique(labels, return_inverse=True)[1]
+        together, _ = repair.repaired(x, labels, sizes, 4, rule_of(codes, 4))
+        alone, _ = repair.repaired(x[:n], labels[:n], sizes[:1], 4, rule_of(codes[:n], 4))
+        assert np.array_equal(Partition.from_labels(together[:n]).labels, alone)
