@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
@@ -92,43 +90,35 @@ def _side_by_side(x: Matrix, starts: Labels, sizes: Labels, slots: int, near: La
 
 
 def _of_large(x: Matrix, start: int, near: Labels) -> None:
-    """Fill in the neighbours of one stratum: a matrix product first, then exact distances."""
+    """Fill in the neighbours of one stratum."""
     n, count = near.shape
     columns = np.ascontiguousarray(x.T)
-    norms = squared_distances(columns, np.zeros(len(columns)))
-    table = np.concatenate((columns, norms[None]))
-    slack = rounding_slack(float(norms.max()), columns[:, norms.argmax()])
-    blocked = n >= BLOCKED and len(columns) <= COLUMNS
-    for rows, among in _near_blocks(x, count, slack) if blocked else _everyone(n):
-        weights = np.ones((len(rows), len(table)))
-        np.multiply(x.take(rows, axis=0), -2.0, out=weights[:, :-1])
-        own = table if len(among) == n else table.take(among, axis=1)
-        values = weights @ own
-        place = np.searchsorted(among, rows)
-        values[np.arange(len(rows)), place] = np.inf
-        near[rows] = among[_choose(own[:-1], place, values, slack, count)] + start
+    if n >= BLOCKED and len(columns) <= COLUMNS:
+        blocks, close = _close_blocks(x, count)
+        if 2 * np.count_nonzero(close) <= close.size:
+            there = np.zeros(n, dtype=np.bool_)
+            for block, others in zip(blocks, close, strict=True):
+                there[blocks[others]] = True
+                rows, among = np.unique(block), np.flatnonzero(there)
+                there[among] = False
+                own = columns.take(among, axis=1)
+                near[rows] = among[_nearest(own, np.searchsorted(among, rows), count)] + start
+            return
+    _by_product(columns, start, near)
 
 
-def _everyone(n: int) -> Iterator[tuple[Labels, Labels]]:
-    """Yield some rows at a time, and all rows, among which their neighbours are."""
-    everyone, step = np.arange(n), max(1, CELLS // n)
-    for first in range(0, n, step):
-        yield everyone[first : first + step], everyone
-
-
-def _near_blocks(x: Matrix, count: int, slack: float) -> Iterator[tuple[Labels, Labels]]:
-    """Yield the rows of a block at a time, and those among which their neighbours are, in order.
+def _close_blocks(x: Matrix, count: int) -> tuple[Labels, npt.NDArray[np.bool_]]:
+    """Return blocks of rows, and which of them may have neighbours of the records of each.
 
     As many records as are wanted are known to be as near as those that a quick search finds. So blocks
     that lie farther from a block than that have no neighbour of its records.
     """
-    n = len(x)
     found = near_records(x, count)
-    away = np.zeros(n)
+    away = np.zeros(len(x))
     for column in found.T:
         np.maximum(away, np.square(x - x.take(column, axis=0)).sum(axis=1), out=away)
     # One that stands in for itself has fewer neighbours than are wanted.
-    away[(found == np.arange(n)[:, None]).any(axis=1)] = np.inf
+    away[(found == np.arange(len(x))[:, None]).any(axis=1)] = np.inf
     blocks = record_blocks(x)
     inside = x.T.take(blocks, axis=1)
     low, high = inside.min(axis=2), inside.max(axis=2)
@@ -136,17 +126,42 @@ def _near_blocks(x: Matrix, count: int, slack: float) -> Iterator[tuple[Labels, 
     for least, most in zip(low, high, strict=True):
         gap = np.maximum(least - most[:, None], least[:, None] - most)
         gaps += np.square(np.maximum(gap, 0.0))
-    # Those that may be as near by the product, which is off by the slack, compete as well.
-    reach = away.take(blocks).max(axis=1) * WIDER + 4 * slack
-    close = gaps <= reach[:, None]
-    if 2 * np.count_nonzero(close) > close.size:
-        yield from _everyone(n)
-        return
-    there = np.zeros(n, dtype=np.bool_)
-    for block, others in zip(blocks, close, strict=True):
-        there[blocks[others]] = True
-        yield np.unique(block), np.flatnonzero(there)
-        there[blocks[others]] = False
+    return blocks, gaps <= away.take(blocks).max(axis=1)[:, None] * WIDER
+
+
+def _nearest(columns: Matrix, places: Labels, count: int) -> Labels:
+    """Return the `count` places nearest to each of these among all, equally near ones in order."""
+    distances = np.zeros((len(places), columns.shape[1]))
+    for column in columns:
+        distances += np.square(column - column.take(places)[:, None])
+    distances[np.arange(len(places)), places] = np.inf
+    wide = min(count + SPARE, distances.shape[1] - 2)
+    picked = np.sort(np.argpartition(distances, wide, axis=1)[:, : wide + 1], axis=1)
+    own = np.take_along_axis(distances, picked, axis=1)
+    order = np.argsort(own, axis=1, kind="stable")[:, :count]
+    chosen = np.take_along_axis(picked, order, axis=1)
+    last = np.take_along_axis(own, order[:, -1:], axis=1)[:, 0]
+    # Where all that were picked are as near as the last one wanted, others may be, too.
+    for i in np.flatnonzero(own.max(axis=1) <= last).tolist():
+        alike = np.flatnonzero(distances[i] <= last[i])
+        chosen[i] = alike[np.argsort(distances[i, alike], kind="stable")[:count]]
+    return chosen
+
+
+def _by_product(columns: Matrix, start: int, near: Labels) -> None:
+    """Fill in the neighbours of one stratum: a matrix product first, then exact distances."""
+    n = columns.shape[1]
+    norms = squared_distances(columns, np.zeros(len(columns)))
+    table = np.concatenate((columns, norms[None]))
+    slack = rounding_slack(float(norms.max()), columns[:, norms.argmax()])
+    step = max(1, CELLS // n)
+    for first in range(0, n, step):
+        rows = np.arange(first, min(first + step, n))
+        weights = np.ones((len(rows), len(table)))
+        np.multiply(columns[:, rows].T, -2.0, out=weights[:, :-1])
+        values = weights @ table
+        values[np.arange(len(rows)), rows] = np.inf
+        near[rows] = _choose(columns, rows, values, slack, near.shape[1]) + start
 
 
 def _choose(

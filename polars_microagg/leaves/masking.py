@@ -42,8 +42,11 @@ __all__ = [
 MOST = 1000
 """Values times their weights stay below this power of two."""
 
-TOLD = 10.0
+TOLD = 3.0
 """Seconds after which progress is told; smaller pieces of quick work would take longer in all."""
+
+LEAST = 1e-6
+"""Seconds that any work is taken to last: an effort may be 0."""
 
 LARGE = 2
 """A leaf of more than this many times its size is cut further by rank."""
@@ -193,7 +196,7 @@ def mask_leaves(
 
     `plans` gives for leaves the number of the plan by which each is masked, and the plans. `size` is
     the number of records of a leaf. The order of the records stays. `tick` is called with the number of
-    records that are masked, about every ten seconds.
+    records that are masked, every few seconds.
     """
     order = records.sorting()
     ready = records.take(order)
@@ -224,22 +227,22 @@ def mask_leaves(
 
 
 def _pieces(plan: Plan, records: LeafRecords, size: int) -> list[tuple[int, int]]:
-    """Return the rows of sorted records that are masked together: leaves that take some seconds.
+    """Return the rows of sorted records that are masked together: leaves, or strata, that take some seconds.
 
     Under a rule it is one leaf, since the search for groups that satisfy it must not know which leaves
-    are in memory together. Small strata are masked together.
+    are in memory together, or all small strata.
     """
-    count = len(records.leaf)
-    if not isinstance(plan, LeafPlan):
-        return [(0, count)]
+    count, small = len(records.leaf), not isinstance(plan, LeafPlan)
     if records.rule is not None:
-        starts = np.flatnonzero(np.diff(records.strata(), prepend=-1))
+        starts = np.flatnonzero(np.diff(records.strata(), prepend=-1)) if not small else np.zeros(1)
     else:
-        starts = np.flatnonzero(np.diff(records.leaf.astype(np.intp), prepend=-1))
-        most = max(1.0, TOLD * size / seconds_of(plan.method, size, plan.k, plan.options))
+        own = records.strata(KEYS) if small else records.leaf.astype(np.intp)
+        starts = np.flatnonzero(np.diff(own, prepend=-1))
+        seconds = seconds_of(plan.method, size, plan.k, plan.options)
+        most = max(1.0, size * TOLD / max(seconds, LEAST))
         # Of the leaves that begin within the same so many records, the first begins a piece.
         starts = starts[np.diff(starts // most, prepend=-1.0) > 0]
-    return list(pairwise([*starts.tolist(), count]))
+    return list(pairwise([*starts.astype(np.intp).tolist(), count]))
 
 
 def _masked(plan: Plan, records: LeafRecords, strata: Labels) -> Released:

@@ -44,7 +44,7 @@ from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.rare_categories import RareCounter
 from polars_microagg.out_of_core.spill import OPEN, Spill, read
 from polars_microagg.out_of_core.workers import LeafJob, mask_parts
-from polars_microagg.progress import steps_of, ticker
+from polars_microagg.progress import current, progress, steps_of, ticker
 
 __all__ = ["MaskingRun"]
 
@@ -124,6 +124,10 @@ class MaskingRun:
         """Report these records as done."""
         self.done += records
         self.tick(self.done)
+
+    def _within(self, records: int) -> None:
+        """Report so many records of a part as masked, before all of it is."""
+        self.tick(self.done + records * self.weight)
 
     def _frames(self) -> Iterator[pl.DataFrame]:
         """Yield the table batch by batch, and refuse it in the end if values are missing."""
@@ -322,7 +326,7 @@ class MaskingRun:
         ranges = -(-self.table.rows // self.budget.range)
         for block in self.blocks:
             job = LeafJob(str(block.folder), block.files, self.budget.range, ranges)
-            with steps_of(lambda done: self.tick(self.done + done * self.weight)):
+            with progress(None) if current() is None else steps_of(self._within):
                 for records in mask_parts(job, block.leaves, self.budget.workers):
                     self.report(records * self.weight)
             small = SmallStrata()

@@ -53,9 +53,21 @@ def test_a_leaf_comes_out_the_same_alone_among_others_and_in_any_order(kind, opt
     assert leaves.mask(frame).equals(masked)
 
 
-@pytest.mark.parametrize("options", [{}, {"method": "cbfs"}, {"nulls": "pattern"}, {"strata": "s"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"method": "cbfs"},
+        {"method": "lowloss", "effort": 0},
+        {"nulls": "pattern"},
+        {"strata": "s"},
+        {"strata": "s", "small_strata": "drop"},
+    ],
+)
 def test_leaves_masked_together_or_one_by_one_come_out_the_same(options, monkeypatch):
-    frame = drawn(n=2400).with_columns(s=pl.col("id") % 9 // 6)
+    frame = drawn(n=2400).with_columns(s=pl.col("id") % 90 // 60)
+    if "small_strata" in options:
+        frame = frame.with_columns(s=pl.max_horizontal(pl.lit(0), pl.col("id") // 9 - 150))
     if "nulls" in options:
         frame = frame.with_columns(a=pl.when(pl.col("id") % 5 > 0).then("a"))
     leaves = mg.fit_leaves(frame, COLUMNS, k=4, size=200, **options)
@@ -86,8 +98,10 @@ def test_leaves_that_were_all_merged_are_the_table():
     leaves = mg.fit_leaves(frame, COLUMNS, k=5, size=900)
     merged = leaves.merge([1] * (len(leaves.tree) - 1) + [1997])
     assert len(merged) == 1
-    assert [plan.searched for plan in leaves.plans_of(np.array([0]))[1][:-1]] == [True]
-    assert [plan.searched for plan in merged.plans_of(np.array([0]))[1][:-1]] == [False]
+    for one, several in ((leaves, True), (merged, False)):
+        (plan,) = one.plans_of(np.array([0]))[1][:-1]
+        assert plan.searched == several
+        assert plan.thorough == (not several)
 
 
 @pytest.mark.parametrize(

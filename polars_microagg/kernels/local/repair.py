@@ -55,6 +55,9 @@ ENOUGH = 0.1
 CELLS = 1 << 22
 """Distances handled at a time."""
 
+KNOWN = 1 << 23
+"""Neighbours kept from one start to the next; where there are more they are found anew."""
+
 
 def repaired(
     x: Matrix,
@@ -104,8 +107,9 @@ class _Repair:
         self.least = self.squares(self.best)
         # The same for every start. Very large strata are searched in patches, which have their own.
         self.near: Labels | None = None
-        if sizes.max() <= WHOLE:
-            self.near = neighbour_lists(about_zero(x, sizes), sizes, neighbour_count(k))
+        count = neighbour_count(k)
+        if sizes.max() <= WHOLE and len(x) * count <= KNOWN:
+            self.near = neighbour_lists(about_zero(x, sizes), sizes, count)
 
     def run(self, longer: Search | None, tick: Callable[[float], object], most: int) -> Labels:
         """Search, and return the labels with the lowest sums of squares.

@@ -59,3 +59,39 @@ def test_a_stratum_is_repaired_as_if_alone_beside_one_of_very_many_records(monke
         together, _ = repair.repaired(x, labels, sizes, 4, rule_of(codes, 4))
         alone, _ = repair.repaired(x[:n], labels[:n], sizes[:1], 4, rule_of(codes[:n], 4))
         assert np.array_equal(Partition.from_labels(together[:n]).labels, alone)
+
+
+def labelled(rng, sizes, k):
+    """Records stratum by stratum, their groups by MDAV, and codes of which groups need several."""
+    x = rng.normal(size=(sum(sizes), 2))
+    ends = np.cumsum(sizes)
+    parts = [mdav(x[end - n : end], k=k).labels for end, n in zip(ends, sizes, strict=True)]
+    labels = np.concatenate([part + end for part, end in zip(parts, ends, strict=True)])
+    return x, np.unique(labels, return_inverse=True)[1], rng.integers(0, 6, len(x))
+
+
+def test_strata_of_which_some_are_searched_from_a_start_are_repaired_as_if_alone():
+    """Those of few records have no groups that are spread."""
+    sizes, k = [60, 200, 90, 300], 3
+    x, labels, codes = labelled(np.random.default_rng(8), sizes, k)
+    together, _ = repair.repaired(x, labels, np.array(sizes), k, rule_of(codes, 3))
+    for end, n in zip(np.cumsum(sizes), sizes, strict=True):
+        own = slice(end - n, end)
+        part = Partition.from_labels(labels[own]).labels
+        alone, _ = repair.repaired(x[own], part, np.array([n]), k, rule_of(codes[own], 3))
+        assert np.array_equal(Partition.from_labels(together[own]).labels, alone)
+
+
+def test_only_a_thorough_search_begins_at_every_start(monkeypatch):
+    x, labels, codes = labelled(np.random.default_rng(9), [400], 3)
+    searched, refined = [], repair.refined
+
+    def counting(x, *arguments, **options):
+        searched.append(len(x))
+        return refined(x, *arguments, **options)
+
+    monkeypatch.setattr(repair, "refined", counting)
+    for thorough, times in ((True, 2), (False, 1)):
+        searched.clear()
+        repair.repaired(x, labels, np.array([400]), 3, rule_of(codes, 3), thorough=thorough)
+        assert searched == [400] * times
