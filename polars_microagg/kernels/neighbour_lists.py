@@ -31,7 +31,7 @@ WIDER = 1 + 1e-9
 """Squared distances are increased by this share, for their rounding."""
 
 CROWD = 4
-"""Of records as near as the last one wanted, this many times that number compete, by row."""
+"""Where more than this many times those wanted may be among them, each record has an order of its own."""
 
 
 def neighbour_lists(x: Matrix, sizes: Labels, count: int) -> Labels:
@@ -178,18 +178,35 @@ def _choose(
     doubtful = np.flatnonzero(ranked[:, wide] <= ranked[:, count - 1] + slack)
     if not len(doubtful):
         return chosen
-    rivals = []
-    for i in doubtful:
-        last = ranked[i, count - 1]
-        sure = np.flatnonzero(values[i] < last - slack)
-        alike = np.flatnonzero(np.abs(values[i] - last) <= slack)[: CROWD * count]
-        rivals.append(np.sort(np.concatenate((sure, alike))))
+    few, rivals = [], []
+    for i in doubtful.tolist():
+        own = np.flatnonzero(values[i] <= ranked[i, count - 1] + slack)
+        # Where most are equal, or equally near beside far ones, they would be too many for a table.
+        if len(own) > CROWD * count:
+            chosen[i] = _first(columns, int(rows[i]), own, count)
+        else:
+            few.append(i)
+            rivals.append(own)
+    if not few:
+        return chosen
     sizes = np.array([len(some) for some in rivals])
     filled = np.arange(sizes.max()) < sizes[:, None]
     picked = np.zeros(filled.shape, dtype=np.intp)
     picked[filled] = np.concatenate(rivals)
-    chosen[doubtful] = _ranked(columns, rows[doubtful], picked, filled)[:, :count]
+    chosen[few] = _ranked(columns, rows[few], picked, filled)[:, :count]
     return chosen
+
+
+def _first(columns: Matrix, row: int, among: Labels, count: int) -> Labels:
+    """Return the nearest to a record of those among many, equally near ones by row."""
+    distances = np.zeros(len(among))
+    for column in columns:
+        distances += np.square(column.take(among) - column[row])
+    last = np.partition(distances, count - 1)[count - 1]
+    nearer = np.flatnonzero(distances < last)
+    nearer = nearer[np.argsort(distances[nearer], kind="stable")]
+    alike = np.flatnonzero(distances == last)[: count - len(nearer)]
+    return among[np.concatenate((nearer, alike))]
 
 
 def _ranked(

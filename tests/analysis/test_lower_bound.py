@@ -102,6 +102,19 @@ def test_more_effort_finds_no_lower_floor_and_the_same_one_twice():
     assert floors[3] <= mg.loss(frame, mg.lowloss(frame, ["a", "b"], 3))
 
 
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_the_floor_is_one_beside_records_that_lie_very_far(seed):
+    """Rounding beside them hid the nearest of the others, and farther ones made the floor too high."""
+    rng = np.random.default_rng(seed)
+    n, k, d = int(rng.integers(260, 400)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    x = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-4, 1)
+    x[: int(rng.integers(k, 3 * k))] += 10.0**7
+    frame = pl.DataFrame(x, schema=[f"c{j}" for j in range(d)])
+    masked = mg.lowloss(frame, frame.columns, k, effort=0.1)
+    floor = mg.lower_bound(frame, frame.columns, k, effort=0.1)
+    assert 0 < floor <= mg.loss(frame, masked, frame.columns)
+
+
 def test_what_does_not_vary_has_no_floor():
     assert mg.lower_bound(pl.DataFrame({"a": [1, 1, 1]}), "a", 2) == 0.0
 

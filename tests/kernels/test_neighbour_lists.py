@@ -101,6 +101,17 @@ def test_blocks_that_may_be_near_have_all_neighbours(seed, monkeypatch):
     assert np.array_equal(neighbour_lists(x, whole(n), count), plain(x, count))
 
 
+@pytest.mark.parametrize("seed", range(rounds(120)))
+def test_all_neighbours_are_found_beside_far_ones(seed):
+    rng = np.random.default_rng([8, seed])
+    n, d, count = int(rng.integers(257, 700)), int(rng.integers(1, 7)), int(rng.integers(1, 40))
+    x = hostile(rng, n, d)
+    if seed % 2:
+        x[rng.integers(0, n, 3)] += 10.0 ** rng.integers(2, 9) * np.abs(x).max()
+    x -= x.mean(axis=0)
+    assert np.array_equal(neighbour_lists(x, whole(n), count), plain(x, count))
+
+
 class Few(np.ndarray):
     """Blocks that are taken to be few."""
 
