@@ -113,12 +113,12 @@ def _close_blocks(x: Matrix, count: int) -> tuple[Labels, npt.NDArray[np.bool_]]
     As many records as are wanted are known to be as near as those that a quick search finds. So blocks
     that lie farther from a block than that have no neighbour of its records.
     """
-    found = near_records(x, count)
+    near = near_records(x, count)
     away = np.zeros(len(x))
-    for column in found.T:
+    for column in near.T:
         np.maximum(away, np.square(x - x.take(column, axis=0)).sum(axis=1), out=away)
     # One that stands in for itself has fewer neighbours than are wanted.
-    away[(found == np.arange(len(x))[:, None]).any(axis=1)] = np.inf
+    away[(near == np.arange(len(x))[:, None]).any(axis=1)] = np.inf
     blocks = record_blocks(x)
     inside = x.T.take(blocks, axis=1)
     low, high = inside.min(axis=2), inside.max(axis=2)
@@ -135,17 +135,7 @@ def _nearest(columns: Matrix, places: Labels, count: int) -> Labels:
     for column in columns:
         distances += np.square(column - column.take(places)[:, None])
     distances[np.arange(len(places)), places] = np.inf
-    wide = min(count + SPARE, distances.shape[1] - 2)
-    picked = np.sort(np.argpartition(distances, wide, axis=1)[:, : wide + 1], axis=1)
-    own = np.take_along_axis(distances, picked, axis=1)
-    order = np.argsort(own, axis=1, kind="stable")[:, :count]
-    chosen = np.take_along_axis(picked, order, axis=1)
-    last = np.take_along_axis(own, order[:, -1:], axis=1)[:, 0]
-    # Where all that were picked are as near as the last one wanted, others may be, too.
-    for i in np.flatnonzero(own.max(axis=1) <= last).tolist():
-        alike = np.flatnonzero(distances[i] <= last[i])
-        chosen[i] = alike[np.argsort(distances[i, alike], kind="stable")[:count]]
-    return chosen
+    return _choose(columns, places, distances, 0.0, count)
 
 
 def _by_product(columns: Matrix, start: int, near: Labels) -> None:
@@ -167,13 +157,13 @@ def _by_product(columns: Matrix, start: int, near: Labels) -> None:
 def _choose(
     columns: Matrix, rows: Labels, values: Matrix, slack: float, count: int
 ) -> npt.NDArray[np.intp]:
-    """Return the nearest records by exact distance among those that the product puts first."""
+    """Return the nearest records by exact distance among those whose values, off by the slack, are first."""
     wide = min(count + SPARE, values.shape[1] - 2)
     picked = np.argpartition(values, wide, axis=1)[:, : wide + 1]
     ranked = np.sort(np.take_along_axis(values, picked, axis=1), axis=1)
     chosen = _ranked(columns, rows, np.sort(picked, axis=1))[:, :count]
     # Where rounding may have kept out an equal of the last one, all that could be it compete.
-    # The product may be off by the slack. If the first value left out is clearly larger than the
+    # Values may be off by the slack. If the first value left out is clearly larger than the
     # last one wanted, nothing was missed.
     doubtful = np.flatnonzero(ranked[:, wide] <= ranked[:, count - 1] + slack)
     if not len(doubtful):

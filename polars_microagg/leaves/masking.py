@@ -42,8 +42,8 @@ __all__ = [
 MOST = 1000
 """Values times their weights stay below this power of two."""
 
-TOLD = 3.0
-"""Seconds after which progress is told; smaller pieces of quick work would take longer in all."""
+PIECE = 3.0
+"""Seconds that a piece takes before progress is reported; smaller ones would take longer in all."""
 
 LEAST = 1e-6
 """Seconds that any work is taken to last: an effort may be 0."""
@@ -234,15 +234,17 @@ def _pieces(plan: Plan, records: LeafRecords, size: int) -> list[tuple[int, int]
     """
     count, small = len(records.leaf), not isinstance(plan, LeafPlan)
     if records.rule is not None:
-        starts = np.flatnonzero(np.diff(records.strata(), prepend=-1)) if not small else np.zeros(1)
+        if small:
+            return [(0, count)]
+        own, most = records.strata(), 1.0
     else:
         own = records.strata(KEYS) if small else records.leaf.astype(np.intp)
-        starts = np.flatnonzero(np.diff(own, prepend=-1))
         seconds = seconds_of(plan.method, size, plan.k, plan.options)
-        most = max(1.0, size * TOLD / max(seconds, LEAST))
-        # Of the leaves that begin within the same so many records, the first begins a piece.
-        starts = starts[np.diff(starts // most, prepend=-1.0) > 0]
-    return list(pairwise([*starts.astype(np.intp).tolist(), count]))
+        most = max(1.0, size * PIECE / max(seconds, LEAST))
+    starts = np.flatnonzero(np.diff(own, prepend=-1))
+    # Of the leaves that begin within the same so many records, the first begins a piece.
+    starts = starts[np.diff(starts // most, prepend=-1.0) > 0]
+    return list(pairwise([*starts.tolist(), count]))
 
 
 def _masked(plan: Plan, records: LeafRecords, strata: Labels) -> Released:

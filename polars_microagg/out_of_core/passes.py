@@ -44,7 +44,7 @@ from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.rare_categories import RareCounter
 from polars_microagg.out_of_core.spill import OPEN, Spill, read
 from polars_microagg.out_of_core.workers import LeafJob, mask_parts
-from polars_microagg.progress import current, progress, steps_of, ticker
+from polars_microagg.progress import steps_of, ticker
 
 __all__ = ["MaskingRun"]
 
@@ -326,7 +326,7 @@ class MaskingRun:
         ranges = -(-self.table.rows // self.budget.range)
         for block in self.blocks:
             job = LeafJob(str(block.folder), block.files, self.budget.range, ranges)
-            with progress(None) if current() is None else steps_of(self._within):
+            with steps_of(self._within):
                 for records in mask_parts(job, block.leaves, self.budget.workers):
                     self.report(records * self.weight)
             small = SmallStrata()

@@ -96,7 +96,7 @@ class OuterShell:
         self._part_extent[d:-1] = boxes.part_half.transpose(2, 0, 1)
 
     def _fill(self) -> None:
-        """Take the next records of the sorted ones in, so that `size` are in the shell."""
+        """Fill the shell with the next records in sorted order, up to `size`."""
         stay = self._rows[~self._left.taken.take(self._rows)]
         self._position[self._rows] = 0
         rows = [stay]

@@ -97,8 +97,8 @@ def quantities(frame: pl.DataFrame, names: Iterable[str], codes: str = CODE) -> 
     """
     types = frame.schema
     texts = [name for name in names if types[name] == pl.String]
-    found = frame.select(by_name(name).str.contains(codes).any() for name in texts)
-    coded = {column.name for column in found.get_columns() if column.item()}
+    matches = frame.select(by_name(name).str.contains(codes).any() for name in texts)
+    coded = {column.name for column in matches.get_columns() if column.item()}
     read = typed(frame, texts)
     types = read.schema
     return read.with_columns(
