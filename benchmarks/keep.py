@@ -29,6 +29,7 @@ RUNS = {
     "loss-files": "loss.py --only files",
     "loss-many": "loss.py --only many million",
     "scale_mdav": "scale_mdav.py",
+    "sdcmicro": "sdcmicro.py",
 }
 """What is run by name; a name begins with that of its script."""
 

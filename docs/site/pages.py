@@ -34,7 +34,7 @@ WRITTEN = {
 """Page of each file; any other file of docs/ is a guide."""
 
 GUIDES = ["polars", "duckdb", "etl", "dbt", "options", "keys", "persons", "choosing", "checks"]
-GUIDES += ["scale", "report"]
+GUIDES += ["scale", "report", "comparison"]
 """Which guides come first, in this order."""
 
 NOTEBOOKS = ["visits", "adult", "etl_job", "choose_method"]
@@ -44,6 +44,7 @@ NAMES = {
     "guides/duckdb": "DuckDB",
     "guides/etl": "ETL",
     "guides/keys": "Keys",
+    "guides/comparison": "Comparison",
     "guides/persons": "Persons and secrets",
     "benchmarks/scale_mdav": "Exact MDAV",
     "papers": "Papers",
