@@ -29,11 +29,20 @@ __all__ = [
     "Sql",
     "hint",
     "listed",
+    "synonym",
     "written",
 ]
 
 MOST = 10
 """Items of a list that are shown."""
+
+SYNONYMS = {
+    **dict.fromkeys(("by", "over", "group_by", "partition_by", "stratify"), ("strata",)),
+    **dict.fromkeys(("id", "ids", "person", "patient"), ("entity", "key")),
+    "on": ("key",),
+    "sensitive": ("confidential",),
+}
+"""Names that other libraries give to parameters, and the parameters of the same meaning here."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -277,3 +286,15 @@ def hint(name: object, known: Iterable[str], *, shown: bool = False) -> str:
         return f"Did you mean {words[close[0]]!r}?"
     choose = f"Choose from {listed(known)}." if known else "There is none to choose from."
     return "" if shown else choose
+
+
+def synonym(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """Suggest the known parameters that have the meaning of a name in other libraries.
+
+    >>> synonym("by", ["strata", "seed"]), synonym("--id", ["--entity"], "--"), synonym("age", [])
+    ("Did you mean 'strata'?", "Did you mean '--entity'?", '')
+    """
+    near = [prefix + word for word in SYNONYMS.get(name.removeprefix(prefix).replace("-", "_"), ())]
+    known = list(known)
+    there = [word for word in near if word in known]
+    return f"Did you mean {' or '.join(map(repr, there))}?" if there else ""

@@ -257,6 +257,39 @@ def test_a_misspelt_parameter_is_that_of_the_function_called(function):
     assert str(caught.value) == said
 
 
+OTHER_WORDS = {
+    "mask": (lambda o: mg.mdav(PEOPLE, "age", 2, **o), "mdav", "'strata'", "'entity'"),
+    "verify": (lambda o: mg.verify(PEOPLE, "age", 2, **o), "verify", "'strata'", "'entity'"),
+    "publish": (
+        lambda o: mg.publish(PEOPLE, "no", "age", 2, **o),
+        *("publish", "'strata'", "'entity'"),
+    ),
+    "leaves": (lambda o: mg.fit_leaves(PEOPLE, "age", 2, **o), "mdav", "'strata'", "'entity'"),
+    "dld": (lambda o: mg.dld(PEOPLE, PEOPLE, "age", **o), "dld", None, "'key'"),
+    "dld_entity": (
+        lambda o: mg.dld_entity(PEOPLE, PEOPLE, "age", entity="name", **o),
+        *("dld_entity", None, "'entity' or 'key'"),
+    ),
+}
+
+
+@pytest.mark.parametrize("call", OTHER_WORDS)
+def test_parameters_of_other_libraries_are_those_of_the_same_meaning(call):
+    run, name, divided, person = OTHER_WORDS[call]
+    cases = {"id": person} | ({} if divided is None else dict.fromkeys(["by", "over"], divided))
+    for word, meant in cases.items():
+        with refused(
+            mg.InvalidParameterError, f"{name} has no option '{word}'. Did you mean {meant}?"
+        ):
+            run({word: "name"})
+
+
+def test_an_expression_that_is_given_strata_by_another_name_points_to_over():
+    said = "An expression cannot honour by. Write .over(...) after it, or use the frame function."
+    with refused(mg.InvalidParameterError, said):
+        pl.struct("income", "age").microagg.mask(2, by="name")
+
+
 def test_own_parameters_are_listed_before_those_of_methods():
     with pytest.raises(
         mg.InvalidParameterError, match="verify has no option 'xyz'. Choose"

@@ -296,9 +296,9 @@ WRITTEN = [
      "Replace them by null (CASE WHEN isfinite(x) THEN x END) or by a number, or drop those rows first.",
      "Replace them by null or by a number, or drop those rows first."),
     (mg.InvalidParameterError.measure("dlx", ["dld"]).sentence,
-     "measure='dlx' is not known; it must be one of 'dld'. Did you mean 'dld'?",
-     "measure := 'dlx' is not known; it must be one of 'dld'. Did you mean 'dld'?",
-     "The measure dlx of --require is not known; it must be one of 'dld'. Did you mean 'dld'?"),
+     "The measure 'dlx' of require is not known; it must be one of 'dld'. Did you mean 'dld'?",
+     "The measure 'dlx' of require is not known; it must be one of 'dld'. Did you mean 'dld'?",
+     "The measure 'dlx' of --require is not known; it must be one of 'dld'. Did you mean 'dld'?"),
 ]  # fmt: skip
 
 
@@ -313,7 +313,7 @@ def test_fields_are_what_was_received_and_what_is_needed():
     assert error.need == "a whole number of at least 0"
     assert error.way == "Change it or leave it out for the default."
     refused = mg.InvalidParameterError.measure("dlx", ["dld"])
-    assert (refused.parameter, refused.value) == ("measure", "dlx")
+    assert (refused.parameter, refused.value) == ("require", "dlx")
     small = mg.TooFewRecordsError.of(4, 5)
     assert (small.parameter, small.value, small.fields["k"]) == (None, 4, 5)
 

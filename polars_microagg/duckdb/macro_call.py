@@ -40,7 +40,7 @@ from polars_microagg.duckdb.other_names import OtherNames
 from polars_microagg.duckdb.trees import Rows, stand_ins, with_trees
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.progress import current
-from polars_microagg.wording import Sentence, Setting
+from polars_microagg.wording import Sentence, Setting, synonym
 
 __all__ = [
     "READERS",
@@ -275,7 +275,7 @@ def _options(spec: Mapping[str, Any]) -> dict[str, Any]:
             way = Sentence("Write it beside options, as in {it}.", it=Setting(name, value))
             raise InvalidParameterError.cannot("options", repr(name), way)
         if entry and name not in entry.options:
-            near = [*BESIDE] if get_close_matches(name, BESIDE) else []
+            near = [*BESIDE] if get_close_matches(name, BESIDE) or synonym(name, BESIDE) else []
             raise InvalidParameterError.option(method, name, [*entry.options, *near])
     return own | {name: spec[name] for name in COMMON if name in spec}
 

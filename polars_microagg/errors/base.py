@@ -79,9 +79,12 @@ class MicroaggError(ValueError):
 
     def _subject(self) -> Setting | Parameter | None:
         """Return the parameter that is wrong, with its value if that is known."""
-        part = self.fields.get("setting", self.fields.get("parameter"))
+        part: object = self.sentence
         while isinstance(part, PerDoor | Sentence):
-            part = part.python if isinstance(part, PerDoor) else part.fields.get("setting")
+            if isinstance(part, PerDoor):
+                part = part.python
+            else:
+                part = part.fields.get("setting", part.fields.get("parameter"))
         return part if isinstance(part, Setting | Parameter) else None
 
     def _text(self, name: str) -> str | None:

@@ -15,6 +15,7 @@ from polars_microagg.wording import (
     Setting,
     hint,
     listed,
+    synonym,
 )
 
 __all__ = ["InvalidParameterError", "UnknownMethodError", "no_such_column"]
@@ -51,19 +52,21 @@ class InvalidParameterError(MicroaggError):
     @classmethod
     def measure(cls, got: str, known: Iterable[str]) -> Self:
         """Refuse a requirement on a measure that there is not."""
-        option = Sentence("The measure {value} of {name}", value=got, name=Parameter("require"))
-        setting = Setting("measure", got)
-        return cls.of_choices(PerDoor(setting, setting, option), got, known)
+        subject = Sentence(
+            "The measure {value} of {parameter}", value=Given(got), parameter=Parameter("require")
+        )
+        return cls.of_choices(subject, got, known)
 
     @classmethod
     def of_choices(
-        cls, setting: Setting | PerDoor, got: object, choices: Iterable[object], of: str = ""
+        cls, setting: Setting | Sentence, got: object, choices: Iterable[object], of: str = ""
     ) -> Self:
         """Refuse an unknown value, and suggest the choice that is most like it."""
         choices = tuple(choices)
         return cls.of_fields(
             of + "{setting} is not known; it must be one of {need}. {way}",
             setting=setting,
+            value=Given(got),
             need=Listed(choices),
             way=hint(got, [choice for choice in choices if isinstance(choice, str)], shown=True),
         )
@@ -89,11 +92,12 @@ class InvalidParameterError(MicroaggError):
     @classmethod
     def option(cls, method: str, name: str, options: Iterable[str]) -> Self:
         """Refuse an option that the method does not have."""
+        options = list(options)
         return cls.of_fields(
             "{method} has no option {value}. {way}",
             method=method,
             value=Given(name),
-            way=hint(name, options),
+            way=synonym(name, options) or hint(name, options),
         )
 
     @classmethod

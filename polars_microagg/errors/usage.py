@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import Parameter, Sentence, Setting, listed
+from polars_microagg.wording import Parameter, Sentence, Setting, listed, synonym
 
 __all__ = [
     "both_to_standard_output",
@@ -113,7 +113,8 @@ def looks_like_an_option(program: str, option: str, got: str) -> InvalidParamete
 
 def option_unknown(program: str, got: str, known: Iterable[str]) -> InvalidParameterError:
     """Refuse an option that the command does not have."""
-    way = _meant(got.replace("_", "-"), known)
+    known = list(known)
+    way = synonym(got, known, "--") or _meant(got.replace("_", "-"), known)
     if not way and "." in got:
         way = f"If it is a file, write ./{got}."
     said = "{program} has no option {value}. {way}" + " " * bool(way) + HELP
@@ -278,12 +279,13 @@ def unlike_toml(path: object, where: str) -> InvalidParameterError:
 
 def unknown_key(name: str, known: Iterable[str]) -> InvalidParameterError:
     """Refuse a key that no configuration has."""
-    close = get_close_matches(name, list(known), n=1)
+    known = list(known)
+    close = get_close_matches(name, known, n=1)
     start = "Write one to start from with microagg init."
     return InvalidParameterError.of_fields(
         "The key {value} of the configuration is not known. {way}",
         value=repr(name),
-        way=f"Did you mean {close[0]!r}?" if close else start,
+        way=synonym(name, known) or (f"Did you mean {close[0]!r}?" if close else start),
     )
 
 

@@ -16,7 +16,7 @@ from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import refuse, type_name
 from polars_microagg.frames.mask import GroupNode, MaskNode, node, one_grouping
 from polars_microagg.frames.with_dtype import with_dtype
-from polars_microagg.wording import Setting
+from polars_microagg.wording import Setting, synonym
 
 __all__ = ["group_expression", "mask_expression"]
 
@@ -28,16 +28,17 @@ def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> P
     """Check a call of an expression, which has no strata, order or dropped rows of its own."""
     if k is None:
         raise InvalidParameterError.missing_k(str(method))
-    for name in ("strata", "order_by"):
-        if options.get(name) is not None:
-            instead = (
-                PARTED
-                if name == "strata" and options.get("small_strata") not in (None, "raise")
-                else "Write .over(...) after it, or use the frame function."
-                if name == "strata"
-                else "Use the frame function, which takes order_by."
-            )
-            raise InvalidParameterError.cannot("An expression", name, instead)
+    for name, value in options.items():
+        if name == "strata" or synonym(name, ["strata"]):
+            parted = options.get("small_strata") not in (None, "raise")
+            way = "Write .over(...) after it, or use the frame function."
+            refused = PARTED if parted else way
+        elif name == "order_by":
+            refused = "Use the frame function, which takes order_by."
+        else:
+            continue
+        if value is not None:
+            raise InvalidParameterError.cannot("An expression", name, refused)
     for name, drops in (("small_strata", "drop"), ("cap_rows", options.get("cap_rows"))):
         if drops is not None and options.get(name) == drops:
             instead = f"{PARTED} It may return fewer rows."

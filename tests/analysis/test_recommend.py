@@ -77,7 +77,7 @@ def test_nothing_required_is_no_requirement():
 
 
 def test_only_numbers_of_the_table_can_be_required():
-    with pytest.raises(mg.InvalidParameterError, match="measure='method' is not known"):
+    with pytest.raises(mg.InvalidParameterError, match="measure 'method' of require is not known"):
         mg.recommend(TABLE, require="method<=10")
 
 

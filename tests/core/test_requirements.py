@@ -81,8 +81,10 @@ def test_what_is_no_text_in_a_list_is_one_sentence(item, door):
 
 @pytest.mark.parametrize("door", DOORS)
 def test_an_unknown_measure_is_named_with_the_closest(door):
-    with pytest.raises(mg.InvalidParameterError, match="measure='dldd' is not known.*mean 'dld'"):
+    said = "The measure 'dldd' of require is not known.*mean 'dld'"
+    with pytest.raises(mg.InvalidParameterError, match=said) as caught:
         DOORS[door]("dldd<=10")
+    assert (caught.value.parameter, caught.value.value) == ("require", "dldd")
 
 
 def test_the_counts_of_a_release_are_known_where_one_is_published():
