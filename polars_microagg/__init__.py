@@ -67,3 +67,8 @@ __all__ = [
     "verify",
 ]
 __all__ += _functions.__all__
+
+
+def __dir__() -> list[str]:
+    """Return the public names alone, without the modules that hold them."""
+    return sorted(__all__)

@@ -5,3 +5,8 @@ from polars_microagg.duckdb.register import register
 from polars_microagg.duckdb.relation import mask, needs
 
 __all__ = ["assess", "compare", "mask", "needs", "register"]
+
+
+def __dir__() -> list[str]:
+    """Return the public names alone, without the modules that hold them."""
+    return sorted(__all__)
