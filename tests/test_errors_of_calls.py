@@ -216,8 +216,12 @@ def test_groups_refuse_a_taken_name_and_several_blocks():
 
 @pytest.mark.parametrize("frame", [PEOPLE["income"], PEOPLE["name"].to_list(), PEOPLE.to_dicts()])
 def test_what_is_no_table_is_refused_by_its_type(frame):
-    need = "a polars DataFrame or LazyFrame, or a table that exports Arrow"
-    with refused(mg.InvalidParameterError, given("frame", repr(type(frame).__name__), need)):
+    name = "polars.Series" if isinstance(frame, pl.Series) else "list"
+    with refused(
+        mg.InvalidParameterError,
+        f"frame is of type {name}; it must be a polars DataFrame or LazyFrame, or a table that "
+        "exports Arrow. Convert it, as in pl.DataFrame(frame).",
+    ):
         mg.mdav(frame, "income", 2)
 
 

@@ -147,11 +147,8 @@ def test_keys_that_do_not_match_are_counted_and_not_shown(as_given, what):
         (
             lambda: mg.sse(PEOPLE["age"], MASKED),
             mg.InvalidParameterError,
-            given(
-                "frame",
-                "'Series'",
-                "a polars DataFrame or LazyFrame, or a table that exports Arrow",
-            ),
+            "original is of type polars.Series; it must be a polars DataFrame or LazyFrame, or a "
+            "table that exports Arrow. Convert it, as in pl.DataFrame(original).",
         ),
     ],
 )

@@ -239,16 +239,12 @@ def test_init_is_imports_and_lists_of_names_only(path):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             assert ast.unparse(target) == "__all__"
         else:
-            doc = number == 0 and isinstance(node, ast.Expr)
-            listing = isinstance(node, ast.FunctionDef) and node.name == "__dir__"
-            assert doc or listing or isinstance(node, ast.Import | ast.ImportFrom)
-
-
-@pytest.mark.parametrize("name", ["", ".duckdb", ".report"])
-def test_completion_lists_public_names_and_no_modules(name):
-    package = importlib.import_module(f"polars_microagg{name}")
-    assert dir(package) == sorted(package.__all__)
-    assert not [one for one in dir(package) if isinstance(getattr(package, one), type(ast))]
+            doc = (
+                isinstance(node, ast.Expr)
+                if not number
+                else ast.unparse(node)[:11] == "def __dir__"
+            )
+            assert doc or isinstance(node, ast.Import | ast.ImportFrom)
 
 
 @each(PYTHON)

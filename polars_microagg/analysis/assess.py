@@ -169,8 +169,8 @@ def assess(
 ) -> pl.DataFrame:
     """Measure the loss and the risk of a release. See `polars_microagg.assess`."""
     entries = entries_of(metrics, entity)
-    before = collected(as_frame(original), "original")
-    after = collected(as_frame(masked), "masked")
+    before = collected(as_frame(original, "original"), "original")
+    after = collected(as_frame(masked, "masked"), "masked")
     keys, parts = keys_of(before, "key", key), keys_of(before, "by", by)
     whose = keys_of(before, "entity", entity)
     asked = kinds_asked(kinds, assess)
@@ -262,8 +262,8 @@ def measure(
             listed += ["entity"] if persons else []
             raise InvalidParameterError.option(name, option, listed)
         check_option(entry.options[option], value)
-    before = collected(as_frame(original), "original")
-    after = collected(as_frame(masked), "masked")
+    before = collected(as_frame(original, "original"), "original")
+    after = collected(as_frame(masked, "masked"), "masked")
     key = shared.get("key")
     asked = keys_asked(options)
     keys, whose = keys_of(before, "key", key), keys_of(before, "entity", shared.get("entity"))

@@ -52,7 +52,7 @@ class MicroaggPlot(Overview):
         self, masked: Any, columns: Any, *, numbers: bool = False
     ) -> tuple[pl.DataFrame, list[str]]:
         """Return the masked table, and the names of columns, all of `numbers`, that both tables have."""
-        after = collected(as_frame(masked), "masked")
+        after = collected(as_frame(masked, "masked"), "masked")
         if after.height != self._frame.height:
             raise unmatched_rows(self._frame.height, after.height)
         if columns is None:

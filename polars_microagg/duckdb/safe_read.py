@@ -14,6 +14,7 @@ from polars_microagg.duckdb.arrow_lists import in_order
 from polars_microagg.duckdb.identifiers import ROW
 from polars_microagg.errors import InvalidDataError, tables
 from polars_microagg.frames.safe_collect import quietly
+from polars_microagg.frames.selection import refuse_index
 
 __all__ = [
     "WHOLE",
@@ -108,6 +109,7 @@ def relation_of(
     if isinstance(__mg_source, str):
         return __mg_con.table_function("query_table", [__mg_source])
     if hasattr(__mg_source, "__arrow_c_stream__"):
+        refuse_index(__mg_source, __mg_what)
         return __mg_con.from_arrow(__mg_source)
     raise tables.not_a_table(__mg_what, __mg_source)
 

@@ -1,4 +1,4 @@
-"""Errors of the DuckDB door: connections and tables."""
+"""Errors of objects that are no tables and no connections, and of tables of DuckDB."""
 
 from __future__ import annotations
 
@@ -6,16 +6,59 @@ import math
 
 from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import PerDoor, Sentence, Setting
+from polars_microagg.wording import Parameter, PerDoor, Sentence, Setting, listed
 
-__all__ = ["beyond_memory", "copy_of_masked", "no_order", "not_a_connection", "not_a_table"]
+__all__ = [
+    "beyond_memory",
+    "copy_of_masked",
+    "indexed",
+    "no_order",
+    "not_a_connection",
+    "not_a_frame",
+    "not_a_table",
+]
+
+
+def _type_of(value: object) -> str:
+    """Name the type of an object, with the library that it is from.
+
+    >>> _type_of([]), _type_of(Parameter("k"))
+    ('list', 'polars_microagg.Parameter')
+    """
+    library = type(value).__module__.partition(".")[0]
+    return f"{library}.{type(value).__name__}".removeprefix("builtins.")
+
+
+def not_a_frame(what: str, frame: object) -> InvalidParameterError:
+    """Refuse an object that Polars cannot take for a table."""
+    native = "Pass the table inside of it, as in {parameter}.to_native()."
+    way = native if hasattr(frame, "to_native") else "Convert it, as in pl.DataFrame({parameter})."
+    return InvalidParameterError.of_fields(
+        "{parameter} is of type {value}; it must be {need}. {way}",
+        parameter=Parameter(what),
+        value=_type_of(frame),
+        need="a polars DataFrame or LazyFrame, or a table that exports Arrow",
+        way=Sentence(way, parameter=Parameter(what)),
+    )
+
+
+def indexed(what: str, names: list[object]) -> InvalidParameterError:
+    """Refuse a frame of pandas with an index that the result would lose."""
+    named = [name for name in names if name is not None]
+    return InvalidParameterError.of_fields(
+        "{parameter} is a pandas DataFrame with an index of its own{names}; {need}. {way}",
+        parameter=Parameter(what),
+        names=f", {listed(named)}" if named else "",
+        need="the result has no index",
+        way="Make it a column with reset_index(), or remove it with reset_index(drop=True).",
+    )
 
 
 def not_a_connection(con: object) -> InvalidParameterError:
     """Refuse an object that is not a connection."""
     return InvalidParameterError.of_fields(
         "con is of type {value}; it must be {need}. {way}",
-        value=type(con).__name__,
+        value=_type_of(con),
         need="a connection of duckdb",
         way="Give one, as in duckdb.connect().",
     )
@@ -26,9 +69,11 @@ def not_a_table(what: str, source: object) -> InvalidParameterError:
     return InvalidParameterError.of_fields(
         "{what} is of type {value}; it must be {need}. {way}",
         what=what,
-        value=type(source).__name__,
+        value=_type_of(source),
         need="the name of a table, a relation, or a table that exports Arrow",
-        way="Give one, as in 'patients' or con.sql('FROM patients').",
+        way="Pass the table inside of it, as in frame.to_native()."
+        if hasattr(source, "to_native")
+        else "Give one, as in 'patients' or con.sql('FROM patients').",
     )
 
 

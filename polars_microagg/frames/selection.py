@@ -12,6 +12,7 @@ import polars.selectors as cs
 
 from polars_microagg.core.options import repeated
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.errors.tables import indexed, not_a_frame
 from polars_microagg.frames.safe_collect import quietly
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "by_name",
     "items_of",
     "own_text",
+    "refuse_index",
     "refuse_repeated",
     "resolve",
 ]
@@ -128,14 +130,32 @@ def _labels(frame: Any) -> list[str]:
     return [name for name in getattr(frame, "columns", ()) if isinstance(name, str)]
 
 
-def as_frame(frame: Any) -> Any:
-    """Return a polars frame as it is, and any other table that exports Arrow as a DataFrame."""
+def as_frame(frame: Any, what: str = "frame") -> Any:
+    """Return a polars frame as it is, and any other table that exports Arrow as a DataFrame.
+
+    `what` is the name of the parameter in messages.
+    """
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
         # Pandas knows which of its columns are an index; of other tables only the stream is needed.
-        pandas = type(frame).__module__.partition(".")[0] == "pandas"
+        pandas = refuse_index(frame, what)
         source = frame if pandas else _Stream(frame.__arrow_c_stream__)
-        return quietly(lambda: pl.DataFrame(source), "frame", lambda: _labels(frame))
-    need = "a polars DataFrame or LazyFrame, or a table that exports Arrow"
-    raise InvalidParameterError.kind("frame", type(frame).__name__, need)
+        return quietly(lambda: pl.DataFrame(source), what, lambda: _labels(frame))
+    raise not_a_frame(what, frame)
+
+
+def refuse_index(frame: Any, what: str) -> bool:
+    """Refuse a frame of pandas that has more of an index than the numbers of its rows.
+
+    The result is whether it is a frame of pandas.
+    """
+    # Narwhals wraps a frame of pandas, and exports it without its index.
+    frame = frame.to_native() if hasattr(frame, "to_native") else frame
+    if not any(base.__module__.partition(".")[0] == "pandas" for base in type(frame).__mro__):
+        return False
+    index = frame.index
+    counted = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    if not counted or index.name is not None:
+        raise indexed(what, list(index.names))
+    return True

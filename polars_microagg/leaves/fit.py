@@ -154,7 +154,7 @@ def fit_leaves(
     if cut not in ("best", *CUTS):
         raise InvalidParameterError.choice("cut", cut, ("best", *CUTS))
     size = leaf_size(size, request.plan)
-    frame = as_frame(sample_or_frame)
+    frame = as_frame(sample_or_frame, "sample_or_frame")
     names = names_in(frame, columns, request)
     frame = collected(frame)
     plan = request.plan.bind([names])

@@ -216,7 +216,7 @@ class Leaves:
 
         """
         if restricted(self.plan):
-            return merge_for_table(self, collected(as_frame(counts)))[0]
+            return merge_for_table(self, collected(as_frame(counts, "counts")))[0]
         counts = np.asarray(counts, dtype=np.intp)
         if len(counts) != len(self.tree):
             need = f"one count for each of the {len(self.tree)} leaves"

@@ -40,7 +40,7 @@ def _set_down(what: str, table: Any, folder: Path) -> ParquetSource:
     """Return a table as Parquet files."""
     if isinstance(table, str | Path | list | tuple):
         return ParquetSource.of(table)
-    lazy, path = as_frame(table).lazy(), folder / f"{what}.parquet"
+    lazy, path = as_frame(table, what).lazy(), folder / f"{what}.parquet"
     quietly(partial(lazy.sink_parquet, path), what, lambda: schema_of(lazy).names())
     return ParquetSource.of(path)
 

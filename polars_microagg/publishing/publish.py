@@ -193,7 +193,7 @@ def _released(
     return release(
         request,
         roles,
-        table if original is None else collected(as_frame(original), "original"),
+        table if original is None else collected(as_frame(original, "original"), "original"),
         target.place,
         masked=table,
         measured=original is not None,

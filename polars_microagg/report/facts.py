@@ -115,8 +115,8 @@ class Facts:
         """
         asked = keys_asked(kinds or {})
         k = group_size(k)
-        before = collected(as_frame(original), "original")
-        after = collected(as_frame(masked), "masked")
+        before = collected(as_frame(original, "original"), "original")
+        after = collected(as_frame(masked, "masked"), "masked")
         if before.height != after.height:
             raise unmatched_rows(before.height, after.height)
         blocks, keys = selected(before, columns), list(keys_of(after, "strata", strata))

@@ -84,7 +84,7 @@ def report_html(
     """
     rows = (manifest or {}).get("rows")
     dropped = rows.get("dropped", 0) if isinstance(rows, Mapping) else 0
-    before = collected(as_frame(original), "original")
+    before = collected(as_frame(original, "original"), "original")
     roles = (manifest or {}).get("roles")
     named = roles.get("entity") if isinstance(roles, Mapping) else None
     # Some of the columns of an entity would take several persons for one, and null is nobody.

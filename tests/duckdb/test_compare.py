@@ -72,7 +72,10 @@ def sql_of_any(value):
             "has no column 'method', 'k', 'loss'; .*the table that compare returned",
         ),
         ("recommend('empty')", "compared has no row.*the table that compare returned"),
-        ("recommend('few')", "The measure 'dld' of require is not known; it must be one of 'k', 'loss'[.]"),
+        (
+            "recommend('few')",
+            "The measure 'dld' of require is not known; it must be one of 'k', 'loss'[.]",
+        ),
         ("recommend('compared', require := 'dlt<=3')", "Did you mean 'dld'"),
         ("recommend('compared', k := 9)", "k"),
     ],

@@ -1,5 +1,6 @@
 """A namespace that is shown says what it can do, and nothing of its table."""
 
+import importlib
 import re
 
 import polars as pl
@@ -51,3 +52,10 @@ def test_results_are_frames_which_a_notebook_shows_as_tables():
         assert isinstance(result, pl.DataFrame)
         shown = re.findall(r"<th>(\w+)</th>", result._repr_html_())
         assert shown == result.columns
+
+
+@pytest.mark.parametrize("name", ["", ".duckdb", ".report"])
+def test_completion_lists_public_names_and_no_modules(name):
+    package = importlib.import_module(f"polars_microagg{name}")
+    assert dir(package) == sorted(package.__all__)
+    assert not [one for one in dir(package) if isinstance(getattr(package, one), type(re))]
