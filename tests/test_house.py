@@ -238,12 +238,8 @@ def test_init_is_imports_and_lists_of_names_only(path):
         if isinstance(node, ast.Assign | ast.AugAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             assert ast.unparse(target) == "__all__"
-        else:
-            doc = (
-                isinstance(node, ast.Expr)
-                if not number
-                else ast.unparse(node)[:11] == "def __dir__"
-            )
+        elif getattr(node, "name", "") != "__dir__":
+            doc = number == 0 and isinstance(node, ast.Expr)
             assert doc or isinstance(node, ast.Import | ast.ImportFrom)
 
 
