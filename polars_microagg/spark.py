@@ -10,7 +10,7 @@ from polars_microagg.core.kind import has_means
 from polars_microagg.core.options import KEY_OPTIONS, group_size
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.mask import MaskRequest
-from polars_microagg.frames.selection import Columns, Names, Others, blocks_of
+from polars_microagg.frames.selection import Columns, Names, blocks_of
 from polars_microagg.leaves.fit import (
     fit_leaves,
     names_in,
@@ -44,8 +44,8 @@ def protect(
     k: int,
     *,
     leaves: Leaves | Sequence[Leaves] | None = None,
-    keep: Others = None,
-    drop: Others = None,
+    keep: Names = None,
+    drop: Names = None,
     **options: Any,
 ) -> DataFrame:
     """Mask columns of a Spark DataFrame leaf by leaf.

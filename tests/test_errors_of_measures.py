@@ -126,7 +126,7 @@ def test_keys_that_do_not_match_are_counted_and_not_shown(as_given, what):
         (
             lambda: mg.loss(PEOPLE, MASKED.drop("age"), ["age"]),
             mg.InvalidParameterError,
-            "columns names 'age', which is not a column of the table. Choose from 'name', "
+            "columns names 'age', which is not a column of the masked table. Choose from 'name', "
             "'income', 'born', 'photo', 'debt', 'rate'.",
         ),
         (
@@ -142,7 +142,7 @@ def test_keys_that_do_not_match_are_counted_and_not_shown(as_given, what):
         (
             lambda: mg.k_min(PEOPLE, MASKED, ["age"], known="ag"),
             mg.InvalidParameterError,
-            "known names 'ag', which is not a column of the table. Did you mean 'age'?",
+            "known names 'ag', which is not a column of the masked table. Did you mean 'age'?",
         ),
         (
             lambda: mg.sse(PEOPLE["age"], MASKED),

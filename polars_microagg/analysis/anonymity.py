@@ -14,7 +14,7 @@ from polars_microagg.analysis.counted_classes import (
     settings_of_models,
 )
 from polars_microagg.core import registry
-from polars_microagg.core.options import MODEL_OPTIONS, group_size, names_of
+from polars_microagg.core.options import MODEL_OPTIONS, group_size
 from polars_microagg.core.own_options import refuse_unknown
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError
@@ -26,6 +26,7 @@ from polars_microagg.frames.selection import (
     as_frame,
     blocks_of,
     by_name,
+    keys_of,
     resolve,
 )
 
@@ -34,7 +35,6 @@ __all__ = [
     "classes",
     "emptied",
     "fewest_records",
-    "keys_of",
     "methods",
     "plan_of",
     "selected",
@@ -85,22 +85,18 @@ def methods() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String) | {"limit": pl.Int64})
 
 
-def selected(frame: pl.DataFrame | pl.LazyFrame, columns: object) -> list[list[str]]:
+def selected(
+    frame: pl.DataFrame | pl.LazyFrame, columns: object, table: str = "table"
+) -> list[list[str]]:
     """Return the names of each block of columns."""
     schema = schema_of(frame)
-    blocks = [[n for item in block for n in resolve(item, schema)] for block in blocks_of(columns)]
+    blocks = [
+        [name for item in block for name in resolve(item, schema, "columns", table)]
+        for block in blocks_of(columns)
+    ]
     if not all(blocks):
         raise InvalidParameterError.no_columns()
     return blocks
-
-
-def keys_of(frame: pl.DataFrame | pl.LazyFrame, what: str, names: object) -> tuple[str, ...]:
-    """Check a parameter that names columns of a table."""
-    listed, schema = names_of(what, names), schema_of(frame)
-    for name in listed:
-        if name not in schema:
-            raise InvalidParameterError.unknown_column(what, name, schema)
-    return listed
 
 
 def classes(
@@ -165,11 +161,12 @@ def verify(
     See `polars_microagg.verify`.
     """
     refuse_unknown(verify, bounds, MODEL_OPTIONS)
-    people = {"entity": entity, "entity_mode": entity_mode, "confidential": confidential}
-    plan = plan_of(k, people, bounds)
     frame = as_frame(frame)
-    keys = keys_of(frame, "strata", strata)
-    counted = [n for what in ("entity", "confidential") for n in keys_of(frame, what, people[what])]
+    schema = schema_of(frame)
+    keys, whose = keys_of(schema, "strata", strata), keys_of(schema, "entity", entity)
+    hidden = keys_of(schema, "confidential", confidential)
+    people = {"entity": whose, "entity_mode": entity_mode, "confidential": hidden}
+    plan, counted = plan_of(k, people, bounds), [*whose, *hidden]
     blocks = selected(frame, columns)
     frame = _read(frame, blocks, keys, counted)
     for names in blocks:
@@ -211,9 +208,10 @@ def anonymity(
     """
     frame = as_frame(frame)
     blocks = selected(frame, columns)
-    divided = keys_of(frame, "strata", strata)
-    hidden = keys_of(frame, "confidential", confidential)
-    people = keys_of(frame, "entity", entity)
+    schema = schema_of(frame)
+    divided = keys_of(schema, "strata", strata)
+    hidden = keys_of(schema, "confidential", confidential)
+    people = keys_of(schema, "entity", entity)
     refuse_unknown(anonymity, options, settings_of_models())
     chosen = options_of_models("anonymity", options, hidden)
     if k is not None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.analysis.anonymity import classes, keys_of, selected
+from polars_microagg.analysis.anonymity import classes, selected
 from polars_microagg.analysis.attacker import Attack, Known, attacker
 from polars_microagg.analysis.coordinates import (
     Coordinates,
@@ -29,7 +29,17 @@ from polars_microagg.frames.attributes import entity_of
 from polars_microagg.frames.columns import is_number, refuse, type_name
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected
-from polars_microagg.frames.selection import Columns, Names, as_frame, by_name
+from polars_microagg.frames.selection import (
+    MASKED,
+    ORIGINAL,
+    Columns,
+    Names,
+    as_frame,
+    by_name,
+    keys_of,
+    named_options,
+    selects,
+)
 from polars_microagg.kernels.equal_records import class_sizes
 from polars_microagg.wording import Setting
 
@@ -49,10 +59,10 @@ def shared_columns(
         can = [n for n, d in original.schema.items() if is_number(d) or n in named]
         names = [name for name in can if name not in key and name in masked.schema]
     else:
-        names = [name for block in selected(original, columns) for name in block]
+        names = [name for block in selected(original, columns, ORIGINAL) for name in block]
     for name in names:
         if name not in masked.schema:
-            raise InvalidParameterError.unknown_column("columns", name, masked.schema)
+            raise InvalidParameterError.unknown_column("columns", name, masked.schema, MASKED)
         refuse(name, original.schema[name], asked)
         refuse(name, masked.schema[name], asked)
     if not names:
@@ -112,9 +122,9 @@ class _Release:
     def require_distances(self) -> None:
         """Refuse a column that an intruder knows and that has no distances."""
         for name in self._known:
-            for table in (self._before, self._after):
+            for table, what in ((self._before, ORIGINAL), (self._after, MASKED)):
                 if name not in table.schema:
-                    raise InvalidParameterError.unknown_column("known", name, table.schema)
+                    raise InvalidParameterError.unknown_column("known", name, table.schema, what)
                 if kind_of(table.schema[name], name, self._asked) is None:
                     raise NotNumericError.known(name, type_name(table.schema[name]))
 
@@ -171,9 +181,10 @@ def assess(
     entries = entries_of(metrics, entity)
     before = collected(as_frame(original, "original"), "original")
     after = collected(as_frame(masked, "masked"), "masked")
-    keys, parts = keys_of(before, "key", key), keys_of(before, "by", by)
-    whose = keys_of(before, "entity", entity)
-    asked = kinds_asked(kinds, assess)
+    types = before.schema
+    keys, parts = keys_of(types, "key", key, ORIGINAL), keys_of(types, "by", by, ORIGINAL)
+    whose = keys_of(types, "entity", entity, ORIGINAL)
+    asked = kinds_asked(named_options(kinds, types), assess)
     for option, value in (("known", known), ("known_sample", known_sample)):
         if by_column and value is not None:
             way = "Leave it out: an intruder knows each column by itself."
@@ -183,7 +194,7 @@ def assess(
     each: list[tuple[list[str], Attack]] = (
         [([name], ([name], [(0,)])) for name in names] if by_column else [(names, what)]
     )
-    after = matched(before, after, keys_of(after, "key", key))
+    after = matched(before, after, keys_of(after.schema, "key", keys, MASKED))
     refuse_new_categories(before, after, names, asked)
     if clash := {entry.name for entry in entries} & set(parts):
         raise InvalidParameterError.kind("by", sorted(clash), "no name of a metric")
@@ -221,15 +232,15 @@ def entries_of(metrics: object, entity: object = None) -> list[registry.Metric]:
 
     A metric that counts persons is refused if no `entity` says whose the records are.
     """
-    known = registry.metrics()
-    default = tuple(registry.assessed(entity=bool(entity)))
+    known, persons = registry.metrics(), selects(entity) or bool(entity)
+    default = tuple(registry.assessed(entity=persons))
     listed = default if metrics is None else names_of("metrics", metrics)
     if not listed:
         raise InvalidParameterError.kind("metrics", metrics, "at least one name of a metric")
     for name in listed:
         if name not in known:
             raise InvalidParameterError.choice("metrics", name, known)
-        if not entity and "entity" in inputs(known[name]):
+        if not persons and "entity" in inputs(known[name]):
             raise InvalidParameterError.needs(Setting("metrics", name), "entity")
     return [known[name] for name in listed]
 
@@ -252,7 +263,8 @@ def measure(
     100.0
     """
     entry = registry.metrics()[name]
-    if (persons := "entity" in inputs(entry)) and not shared.get("entity"):
+    whose = shared.get("entity")
+    if (persons := "entity" in inputs(entry)) and not (selects(whose) or whose):
         raise InvalidParameterError.missing_entity(name)
     own = {option: value for option, value in options.items() if option not in KEY_OPTIONS}
     own |= {"entity": shared["entity"]} if "entity" in shared and not persons else {}
@@ -264,13 +276,14 @@ def measure(
         check_option(entry.options[option], value)
     before = collected(as_frame(original, "original"), "original")
     after = collected(as_frame(masked, "masked"), "masked")
-    key = shared.get("key")
-    asked = keys_asked(options)
-    keys, whose = keys_of(before, "key", key), keys_of(before, "entity", shared.get("entity"))
+    types = before.schema
+    asked = keys_asked(named_options(options, types))
+    keys = keys_of(types, "key", shared.get("key"), ORIGINAL)
+    whose = keys_of(types, "entity", whose, ORIGINAL)
     names = shared_columns(before, after, columns, (*keys, *whose), asked)
     sample, seed = shared.get("known_sample"), shared.get("seed", 0)
     what = attacker(shared.get("known"), sample, seed, names, after)
-    after = matched(before, after, keys_of(after, "key", key))
+    after = matched(before, after, keys_of(after.schema, "key", keys, MASKED))
     refuse_new_categories(before, after, names, asked)
     release = _Release(before, after, names, what, asked, whose)
     if "subsets" in inputs(entry, own):

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from polars_microagg.analysis.anonymity import keys_of
-from polars_microagg.core.options import names_of, whole_number
+from polars_microagg.core.options import whole_number
 from polars_microagg.errors import InvalidParameterError
+from polars_microagg.frames.selection import MASKED, keys_of
 
 __all__ = ["Attack", "Known", "attacker"]
 
-Known: TypeAlias = "str | int | Sequence[str] | Sequence[Sequence[str]] | None"
+Known: TypeAlias = "str | int | pl.Expr | Sequence[str | pl.Expr] | Sequence[Sequence[str]] | None"
 """Columns; "all"; "subsets"; how many columns at a time; or a list of lists of columns."""
 
 Attack: TypeAlias = tuple[list[str], list[tuple[int, ...]]]
@@ -51,12 +51,12 @@ def attacker(
             raise InvalidParameterError.kind("known", known, need)
         return columns, _drawn([size], len(columns), sample, seed)
     if _nested(known):
-        sets = [keys_of(masked, "known", list(names)) for names in known]
+        sets = [keys_of(masked.schema, "known", list(names), MASKED) for names in known]
         if not all(sets):
             raise InvalidParameterError.kind("known", known, "no empty list of columns")
         names = list(dict.fromkeys(name for chosen in sets for name in chosen))
         return names, [tuple(sorted(map(names.index, chosen))) for chosen in sets]
-    listed = list(keys_of(masked, "known", names_of("known", known)))
+    listed = list(keys_of(masked.schema, "known", known, MASKED))
     if not listed:
         raise InvalidParameterError.kind("known", known, "at least one column, or 'all' of them")
     return listed, [tuple(range(len(listed)))]

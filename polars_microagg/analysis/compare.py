@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from polars_microagg.analysis.anonymity import classes, keys_of, selected
+from polars_microagg.analysis.anonymity import classes, selected
 from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.attacker import Known
 from polars_microagg.analysis.time_budget import NotBegun, TimeBudget
@@ -26,7 +26,7 @@ from polars_microagg.errors import (
 )
 from polars_microagg.frames.mask import MaskRequest, mask_table
 from polars_microagg.frames.safe_collect import collected
-from polars_microagg.frames.selection import Columns, Names, as_frame
+from polars_microagg.frames.selection import Columns, Names, as_frame, keys_of, named_options
 from polars_microagg.processes.crew import Map, crew, ours, shared
 
 __all__ = ["TYPES", "Comparison", "compare", "comparison"]
@@ -86,7 +86,7 @@ def compare(
         Names of methods; by default all that group records.
     ks : int or list of int, default (3, 5, 10)
         Smallest group sizes.
-    strata : str or list of str, optional
+    strata : str, selector or list, optional
         Columns whose values keep records apart.
     known, known_sample
         What an intruder knows, as for `assess`.
@@ -172,7 +172,9 @@ def comparison(
     sizes = list(dict.fromkeys(group_size(k) for k in listed_ks))
     if not sizes:
         raise InvalidParameterError.kind("ks", ks, "at least one smallest group size, as in (3, 5)")
-    shared = dict(options) | {"strata": strata, "seed": seed}
+    options = named_options(options, frame.schema)
+    divided = keys_of(frame.schema, "strata", strata)
+    shared = options | {"strata": divided, "seed": seed}
     further = [m for m in dict.fromkeys(names_of("metrics", metrics)) if m not in MEASURES]
     known_by: dict[str, Any] = {"known": known, "known_sample": known_sample, "seed": seed}
     known_by |= {name: options[name] for name in (*KEY_OPTIONS, "entity") if name in options}
@@ -183,7 +185,6 @@ def comparison(
     types = TYPES | {
         m: pl.Int64() if registry.metrics()[m].whole else pl.Float64() for m in further
     }
-    divided = keys_of(frame, "strata", strata)
     counts = classes(frame, divided)["size"].to_list() if divided else [frame.height]
     whole = shared | {"strata": None}
 

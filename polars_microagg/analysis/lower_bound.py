@@ -13,7 +13,7 @@ from polars_microagg.core.options import group_size
 from polars_microagg.errors import InvalidParameterError, TooFewRecordsError
 from polars_microagg.frames.columns import kind_for, refuse, require
 from polars_microagg.frames.safe_collect import collected
-from polars_microagg.frames.selection import Columns, as_frame, by_name
+from polars_microagg.frames.selection import Columns, as_frame, by_name, named_options
 from polars_microagg.kernels.local.local_search import refined
 from polars_microagg.kernels.risk.lower_bound import neighbour_bound
 from polars_microagg.kernels.risk.tightest_bound import tightest_bound
@@ -100,7 +100,7 @@ def lower_bound(
         raise InvalidParameterError.cannot("lower_bound", what, instead)
     names = list(blocks[0])
     table = collected(table.lazy().select(by_name(name) for name in names))
-    asked = kinds_asked(kinds, lower_bound)
+    asked = kinds_asked(named_options(kinds, table.schema), lower_bound)
     for name in names:
         refuse(name, table.schema[name], asked)
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.analysis.anonymity import keys_of, selected
+from polars_microagg.analysis.anonymity import selected
 from polars_microagg.analysis.assess import assess
 from polars_microagg.charts import altair_charts, risk_map
 from polars_microagg.charts.aggregates import (
@@ -23,7 +23,7 @@ from polars_microagg.errors.originals import unmatched_rows
 from polars_microagg.frames.columns import is_number, refuse, type_name
 from polars_microagg.frames.overview import Overview
 from polars_microagg.frames.safe_collect import collected
-from polars_microagg.frames.selection import Columns, Names, as_frame
+from polars_microagg.frames.selection import MASKED, Columns, Names, as_frame, keys_of
 
 __all__ = ["MicroaggPlot"]
 
@@ -61,7 +61,7 @@ class MicroaggPlot(Overview):
         names = [name for block in selected(self._frame, columns) for name in block]
         for name in names:
             if name not in after.schema:
-                raise InvalidParameterError.unknown_column("columns", name, after.schema)
+                raise InvalidParameterError.unknown_column("columns", name, after.schema, MASKED)
             for table in (self._frame, after):
                 refuse(name, table.schema[name])
                 if numbers and not is_number(table.schema[name]):
@@ -105,7 +105,7 @@ class MicroaggPlot(Overview):
             Columns that were masked together.
         k : int
             Smallest size allowed, which is marked.
-        strata : str or list of str, optional
+        strata : str, selector or list, optional
             Columns that were kept as strata: groups are counted within each.
 
         Returns
@@ -114,7 +114,7 @@ class MicroaggPlot(Overview):
             The chart.
         """
         names = [name for block in selected(self._frame, columns) for name in block]
-        keys = keys_of(self._frame, "strata", strata)
+        keys = keys_of(self._frame.schema, "strata", strata)
         return altair_charts.class_size_chart(
             class_table(self._frame, names, group_size(k), keys), k
         )

@@ -27,7 +27,7 @@ from polars_microagg.duckdb.trees import tables_read
 from polars_microagg.errors import NotNumericError
 from polars_microagg.frames.columns import is_number
 from polars_microagg.frames.safe_collect import quietly
-from polars_microagg.frames.selection import as_frame
+from polars_microagg.frames.selection import MASKED, ORIGINAL, as_frame
 
 __all__ = ["assess", "compare"]
 
@@ -83,10 +83,10 @@ def assess(
     before = _table(con, original, "original")
     after = _table(con, masked, "masked")
     require_match(options.get("key"), ordered(con))
-    columns = None if columns is None else _found("columns", columns, before.columns)
+    columns = None if columns is None else _found("columns", columns, before.columns, ORIGINAL)
     options = tables_read(con, options)
     # What an intruder knows is looked up in the masked table, all else in the original one.
-    tables = {name: after if name == "known" else before for name in NAMES}
+    tables = {name: (before, ORIGINAL) for name in NAMES} | {"known": (after, MASKED)}
     named = {name: _named(name, value, tables) for name, value in options.items()}
     original_ = _frame(con, before, "original", columns, named)
     masked_ = _frame(con, after, "masked", columns, named)
@@ -130,7 +130,7 @@ def compare(
     relation = _table(con, source, "source")
     columns = _found("columns", columns, relation.columns)
     options = tables_read(con, options)
-    tables = dict.fromkeys(NAMES, relation)
+    tables = dict.fromkeys(NAMES, (relation, "table"))
     named = {name: _named(name, value, tables) for name, value in options.items()}
     frame = _frame(con, relation, "source", columns, named)
     return con.from_arrow(compare_frame(frame, columns, **named).to_arrow())
@@ -198,19 +198,20 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _named(option: str, value: Any, tables: dict[str, DuckDBPyRelation]) -> Any:
+def _named(option: str, value: Any, tables: dict[str, tuple[DuckDBPyRelation, str]]) -> Any:
     """Find the columns that an option names."""
     if option not in tables or (option == "known" and value in WORDS):
         return value
-    return _found(option, value, tables[option].columns)
+    relation, called = tables[option]
+    return _found(option, value, relation.columns, called)
 
 
-def _found(what: str, value: Any, table: Sequence[str]) -> Any:
+def _found(what: str, value: Any, table: Sequence[str], called: str = "table") -> Any:
     """Write names as in the table, however deeply nested in lists."""
     if isinstance(value, str):
-        return find(what, [value], table)[0]
+        return find(what, [value], table, called)[0]
     if isinstance(value, Sequence):
-        return [_found(what, item, table) for item in value]
+        return [_found(what, item, table, called) for item in value]
     if isinstance(value, Mapping):
-        return dict(zip(find(what, [*value], table), value.values(), strict=True))
+        return dict(zip(find(what, [*value], table, called), value.values(), strict=True))
     return value

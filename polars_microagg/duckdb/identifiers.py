@@ -55,11 +55,11 @@ def same(name: str, other: str) -> bool:
     return name.translate(LOWER) == other.translate(LOWER)
 
 
-def find(what: str, names: Sequence[str], table: Sequence[str]) -> list[str]:
+def find(what: str, names: Sequence[str], table: Sequence[str], called: str = "table") -> list[str]:
     """Return the names of columns as they are written in a table.
 
     A name that is unknown or listed twice raises InvalidParameterError; `what` is the parameter
-    that has the names.
+    that has the names, and `called` the name of the table in messages.
 
     >>> find("columns", ["AGE"], ["Age", "income"])
     ['Age']
@@ -68,7 +68,7 @@ def find(what: str, names: Sequence[str], table: Sequence[str]) -> list[str]:
     for name in names:
         alike = [name] if name in table else [known for known in table if same(name, known)]
         if len(alike) != 1:
-            raise InvalidParameterError.unknown_column(what, name, table)
+            raise InvalidParameterError.unknown_column(what, name, table, called)
         written += alike
     if twice := repeated(written):
         raise InvalidParameterError.duplicate(what, twice)

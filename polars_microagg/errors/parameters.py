@@ -160,9 +160,22 @@ class InvalidParameterError(MicroaggError):
         )
 
     @classmethod
-    def unknown_column(cls, what: str, name: object, known: Iterable[str]) -> Self:
+    def unknown_column(
+        cls, what: str, name: object, known: Iterable[str], table: str = "table"
+    ) -> Self:
         """Refuse a column that the table does not have."""
-        return cls(no_such_column(what, name, known))
+        return cls(no_such_column(what, name, known, table))
+
+    @classmethod
+    def selects_nothing(cls, what: str, selector: object, table: str) -> Self:
+        """Refuse a selector without a column."""
+        return cls.of_fields(
+            "{parameter} selects no column of the {table}: {value}. {way}",
+            parameter=Parameter(what),
+            table=table,
+            value=str(selector),
+            way="Select columns that it has, or leave it out.",
+        )
 
     @classmethod
     def duplicate_columns(cls, first: str, second: str) -> Self:
@@ -273,10 +286,11 @@ class UnknownMethodError(InvalidParameterError):
         )
 
 
-def no_such_column(what: str, name: object, known: Iterable[str]) -> Sentence:
+def no_such_column(what: str, name: object, known: Iterable[str], table: str = "table") -> Sentence:
     """Write that a parameter names an unknown column."""
     return Sentence(
-        "{parameter} names {value}, which is not a column of the table. {way}",
+        "{parameter} names {value}, which is not a column of the {table}. {way}",
+        table=table,
         parameter=Parameter(what),
         value=Given(name),
         way=hint(name, known),

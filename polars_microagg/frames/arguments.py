@@ -99,7 +99,7 @@ STRATA = Argument(
     "Names",
     "Columns whose values keep records apart; null is a stratum of its own.",
     None,
-    numpydoc="str or list of str",
+    numpydoc="str, selector or list",
 )
 ORDER_BY = Argument(
     "order_by",
@@ -107,7 +107,7 @@ ORDER_BY = Argument(
     "Columns that fix the order of the records where the plan does not, as after a\n"
     "streaming join; equal distances go to the first record. Rows come out as they came.",
     None,
-    numpydoc="str or list of str",
+    numpydoc="str, selector or list",
 )
 ENTITY = Argument(
     "entity",
@@ -115,7 +115,7 @@ ENTITY = Argument(
     "Columns that say whom a record is about, such as a patient: k then counts distinct entities,\n"
     "not records. A null in them is an error.",
     None,
-    numpydoc="str or list of str",
+    numpydoc="str, selector or list",
 )
 ENTITY_MODE = Argument(
     "entity_mode",
@@ -141,7 +141,7 @@ CONFIDENTIAL = Argument(
     "tell little. At least one of the bounds that follow says how little. They count records,\n"
     "also where k counts entities.",
     None,
-    numpydoc="str or list of str",
+    numpydoc="str, selector or list",
 )
 
 
@@ -182,7 +182,7 @@ def _key_kinds(options: tuple[KeyOption, ...]) -> tuple[Argument, ...]:
         several = f"Mapping[str, {entry.each.__name__}] | None" if entry.each else "Names"
         text = "\n".join(textwrap.wrap(" ".join(entry.doc.split()), 96))
         numpydoc = (
-            f"mapping of str to {entry.each.__name__}" if entry.each else "str or list of str"
+            f"mapping of str to {entry.each.__name__}" if entry.each else "str, selector or list"
         )
         arguments.append(Argument(entry.name, several, text, None, numpydoc=numpydoc))
     return tuple(arguments)
@@ -269,14 +269,14 @@ WHOSE = Argument(
     "Columns of the original that say whom a record is about, such as a patient. A null in them\n"
     "is an error.",
     None,
-    numpydoc="str or list of str",
+    numpydoc="str, selector or list",
 )
 KEY = Argument(
     "key",
     "Names",
     "Columns that identify a row; rows are matched by position by default.",
     None,
-    numpydoc="str or list of str",
+    numpydoc="str, selector or list",
 )
 
 

@@ -15,6 +15,7 @@ from polars_microagg.errors.release import in_two_roles
 from polars_microagg.frames.batch import BatchMasker
 from polars_microagg.frames.columns import refuse, type_name
 from polars_microagg.frames.mask import GroupNode, MaskNode, node, one_grouping
+from polars_microagg.frames.selection import named_options, selects
 from polars_microagg.frames.with_dtype import with_dtype
 from polars_microagg.wording import Setting, synonym
 
@@ -43,9 +44,19 @@ def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> P
         if drops is not None and options.get(name) == drops:
             instead = f"{PARTED} It may return fewer rows."
             raise InvalidParameterError.cannot("An expression", Setting(name, drops), instead)
+    named = named_options(options, None)
     return Plan.make(
-        method, k, **{n: v for n, v in options.items() if n not in ("strata", "order_by")}
+        method, k, **{n: v for n, v in named.items() if n not in ("strata", "order_by")}
     )
+
+
+def _for_fields(plan: Plan, options: Mapping[str, Any], dtype: pl.DataType) -> Plan:
+    """Return a plan with the fields of a struct in place of selectors in its options."""
+    if not any(map(selects, options.values())):
+        return plan
+    fields: Any = dtype.to_schema() if isinstance(dtype, pl.Struct) else {"": dtype}
+    named = _expression_plan(plan.method.name, plan.k, named_options(options, fields))
+    return replace(named, progress_callback=plan.progress_callback)
 
 
 def _expression_masker(plan: Plan, dtype: pl.DataType) -> BatchMasker:
@@ -147,7 +158,7 @@ def mask_expression(
     refuse_unnamed_mode(plan)
 
     def build(inputs: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-        masker = _expression_masker(plan, dtype)
+        masker = _expression_masker(_for_fields(plan, options, dtype), dtype)
         if not isinstance(dtype, pl.Struct):
             column = _OneStratum(_MaskingColumn(masker))
             return node(inputs, column, masker.output("", dtype))
@@ -166,7 +177,7 @@ def group_expression(
     plan = _expression_plan(method, k, options)
 
     def build(inputs: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-        masker = one_grouping(_expression_masker(plan, dtype))
+        masker = one_grouping(_expression_masker(_for_fields(plan, options, dtype), dtype))
         if not isinstance(dtype, pl.Struct):
             return node(inputs, _OneStratum(_GroupingColumn(masker)), pl.UInt32())
         return node(inputs, _OneStratum(_of_struct(masker, GroupNode(masker))), pl.UInt32())

@@ -24,8 +24,10 @@ from polars_microagg.frames.selection import (
     as_frame,
     blocks_of,
     by_name,
+    named_options,
     refuse_repeated,
     resolve,
+    selects,
 )
 
 __all__ = [
@@ -49,17 +51,29 @@ class MaskRequest:
     blocks: list[list[str | pl.Expr]]
     strata: tuple[str, ...]
     order_by: tuple[str, ...]
+    selectors: Mapping[str, Any] | None = None
+    """The options as they were typed, if selectors in them name no column yet."""
 
     @classmethod
     def of(
         cls, method: object, columns: object, k: object, options: Mapping[str, Any]
     ) -> MaskRequest:
         """Check everything that can be checked without the data."""
-        options = dict(options)
-        strata = names_of("strata", options.pop("strata", None))
-        order_by = names_of("order_by", options.pop("order_by", None))
-        plan = Plan.make(method, k, **options)
-        return cls(plan, blocks_of(columns), strata, order_by)
+        named = named_options(options, None)
+        late = options if any(map(selects, options.values())) else None
+        strata = names_of("strata", named.pop("strata", None))
+        order_by = names_of("order_by", named.pop("order_by", None))
+        plan = Plan.make(method, k, **named)
+        return cls(plan, blocks_of(columns), strata, order_by, late)
+
+    def on(self, schema: Schema) -> MaskRequest:
+        """Return the call with the columns of a table in place of selectors."""
+        if self.selectors is None:
+            return self
+        options, plan = named_options(self.selectors, schema), self.plan
+        made = MaskRequest.of(plan.method.name, self.blocks, plan.k, options)
+        plan = replace(made.plan, progress_callback=plan.progress_callback)
+        return replace(made, plan=plan)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -177,14 +191,15 @@ def mask_frame(
     frame: Any, method: object, columns: object, k: object, options: Mapping[str, Any]
 ) -> Any:
     """Mask columns of a DataFrame or LazyFrame; columns, their order and the kind of frame stay."""
-    request = MaskRequest.of(method, columns, k, options)
-    refuse_unnamed_mode(request.plan)
+    typed = MaskRequest.of(method, columns, k, options)
+    refuse_unnamed_mode(typed.plan)
     frame = as_frame(frame)
     if isinstance(frame, pl.DataFrame):
-        return mask_table(frame, request)[0]
+        return mask_table(frame, typed)[0]
     runs = PlanRuns()
 
     def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
+        request = typed.on(schema)
         masker = request.masker(schema)
         spare, types = _spare(schema), _each_type(masker, schema)
         # Where nothing can be suppressed, strata do not depend on the node.
@@ -211,6 +226,7 @@ def mask_table(
 
     In a `sample` of a table rare categories are not refused; the whole table is there to do it.
     """
+    request = request.on(frame.schema)
     masker = replace(request.masker(frame.schema), sample=sample)
     released = masker.mask(frame.select(request.inputs(masker)))
     flags = released.flags(frame.height)
@@ -247,27 +263,28 @@ def group_frame(
     frame: Any, method: object, columns: object, k: object, name: object, options: Mapping[str, Any]
 ) -> Any:
     """Add the group of each record as a column; parameters as for `mask_frame`."""
-    request = MaskRequest.of(method, columns, k, options)
+    typed = MaskRequest.of(method, columns, k, options)
     if not isinstance(name, str):
         raise InvalidParameterError.kind("name", name, "a column name")
     frame = as_frame(frame)
 
-    def masker_for(schema: Schema) -> BatchMasker:
+    def bound(schema: Schema) -> tuple[MaskRequest, BatchMasker]:
         if name in schema:
             raise InvalidParameterError.taken(name)
-        return one_grouping(request.masker(schema))
+        request = typed.on(schema)
+        return request, one_grouping(request.masker(schema))
 
     # A record without a group is one that masking would suppress.
-    drops = request.plan.drops
+    drops = typed.plan.drops
     if isinstance(frame, pl.DataFrame):
-        masker = masker_for(frame.schema)
+        request, masker = bound(frame.schema)
         numbers = masker.groups(frame.select(request.inputs(masker)))
         grouped = frame.with_columns(numbers.alias(name))
         return grouped.filter(numbers.is_not_null()) if drops else grouped
     runs = PlanRuns()
 
     def build(lazy: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
-        masker = masker_for(schema)
+        request, masker = bound(schema)
         function = SameRecords(GroupNode(masker), runs.planned())
         made = node(pl.struct(request.inputs(masker)), function, pl.UInt32())
         lazy = lazy.with_columns(made.alias(name))

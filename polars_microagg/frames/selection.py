@@ -10,34 +10,40 @@ from typing import Any, TypeAlias, TypeVar
 import polars as pl
 import polars.selectors as cs
 
-from polars_microagg.core.options import repeated
+from polars_microagg.core.options import KEY_OPTIONS, names_of, repeated
 from polars_microagg.errors import InvalidParameterError
 from polars_microagg.errors.tables import indexed, not_a_frame
 from polars_microagg.frames.safe_collect import quietly
 
 __all__ = [
+    "MASKED",
+    "ORIGINAL",
     "Columns",
     "F",
     "Names",
-    "Others",
     "Schema",
     "as_frame",
     "blocks_of",
     "by_name",
     "items_of",
+    "keys_of",
+    "named_options",
     "own_text",
     "refuse_index",
     "refuse_repeated",
     "resolve",
+    "selects",
 ]
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 Columns: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr | Sequence[str | pl.Expr]]"
 """A name, a selector, a list of them, or a list of lists: blocks masked each on its own."""
-Names: TypeAlias = "str | Sequence[str] | None"
-Others: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | None"
+Names: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | None"
 """A name, a selector, or a list of them: columns that are not masked but have another role."""
 Schema: TypeAlias = "Mapping[str, pl.DataType]"
+
+ORIGINAL, MASKED = "original table", "masked table"
+"""Names in messages of the two tables of a comparison."""
 
 
 def blocks_of(columns: object) -> list[list[str | pl.Expr]]:
@@ -82,16 +88,55 @@ def refuse_repeated(names: Iterable[str], what: str = "columns") -> None:
         raise InvalidParameterError.duplicate(what, twice)
 
 
-def resolve(item: str | pl.Expr, schema: Schema, what: str = "columns") -> list[str]:
+def resolve(
+    item: str | pl.Expr, schema: Schema, what: str = "columns", table: str = "table"
+) -> list[str]:
     """Return the names that a name or a selector stands for."""
     if isinstance(item, str):
         if item not in schema:
-            raise InvalidParameterError.unknown_column(what, item, schema)
+            raise InvalidParameterError.unknown_column(what, item, schema, table)
         return [item]
     try:
         return pl.LazyFrame(schema=schema).select(item).collect_schema().names()
     except pl.exceptions.ColumnNotFoundError:
-        raise InvalidParameterError.unknown_column(what, str(item), schema) from None
+        raise InvalidParameterError.unknown_column(what, str(item), schema, table) from None
+
+
+def selects(columns: object) -> bool:
+    """Return whether a parameter has a selector, so that it takes a table to name its columns."""
+    items = columns if isinstance(columns, list | tuple) else [columns]
+    return any(isinstance(item, pl.Expr) for item in items)
+
+
+def keys_of(schema: Schema, what: str, columns: object, table: str = "table") -> tuple[str, ...]:
+    """Return the columns that a parameter names or selects, or ().
+
+    >>> keys_of({"age": pl.Int64(), "sex": pl.String()}, "strata", cs.string())
+    ('sex',)
+    """
+    items = items_of(what, columns) if selects(columns) else names_of(what, columns)
+    names = [name for item in items for name in resolve(item, schema, what, table)]
+    if items and not names:
+        raise InvalidParameterError.selects_nothing(what, items[0], table)
+    refuse_repeated(names, what)
+    return tuple(names)
+
+
+def named_options(options: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
+    """Return the options of a call with names in place of selectors.
+
+    Without a schema each selector is replaced by its text, for checks that need no table.
+    """
+    named = dict(options)
+    lists = [option.name for option in KEY_OPTIONS.values() if option.each is None]
+    for what in ("strata", "order_by", "entity", "confidential", *lists):
+        if not selects(given := named.get(what)):
+            continue
+        if schema is None:
+            named[what] = [str(item) for item in items_of(what, given)]
+        else:
+            named[what] = list(keys_of(schema, what, given))
+    return named
 
 
 def by_name(name: str) -> pl.Expr:

@@ -20,7 +20,13 @@ from polars_microagg.frames.columns import kind_for
 from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.rare_categories import refuse_rare_in, refuse_unique
 from polars_microagg.frames.safe_collect import collected, schema_of
-from polars_microagg.frames.selection import Columns, as_frame, by_name, refuse_repeated
+from polars_microagg.frames.selection import (
+    Columns,
+    as_frame,
+    by_name,
+    named_options,
+    refuse_repeated,
+)
 from polars_microagg.leaves.cuts import (
     CUTS,
     TRIED,
@@ -150,11 +156,12 @@ def fit_leaves(
     >>> masked = pl.concat(leaves.protect(part) for _, part in parts)
     >>> mg.verify(masked, ["age", "income"], k=5)
     """
+    frame = as_frame(sample_or_frame, "sample_or_frame")
+    options = named_options(options, schema_of(frame))
     request = leaf_request(method, k, {**options, "scale": scale, "seed": seed})
     if cut not in ("best", *CUTS):
         raise InvalidParameterError.choice("cut", cut, ("best", *CUTS))
     size = leaf_size(size, request.plan)
-    frame = as_frame(sample_or_frame, "sample_or_frame")
     names = names_in(frame, columns, request)
     frame = collected(frame)
     plan = request.plan.bind([names])

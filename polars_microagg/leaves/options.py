@@ -42,7 +42,7 @@ def leaf_request(method: str, k: int, options: dict[str, Any]) -> MaskRequest:
         if name not in can:
             raise InvalidParameterError.option(method, name, can)
     options = dict(options)
-    roles = [names_of(name, options.pop(name, None)) for name in ("strata", "order_by")]
+    strata, order_by = (names_of(name, options.pop(name, None)) for name in ("strata", "order_by"))
     plan = Plan.make(method, k, **options)
     # The table comes out with all of its columns.
     refuse_unnamed_mode(plan)
@@ -68,7 +68,7 @@ def leaf_request(method: str, k: int, options: dict[str, Any]) -> MaskRequest:
     if plan.groups_cells:
         what = "leaves, as it mixes values of several columns"
         raise InvalidParameterError.cannot(plan.method.name, what, "Mask the table whole.")
-    return MaskRequest(plan, [], *roles)
+    return MaskRequest(plan, [], strata, order_by)
 
 
 def leaf_options(request: MaskRequest, names: Sequence[str]) -> dict[str, Any]:

@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from polars_microagg.analysis.anonymity import keys_of, selected, verify
+from polars_microagg.analysis.anonymity import selected, verify
 from polars_microagg.analysis.counted_classes import not_anonymous
 from polars_microagg.core.options import MODEL_OPTIONS
 from polars_microagg.core.own_options import refuse_unknown
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import InvalidParameterError, NotAnonymousError
 from polars_microagg.frames.classes import classes_of
-from polars_microagg.frames.selection import as_frame, by_name
+from polars_microagg.frames.selection import as_frame, by_name, keys_of
 from polars_microagg.leaves.masking import fingerprints
 from polars_microagg.leaves.references import Reference
 from polars_microagg.leaves.rules import (
@@ -59,11 +59,10 @@ def verify_classes(
         setting = Setting("entity_mode", "alike")
         way = "Read the table into memory, and give it to verify of polars_microagg."
         raise InvalidParameterError.cannot("verify on Spark", setting, way)
-    schema = pl.LazyFrame(schema=dict.fromkeys(table.names, pl.Null))
-    keys = keys_of(schema, "strata", strata)
-    counted = [
-        n for what in ("entity", "confidential") for n in keys_of(schema, what, people[what])
-    ]
+    types = dict.fromkeys(table.names, pl.Null())
+    schema = pl.LazyFrame(schema=types)
+    keys = keys_of(types, "strata", strata)
+    counted = [n for what in ("entity", "confidential") for n in keys_of(types, what, people[what])]
     blocks = selected(schema, columns)
     references: tuple[Reference, ...] = ()
     records = 0

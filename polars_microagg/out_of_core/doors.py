@@ -16,7 +16,7 @@ from polars_microagg.core import registry
 from polars_microagg.core.options import KEY_OPTIONS, MODEL_OPTIONS, group_size, whole_number
 from polars_microagg.core.own_options import refuse_unknown
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.selection import Columns, Names
+from polars_microagg.frames.selection import ORIGINAL, Columns, Names, keys_of, named_options
 from polars_microagg.out_of_core.counts import class_sizes
 from polars_microagg.out_of_core.given_tables import (
     budget_of,
@@ -52,13 +52,13 @@ def verify(
         The columns that were masked; each block of a list of lists is checked on its own.
     k : int
         Smallest class allowed, at least 2.
-    strata : str or list of str, optional
+    strata : str, selector or list, optional
         Columns that were kept as strata: classes are counted within each.
-    entity : str or list of str, optional
+    entity : str, selector or list, optional
         Columns that say whom a record is about: k then counts distinct entities, not records.
     entity_mode : {"rows", "mean", "alike"}, default "rows"
         With "alike", k entities must also have the same rows, and as many of each.
-    confidential : str or list of str, optional
+    confidential : str, selector or list, optional
         Columns that nobody is to learn from a class; needs one of the bounds.
     memory : int or str, optional
         Most memory to take, as bytes or like ``"500MB"``, for tables larger than that: `frame` may then
@@ -101,12 +101,14 @@ def verify(
     if memory is None:
         counting.verify(frame, columns, k, strata=strata, **people, **bounds)
         return
-    plan = counting.plan_of(k, people, bounds)
+    counting.plan_of(k, named_options(people, None), bounds)
     with tables_of(memory, frame=frame) as ((table,), limit):
         empty = empty_of(table)
-        blocks, keys = counting.selected(empty, columns), counting.keys_of(empty, "strata", strata)
-        for what, names in (("entity", plan.entity), ("confidential", plan.confidential)):
-            counting.keys_of(empty, what, names)
+        blocks = counting.selected(empty, columns)
+        keys = keys_of(empty.schema, "strata", strata)
+        for what in ("entity", "confidential"):
+            people[what] = keys_of(empty.schema, what, people[what])
+        plan = counting.plan_of(k, people, bounds)
         where: dict[str, Any] = {
             "entity": plan.entity,
             "confidential": plan.confidential,
@@ -137,14 +139,14 @@ def anonymity(
         A table; a LazyFrame is collected.
     columns : str, selector, list, or list of lists
         What an intruder is thought to know; each block of a list of lists is counted on its own.
-    strata : str or list of str, optional
+    strata : str, selector or list, optional
         More such columns: classes are counted within each stratum.
     k : int, optional
         Adds the sizes of the classes and the records in classes of fewer than k.
-    confidential : str or list of str, optional
+    confidential : str, selector or list, optional
         Columns that an intruder wants to learn: adds the sizes of the classes, and what each privacy
         model counts of such columns, as `l`, `max_share` and `t`.
-    entity : str or list of str, optional
+    entity : str, selector or list, optional
         Columns that say whom a record is about: adds entities, k_entities and alike_min, and k
         counts entities, not records. Their null is an error.
     memory : int or str, optional
@@ -198,9 +200,9 @@ def anonymity(
     with tables_of(memory, frame=frame) as ((table,), limit):
         empty = empty_of(table)
         blocks = counting.selected(empty, columns)
-        divided = counting.keys_of(empty, "strata", strata)
+        divided = keys_of(empty.schema, "strata", strata)
         where: dict[str, Any] = {
-            what: counting.keys_of(empty, what, names) for what, names in people.items()
+            what: keys_of(empty.schema, what, names) for what, names in people.items()
         }
         chosen = options_of_models("anonymity", options, where["confidential"])
         k = None if k is None else group_size(k)
@@ -246,11 +248,11 @@ def assess(
         the sets, `k_min` the least.
     known_sample : int, optional
         How many of the sets to draw at random without repetition; all by default.
-    by : str or list of str, optional
+    by : str, selector or list, optional
         Columns of `original` whose values divide the rows: one row of the result for each.
-    key : str or list of str, optional
+    key : str, selector or list, optional
         Columns that identify a row; rows are matched by position by default.
-    entity : str or list of str, optional
+    entity : str, selector or list, optional
         Columns of `original` that say whom a record is about: with them `dld_entity`, which counts persons,
         is among the metrics.
     seed : int, default 0
@@ -321,7 +323,8 @@ def assess(
     with tables_of(memory, original=original, masked=masked) as (tables, limit):
         before, after = tables
         empty = empty_of(before), empty_of(after)
-        whose = counting.keys_of(empty[0], "entity", entity)
+        whose = keys_of(empty[0].schema, "entity", entity, ORIGINAL)
+        kinds = named_options(kinds, empty[0].schema)
         names = measuring.shared_columns(*empty, columns, whose, kinds_asked(kinds, assess))
         taken = [entry.name for entry in entries]
         budget = budget_of(limit, [names], *tables)

@@ -9,7 +9,7 @@ from typing import Any
 
 from polars_microagg.core.options import group_size, number_of_workers
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.selection import Columns, blocks_of
+from polars_microagg.frames.selection import Columns, blocks_of, named_options
 from polars_microagg.leaves.fit import require_leaves, require_no_options
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.memory_budget import bytes_of
@@ -120,10 +120,13 @@ def protect_parquet(
         require_no_options(leaves, beside)
         request = replace(leaves.request, plan=replace(leaves.plan, k=group_size(k)))
     else:
-        request = leaf_request(method, k, {"scale": scale, "seed": seed, **options})
+        options = {"scale": scale, "seed": seed, **options}
+        request = leaf_request(method, k, named_options(options, None))
         leaf_size(size, request.plan)
-    request = replace(request, blocks=blocks_of(columns))
     table = ParquetSource.of(source)
+    if leaves is None:
+        request = leaf_request(method, k, named_options(options, table.empty.schema))
+    request = replace(request, blocks=blocks_of(columns))
     to = _target(target, table)
     with given_back(), working_folder(to) as folder:
         made = folder / "made.parquet"

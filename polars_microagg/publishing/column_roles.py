@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_microagg.core.options import repeated
 from polars_microagg.errors.release import in_two_roles, without_role
-from polars_microagg.frames.selection import Others, Schema, items_of, resolve
+from polars_microagg.frames.selection import Names, Schema, items_of, resolve
 
 __all__ = ["ColumnRoles", "OtherColumns"]
 
@@ -75,7 +75,7 @@ class OtherColumns:
     drop: Sequence[Item] = ()
 
     @classmethod
-    def of(cls, keep: Others, drop: Others) -> Self:
+    def of(cls, keep: Names, drop: Names) -> Self:
         """Check all that can be checked without a table."""
         return cls(items_of("keep", keep), items_of("drop", drop))
 

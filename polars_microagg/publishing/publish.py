@@ -16,7 +16,6 @@ from polars_microagg.frames.safe_collect import collected, schema_of
 from polars_microagg.frames.selection import (
     Columns,
     Names,
-    Others,
     Schema,
     as_frame,
     by_name,
@@ -47,8 +46,8 @@ def publish(
     *,
     method: str | None = "mdav",
     strata: Names = None,
-    keep: Others = None,
-    drop: Others = None,
+    keep: Names = None,
+    drop: Names = None,
     original: Any = None,
     require: str | Sequence[str] = (),
     manifest: str | os.PathLike[str] | None = None,
@@ -76,7 +75,7 @@ def publish(
         Smallest group size, at least 2.
     method : str or None, default 'mdav'
         Name of a method; None if `frame` is masked already.
-    strata : str or list of str, optional
+    strata : str, selector or list, optional
         Columns whose values keep records apart.
     keep : str, selector or list, optional
         Columns to release as they are. A selector means those that are left: ``cs.all()`` all that
@@ -188,6 +187,7 @@ def _released(
 ) -> tuple[Manifest, list[str]]:
     """Release a table that is masked already, beside its original if there is one."""
     table = as_frame(frame)
+    request = request.named(schema_of(table))
     roles = _roles(request, others, schema_of(table))
     table = collected(_needed(table, request, roles))
     return release(
@@ -205,6 +205,7 @@ def _released(
 def _door(frame: Any, request: ReleaseRequest, others: OtherColumns) -> Door:
     """Return the door of a table of polars, whose columns are named before it is read."""
     table = as_frame(frame)
+    request = request.named(schema_of(table))
     roles = _roles(request, others, schema_of(table))
     table = _needed(table, request, roles)
     return Door(
@@ -219,17 +220,18 @@ def _door_of(places: list[Location], request: ReleaseRequest, others: OtherColum
     """Return the door of files or a table, in which text that is masked is read as numbers."""
 
     def named(schema: Schema) -> tuple[ReleaseRequest, ColumnRoles]:
-        return request, _roles(request, others, schema)
+        own = request.named(schema)
+        return own, _roles(own, others, schema)
 
     def texts(names: Sequence[str]) -> Typed:
-        roles = _roles(request, others, dict.fromkeys(names, pl.String()))
-        return texts_of(roles.mask, roles.confidential, request.kinds)
+        own, roles = named(dict.fromkeys(names, pl.String()))
+        return texts_of(roles.mask, roles.confidential, own.kinds)
 
     def whole(read: pl.DataFrame | None) -> tuple[ReleaseRequest, ColumnRoles, pl.DataFrame]:
         place = places[0]
         frame = raw(place) if read is None else read
-        roles = _roles(request, others, frame.schema)
-        frame = typed_columns(place, frame, roles.mask, request.kinds)
+        own, roles = named(frame.schema)
+        frame = typed_columns(place, frame, roles.mask, own.kinds)
         frame = typed_values(place, frame, roles.confidential)
         return (*named(frame.schema), frame)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -26,8 +27,11 @@ from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.selection import (
     Schema,
     blocks_of,
+    keys_of,
+    named_options,
     refuse_repeated,
     resolve,
+    selects,
 )
 from polars_microagg.publishing.column_kinds import written
 from polars_microagg.publishing.column_roles import ColumnRoles
@@ -60,6 +64,8 @@ class ReleaseRequest:
     options: dict[str, Any] = field(default_factory=dict)
     require: tuple[Requirement, ...] = ()
     hash_key: bytes | None = None
+    late: tuple[Callable[[dict[str, Any]], Any], dict[str, Any]] | None = None
+    """Makes the request anew from its options, in which selectors wait for the table."""
 
     @classmethod
     def of(
@@ -76,7 +82,10 @@ class ReleaseRequest:
 
         `columns` may be None if they can be named only with the table; `on` names them then.
         """
-        masking = None
+        masking, late = None, None
+        if any(map(selects, options.values())):
+            late = partial(cls.of, columns, k, method, require=require, hash_key=hash_key), options
+            options = named_options(options, None)
         for name in ("entity", "confidential"):
             if name in options:
                 options = {**options, name: list(names_of(name, options[name])) or None}
@@ -103,7 +112,15 @@ class ReleaseRequest:
                 raise InvalidParameterError.kind(name, value, "finite, as a manifest is JSON")
         required = tuple(release_requirements(require))
         possible(required, None if masking is None else size)
-        return cls(columns, size, masking, promise, options, required, hash_key)
+        return cls(columns, size, masking, promise, options, required, hash_key, late)
+
+    def named(self, schema: Schema) -> Self:
+        """Return the request with the columns of a table in place of selectors."""
+        if self.late is None:
+            return self
+        again, options = self.late
+        made: Self = again(named_options(options, schema))
+        return made
 
     def bounded(self) -> set[str]:
         """Return the privacy models that groups must satisfy, and the measures that are required."""
@@ -194,11 +211,7 @@ class ReleaseRequest:
 
     def _named(self, what: str, schema: Schema) -> list[str]:
         """Return the columns that an option names, looked up in a table."""
-        names = names_of(what, self.options.get(what))
-        for name in names:
-            if name not in schema:
-                raise InvalidParameterError.unknown_column(what, name, schema)
-        return list(names)
+        return list(keys_of(schema, what, self.options.get(what)))
 
     def config(self, blocks: list[list[str]], strata: list[str]) -> dict[str, Any]:
         """Return the whole configuration, with the defaults that hold."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_microagg.analysis.anonymity import classes, emptied, fewest_records, keys_of, selected
+from polars_microagg.analysis.anonymity import classes, emptied, fewest_records, selected
 from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.coordinates import matrices
 from polars_microagg.charts.aggregates import (
@@ -27,7 +27,7 @@ from polars_microagg.errors import InvalidParameterError
 from polars_microagg.errors.originals import unmatched_rows
 from polars_microagg.frames.columns import refuse
 from polars_microagg.frames.safe_collect import collected
-from polars_microagg.frames.selection import as_frame, by_name
+from polars_microagg.frames.selection import MASKED, ORIGINAL, as_frame, by_name, keys_of
 from polars_microagg.kernels.risk.moments import moments, present
 from polars_microagg.publishing.column_kinds import of_numbers
 from polars_microagg.publishing.manifest.precision import (
@@ -119,11 +119,14 @@ class Facts:
         after = collected(as_frame(masked, "masked"), "masked")
         if before.height != after.height:
             raise unmatched_rows(before.height, after.height)
-        blocks, keys = selected(before, columns), list(keys_of(after, "strata", strata))
+        blocks, keys = (
+            selected(before, columns, ORIGINAL),
+            list(keys_of(after.schema, "strata", strata, MASKED)),
+        )
         names = [name for block in blocks for name in block]
         for name in names:
             if name not in after.schema:
-                raise InvalidParameterError.unknown_column("columns", name, after.schema)
+                raise InvalidParameterError.unknown_column("columns", name, after.schema, MASKED)
             refuse(name, before.schema[name], asked)
             refuse(name, after.schema[name], asked)
         shown = unlike(dict.fromkeys([*names, *after.columns]))

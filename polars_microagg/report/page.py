@@ -46,7 +46,7 @@ def report_html(
         Columns that were masked; each block of a list of lists was masked on its own.
     k : int
         Smallest group size promised, at least 2.
-    strata : str or list of str, optional
+    strata : str, selector or list, optional
         Columns that were kept as strata.
     settings : mapping, optional
         What was asked for, such as method, scale and seed.

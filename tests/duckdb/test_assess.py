@@ -110,3 +110,14 @@ def test_integers_of_39_digits_are_measured_as_small_ones(con, type_):
     }
     assert found["large"] == found["small"]
     assert found["small"][0] == found["small"][1] == found["small"][2] != [(0.0,)]
+
+
+@pytest.mark.parametrize(("option", "table"), [("columns", "original"), ("known", "masked")])
+def test_a_missing_column_is_named_with_its_table(option, table):
+    frame = pl.DataFrame({"a": [1, 2], "b": [1, 2]})
+    given = {"columns": "a", option: "c"}
+    with (
+        duckdb.connect() as con,
+        pytest.raises(mg.InvalidParameterError, match=f"'c', which is not .* of the {table} table"),
+    ):
+        mgd.assess(con, frame, frame, given.pop("columns"), **given)
