@@ -2,10 +2,11 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import jinja2
 
-__all__ = ["rendered"]
+__all__ = ["rendered", "rendered_model"]
 
 MACROS = Path(__file__).parents[1] / "dbt" / "macros"
 
@@ -17,10 +18,12 @@ class Returned(Exception):
 
 
 class Macros:
-    """The macros of the package by name, for one dialect."""
+    """The macros of the package by name, for one dialect, and one model's settings and connection."""
 
-    def __init__(self, dialect):
+    def __init__(self, dialect, settings=None, con=None):
         self.dialect = dialect
+        self.settings = self.unrendered_config = settings or {}
+        self.con = con
         environment = jinja2.Environment(extensions=["jinja2.ext.do"], autoescape=False)
         text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(MACROS.glob("*.sql")))
         text = re.sub(r"{%-?\s*materialization .*?endmaterialization\s*-?%}", "", text, flags=re.S)
@@ -32,6 +35,10 @@ class Macros:
             "adapter": self,
             "return": self.returned,
             "exceptions": self,
+            "config": self,
+            "model": self,
+            "run_query": self.run_query,
+            "var": lambda _, default: default,
         }
         self.module = environment.from_string(text).module
 
@@ -40,6 +47,16 @@ class Macros:
 
     def raise_compiler_error(self, sentence):
         raise ValueError(sentence)
+
+    def get(self, name):
+        return self.settings.get(name)
+
+    def require(self, name):
+        return self.settings[name]
+
+    def run_query(self, sql):
+        rows = self.con.sql(sql).fetchall()
+        return SimpleNamespace(columns=[SimpleNamespace(values=lambda: [row[0] for row in rows])])
 
     def dispatch(self, name, package):
         assert package == "microagg"
@@ -61,3 +78,9 @@ class Macros:
 def rendered(dialect, test, model, **arguments):
     """The SQL of a generic test in a dialect."""
     return getattr(Macros(dialect), f"test_{test}")(model, **arguments)
+
+
+def rendered_model(con, sql, **settings):
+    """The SQL that masks a model of these settings, and the SQL that verifies the table `masked`."""
+    macros = Macros("duckdb", settings, con)
+    return macros.masking(sql), macros.verifying("masked")

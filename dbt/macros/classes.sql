@@ -13,6 +13,31 @@
   {% endif %}
 {% endmacro %}
 
+{# Refuse names that are not known, with the nearest one. #}
+{% macro refuse_unknown(owner, what, names, known, also=[], way='') %}
+  {% for name in names if name not in known + also %}
+    {% set near = microagg.nearest(name, known + also) %}
+    {{ exceptions.raise_compiler_error(owner ~ " has no " ~ what ~ " '" ~ name ~ "'. "
+      ~ ("Did you mean '" ~ near ~ "'?" if near else "Choose from " ~ known | join(', ') ~ ".")
+      ~ (" " ~ way if way)) }}
+  {% endfor %}
+{% endmacro %}
+
+{# The known name that shares most pairs of adjacent letters with a name, if the two share 60 % of theirs. #}
+{% macro nearest(name, known) %}
+  {% set best = namespace(name=none, share=0.6) %}
+  {% for one in known %}
+    {% set wanted, padded = " " ~ name | lower ~ " ", " " ~ one ~ " " %}
+    {% set pairs = namespace(shared=0) %}
+    {% for at in range(name | length + 1) if wanted[at:at + 2] in padded %}
+      {% set pairs.shared = pairs.shared + 1 %}
+    {% endfor %}
+    {% set share = 2 * pairs.shared / (name | length + one | length + 2) %}
+    {% if share >= best.share %}{% set best.name, best.share = one, share %}{% endif %}
+  {% endfor %}
+  {{ return(best.name) }}
+{% endmacro %}
+
 {# The expressions of some columns, one a name: mg_c0, mg_c1 and so on. #}
 {% macro expressions(columns, prefix, values) %}
   {% set found = [] %}

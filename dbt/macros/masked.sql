@@ -7,6 +7,7 @@
    method, strata, entity, confidential, l and so on. The table is checked before it takes the place of
    the one before, so that what breaks a bound is never there under its name. #}
 {% materialization masked, adapter='duckdb' %}
+  {%- set release = microagg.masking(sql) -%}
   {%- set target = this.incorporate(type='table') -%}
   {%- set existing = load_cached_relation(this) -%}
   {%- set intermediate = make_intermediate_relation(target) -%}
@@ -16,7 +17,7 @@
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
   {% call statement('main') -%}
-    {{ create_table_as(False, intermediate, microagg.masking(sql)) }}
+    {{ create_table_as(False, intermediate, release) }}
   {%- endcall %}
   {% call statement('verified', fetch_result=True) -%}
     {{ microagg.verifying(intermediate) }}
@@ -57,25 +58,45 @@
   {{ return(found | join('')) }}
 {% endmacro %}
 
+{# Configuration keys of dbt and of dbt-duckdb. #}
+{% macro keys_of_dbt() %}
+  {{ return(['access', 'alias', 'batch_size', 'begin', 'column_types', 'concurrent_batches', 'contract', 'database',
+    'description', 'docs', 'enabled', 'event_time', 'freshness', 'full_refresh', 'grants', 'group',
+    'incremental_strategy', 'indexes', 'latest_version_pointer', 'lookback', 'materialized', 'meta', 'on_configuration_change',
+    'on_error', 'on_schema_change', 'packages', 'partitioned_by', 'persist_docs', 'post-hook', 'post_hook', 'pre-hook',
+    'pre_hook', 'quoting', 'schema', 'sorted_by', 'sql_header', 'static_analysis', 'tags', 'unique_key']) }}
+{% endmacro %}
+
+{# Names of the parameters that a macro of polars_microagg has after the source. #}
+{% macro parameters(name) %}
+  {%- set catalog = var('microagg_catalog', 'microagg') -%}
+  {%- set names = run_query("select distinct unnest(parameters) as name from duckdb_functions() where "
+    ~ "lower(database_name) = lower(" ~ microagg.literal(catalog) ~ ") and function_name = "
+    ~ microagg.literal(name) ~ " order by name").columns[0].values() | reject('equalto', 'source') | list -%}
+  {%- if not names -%}
+    {{ exceptions.raise_compiler_error("The connection has no macro " ~ catalog ~ "." ~ name ~ ". "
+      ~ "List microagg_plugin under plugins in profiles.yml.") }}
+  {%- endif -%}
+  {{ return(names) }}
+{% endmacro %}
+
 {# The release of what a model selects. #}
 {% macro masking(sql) %}
-  {%- set bounds = ['entity_mode', 'confidential', 'l', 'max_share', 't', 't_scale'] -%}
-  {%- set others = ['method', 'keep', 'drop', 'strata', 'scale', 'center', 'nulls', 'small_strata', 'dtype',
-    'refine', 'seed', 'entity', 'cap_rows', 'circular', 'nominal', 'ordinal', 'taxonomy', 'weigh',
-    'options'] -%}
+  {%- set known = microagg.parameters('release') -%}
+  {%- do microagg.refuse_unknown('The materialization masked', 'setting', model.unrendered_config,
+    known, microagg.keys_of_dbt(), 'Move settings of your own to meta.') -%}
   with microagg_source as (
     {{ sql }}
   )
   from {{ var('microagg_catalog', 'microagg') }}.release('microagg_source',
     {{ microagg.literal(config.require('columns')) }}, {{ microagg.literal(config.require('k')) }}
-    {{- microagg.given(others + bounds) }})
+    {{- microagg.given(known | reject('in', ['columns', 'k'])) }})
 {% endmacro %}
 
 {# What is checked on the table before it is given its name: an entity that does not come out was counted
    where it was masked. #}
 {% macro verifying(relation) %}
-  {%- set bounds = ['strata', 'confidential', 'l', 'max_share', 't', 't_scale'] -%}
   from {{ var('microagg_catalog', 'microagg') }}.verify({{ microagg.literal(relation | string) }},
     {{ microagg.literal(config.require('columns')) }}, {{ microagg.literal(config.require('k')) }}
-    {{- microagg.given(bounds) }})
+    {{- microagg.given(microagg.parameters('verify') | reject('in', ['columns', 'k', 'entity', 'entity_mode'])) }})
 {% endmacro %}

@@ -2,6 +2,7 @@
 
 {# At least k records share each record in these columns and strata. #}
 {% test k(model, columns, k, strata=none) %}
+{% do microagg.refuse_unknown('microagg.k', 'argument', kwargs, ['columns', 'k', 'strata']) %}
 {% do microagg.required('k', 'columns', columns) %}
 {% set keys = microagg.expressions(microagg.listed(columns) + microagg.listed(strata), 'c', false) %}
 with mg_records as (select {{ keys | join(', ') }} from {{ model }}),
@@ -14,6 +15,7 @@ from mg_classes where mg_n < {{ k }} having count(*) > 0
 
 {# At least k distinct entities, such as patients, share each record; none of them is null. #}
 {% test entities(model, columns, entity, k, strata=none) %}
+{% do microagg.refuse_unknown('microagg.entities', 'argument', kwargs, ['columns', 'entity', 'k', 'strata']) %}
 {% do microagg.required('entities', 'columns', columns) %}
 {% do microagg.required('entities', 'entity', entity) %}
 {% set keys = microagg.expressions(microagg.listed(columns) + microagg.listed(strata), 'c', false) %}
@@ -33,6 +35,7 @@ select classes, fewest, nameless from mg_few cross join mg_unknown where classes
 
 {# At least l distinct values of a confidential column in each class; null is not one. #}
 {% test l(model, columns, confidential, l, strata=none) %}
+{% do microagg.refuse_unknown('microagg.l', 'argument', kwargs, ['columns', 'confidential', 'l', 'strata']) %}
 {{ microagg.runs('l', model, columns, confidential, strata) }},
 mg_told as (
     select mg_class, greatest(sum(mg_there), 1) as mg_l from mg_runs group by mg_class
@@ -42,6 +45,7 @@ select count(*) as classes, min(mg_l) as fewest from mg_told where mg_l < {{ l }
 
 {# No value of a confidential column is that of more than this share of those with one in a class. #}
 {% test share(model, columns, confidential, max_share, strata=none) %}
+{% do microagg.refuse_unknown('microagg.share', 'argument', kwargs, ['columns', 'confidential', 'max_share', 'strata']) %}
 {{ microagg.runs('share', model, columns, confidential, strata) }},
 mg_told as (
     select mg_class, cast(max(mg_n) as {{ microagg.double() }}) / sum(mg_n) as mg_share
@@ -55,6 +59,7 @@ from mg_told where mg_share > {{ max_share }} having count(*) > 0
    earth mover's distance, to 12 decimals. With ordered, values lie on a line at equal steps, or with
    t_scale: ranks at the middle ranks of the records; else any two are equally far apart. #}
 {% test t(model, columns, confidential, t, ordered=false, t_scale='values', strata=none) %}
+{% do microagg.refuse_unknown('microagg.t', 'argument', kwargs, ['columns', 'confidential', 't', 'ordered', 't_scale', 'strata']) %}
 {% if t_scale not in ('values', 'ranks') %}
   {{ exceptions.raise_compiler_error("microagg.t: t_scale must be one of 'values', 'ranks'.") }}
 {% endif %}
