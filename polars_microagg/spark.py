@@ -12,6 +12,7 @@ from polars_microagg.errors import InvalidParameterError
 from polars_microagg.frames.mask import MaskRequest
 from polars_microagg.frames.selection import Columns, Names, blocks_of
 from polars_microagg.leaves.fit import (
+    bound_blocks,
     fit_leaves,
     names_in,
     require_leaves,
@@ -20,7 +21,13 @@ from polars_microagg.leaves.fit import (
     sample_size,
 )
 from polars_microagg.leaves.leaves import Leaves
-from polars_microagg.leaves.options import leaf_options, leaf_request, leaf_size, refuse_patterns
+from polars_microagg.leaves.options import (
+    leaf_options,
+    leaf_request,
+    leaf_size,
+    refuse_patterns,
+    with_kinds_of,
+)
 from polars_microagg.leaves.references import Reference
 from polars_microagg.leaves.refusals import refuse_few
 from polars_microagg.leaves.rules import refuse_nameless
@@ -104,7 +111,7 @@ def protect(
     if leaves is None:
         method, size, cut = (options.pop(*each) for each in FITTING.items())
         request = leaf_request(method, k, options)
-        request = _bound(table, replace(request, blocks=blocks_of(columns)))
+        request = bound_blocks(table.empty(), replace(request, blocks=blocks_of(columns)))
         released = _released(table, request, others)
         blocks = _fitted(table, request, size, cut)
     else:
@@ -164,7 +171,7 @@ def fit(
     """
     table = SparkTable.of(df)
     request = leaf_request(method, k, options)
-    request = _bound(table, replace(request, blocks=blocks_of(columns)))
+    request = bound_blocks(table.empty(), replace(request, blocks=blocks_of(columns)))
     made = _fitted(table, request, size, cut)
     return tuple(made) if len(made) > 1 else made[0]
 
@@ -218,15 +225,6 @@ FITTING: dict[str, Any] = {"method": "mdav", "size": None, "cut": "best"}
 """Parameters of `fit` with their defaults, which are no options of a plan."""
 
 
-def _bound(table: SparkTable, request: MaskRequest) -> MaskRequest:
-    """Return a call with the names of its columns, block by block."""
-    empty = table.empty()
-    blocks = [names_in(empty, block, request) for block in request.masker(empty.schema).plan.blocks]
-    plan = request.plan.bind(blocks)
-    refuse_patterns(plan)
-    return replace(request, plan=plan, blocks=[list(block) for block in blocks])
-
-
 def _same_call(
     table: SparkTable, blocks: Sequence[Leaves], columns: Columns, k: int, options: dict[str, Any]
 ) -> MaskRequest:
@@ -246,7 +244,7 @@ def _same_call(
         if _but_for_kinds(each) != _but_for_kinds(first):
             need = "leaves that one call of fit has made"
             raise InvalidParameterError.kind("leaves", repr(each), need)
-    plan = replace(first.plan, blocks=tuple(names))
+    plan = replace(with_kinds_of([each.plan for each in blocks]), blocks=tuple(names))
     refuse_patterns(plan)
     return replace(first.request, plan=plan, blocks=[list(block) for block in names])
 

@@ -54,6 +54,10 @@ CALLS = {
     ),
     "refused": (["a.b", "pay"], STRATA),
     "blocks": ([["a.b"], ["pay", "job"]], {**STRATA, "small_strata": "null", "dtype": "float"}),
+    "blocks of kinds": (
+        [["pay", "a.b"], ["job", "zero"]],
+        {"size": 60, "nulls": "impute", "nominal": "pay", "ordinal": "job", "weigh": {"job": 3}},
+    ),
     "ordered by what a block masks": (
         [["a.b"], ["pay"], ["job"]],
         {**STRATA, "small_strata": "drop", "order_by": ["pay", "id"]},
@@ -71,7 +75,7 @@ CALLS = {
 }
 
 
-BOTH = {"emptied by pattern", "blocks", "persons refused", "secrets"}
+BOTH = {"emptied by pattern", "blocks", "blocks of kinds", "persons refused", "secrets"}
 """Those that are tried on Spark of the classic kind, too."""
 
 

@@ -40,11 +40,13 @@ from polars_microagg.leaves.fit_keys import fitted_keys
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.masking import LARGE, fingerprints
 from polars_microagg.leaves.options import (
+    block_request,
     leaf_columns,
     leaf_options,
     leaf_request,
     leaf_roles,
     leaf_size,
+    refuse_patterns,
 )
 from polars_microagg.leaves.refusals import refuse_few, refuse_incomplete
 from polars_microagg.leaves.rules import restricted
@@ -59,6 +61,7 @@ from polars_microagg.leaves.tree import Tree
 from polars_microagg.wording import Sentence, Setting
 
 __all__ = [
+    "bound_blocks",
     "fit_leaves",
     "in_sample",
     "names_in",
@@ -302,6 +305,15 @@ def names_in(
     leaf_columns(blocks[0], request.plan)
     leaf_roles(blocks[0], schema, request)
     return tuple(blocks[0])
+
+
+def bound_blocks(frame: pl.DataFrame, request: MaskRequest) -> MaskRequest:
+    """Return a call with the names of its columns, block by block; `frame` has the columns of the table."""
+    found = request.masker(frame.schema).plan.blocks
+    blocks = [names_in(frame, block, block_request(request, block)) for block in found]
+    plan = request.plan.bind(blocks)
+    refuse_patterns(plan)
+    return replace(request, plan=plan, blocks=[list(block) for block in blocks])
 
 
 def sample_size(records: int, size: int) -> int:

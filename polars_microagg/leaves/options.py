@@ -22,12 +22,14 @@ from polars_microagg.leaves.strata import refuse_nested
 from polars_microagg.wording import Sentence, Setting
 
 __all__ = [
+    "block_request",
     "leaf_columns",
     "leaf_options",
     "leaf_request",
     "leaf_roles",
     "leaf_size",
     "refuse_patterns",
+    "with_kinds_of",
 ]
 
 SIZE = 5000
@@ -90,16 +92,44 @@ def leaf_options(request: MaskRequest, names: Sequence[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     own: Any
     for name, value in found.items():
-        if isinstance(value, Mapping):
-            own = {column: each for column, each in value.items() if column in names}
-        elif isinstance(value, tuple):
-            own = [one for one in value if name not in KEY_OPTIONS or one in names]
+        if isinstance(value, Mapping) or name in KEY_OPTIONS:
+            own = _of_columns(value, names)
         else:
             own = value.item() if isinstance(value, np.generic) else value
+        own = list(own) if isinstance(own, tuple) else own
         # Where to cut depends on the scale, and on the seed in some methods.
         if name in ("scale", "seed") or (own not in ([], {}) and own != COMMON.get(name)):
             options[name] = own
     return options
+
+
+def block_request(request: MaskRequest, names: Sequence[str]) -> MaskRequest:
+    """Return a call of several blocks with the kinds and the weights of the columns of one."""
+    plan = request.plan
+    kinds = {option: _of_columns(value, names) for option, value in plan.kinds.items()}
+    return replace(request, plan=replace(plan, kinds=kinds, weigh=_of_columns(plan.weigh, names)))
+
+
+def with_kinds_of(plans: Sequence[Plan]) -> Plan:
+    """Return the first plan, with the kinds and the weights of the columns of all."""
+
+    def joined(values: Sequence[Any]) -> Any:
+        every = [item for value in values for item in (value.items() if mapping(value) else value)]
+        return dict(every) if mapping(values[0]) else tuple(every)
+
+    def mapping(value: Any) -> bool:
+        return isinstance(value, Mapping)
+
+    first = plans[0]
+    kinds = {option: joined([plan.kinds[option] for plan in plans]) for option in first.kinds}
+    return replace(first, kinds=kinds, weigh=joined([plan.weigh for plan in plans]))
+
+
+def _of_columns(value: Any, names: Sequence[str]) -> Any:
+    """Return the part of a list of columns, or of a mapping from columns, that is about `names`."""
+    if isinstance(value, Mapping):
+        return {column: each for column, each in value.items() if column in names}
+    return tuple(column for column in value if column in names)
 
 
 def refuse_patterns(plan: Plan) -> None:

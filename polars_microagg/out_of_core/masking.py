@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from polars_microagg.frames.mask import MaskRequest
-from polars_microagg.leaves.fit import names_in, require_leaves, require_same_call
+from polars_microagg.leaves.fit import bound_blocks, require_leaves, require_same_call
 from polars_microagg.leaves.leaves import Leaves
 from polars_microagg.leaves.memory_budget import MemoryBudget
-from polars_microagg.leaves.options import leaf_size, refuse_patterns
+from polars_microagg.leaves.options import leaf_size
 from polars_microagg.leaves.refusals import refuse_few
 from polars_microagg.leaves.rules import coded_columns
 from polars_microagg.out_of_core.output import verify_written, write_masked
@@ -56,18 +56,16 @@ def mask_source(
     `leaves` of one block say it. Every class of the file that was made is counted.
     """
     empty = table.empty
-    blocks = [names_in(empty, block, request) for block in request.masker(empty.schema).plan.blocks]
-    plan = request.plan.bind(blocks)
-    refuse_patterns(plan)
-    request = replace(request, plan=plan, blocks=[list(block) for block in blocks])
+    request = bound_blocks(empty, request)
+    plan = request.plan
     if leaves is not None:
         require_leaves(leaves)
-        require_same_call(leaves, blocks, plan.k)
+        require_same_call(leaves, plan.blocks, plan.k)
         leaves.kinds(empty.schema)
     size = leaf_size(size, plan) if leaves is None else leaves.size
     refuse_few(table.rows or plan.k, plan.k)
     # Numbers of a record that are in memory together: those of one block, and what tells strata apart.
-    width = max(map(len, blocks)) + sum(map(len, coded_columns(plan)))
+    width = max(map(len, plan.blocks)) + sum(map(len, coded_columns(plan)))
     width += 2 * bool(request.strata or plan.nulls == "pattern") + len(request.order_by)
     workers = request.plan.workers if workers is None else workers
     budget = MemoryBudget.of(memory, workers, width, table.wide)

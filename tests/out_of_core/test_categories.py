@@ -153,3 +153,50 @@ def test_what_is_refused_leaves_the_target(tmp_path, small_parts):
         with pytest.raises(error, match=text):
             released(tmp_path, tmp_path / f"{name}.parquet", column, 4, **options)
         assert (tmp_path / "out.parquet").read_text() == "as it was"
+
+
+BLOCKS = [["income", "zip", "code"], ["hour", "job", "rich"]]
+KINDS_OF_BLOCKS = {
+    "taxonomy": {"zip": PREFIXES},
+    "circular": ["hour"],
+    "nominal": ["code"],
+    "ordinal": ["job"],
+    "weigh": {"zip": 2.0, "job": 3.0, "rich": 0.5},
+}
+
+
+def own_kinds(columns):
+    """The options that are about these columns."""
+    return {
+        name: {c: v for c, v in value.items() if c in columns}
+        if isinstance(value, dict)
+        else [c for c in value if c in columns]
+        for name, value in KINDS_OF_BLOCKS.items()
+    }
+
+
+def test_each_block_has_its_kinds_and_weights(tmp_path, small_parts):
+    frame, size = table(np.random.default_rng(6), 900), {"size": 200, "cut": "median"}
+    source = tmp_path / "in.parquet"
+    frame.write_parquet(source)
+    leaves, masked = released(tmp_path, source, BLOCKS, 4, **size, **KINDS_OF_BLOCKS)
+    mg.verify(masked, BLOCKS, 4)
+    for own, one in zip(BLOCKS, leaves, strict=True):
+        alone, expected = released(tmp_path, source, own, 4, **size, **own_kinds(own))
+        assert one == alone
+        assert masked.select(own).equals(expected.select(own))
+        assert masked.select(own).equals(by_hand(alone, frame).select(own))
+    # Without its weights a block is cut and grouped otherwise.
+    even = {**KINDS_OF_BLOCKS, "weigh": {"zip": 2.0}}
+    assert released(tmp_path, source, BLOCKS, 4, **size, **even)[0] != leaves
+
+
+def test_columns_masked_one_by_one_have_their_kinds(tmp_path, small_parts):
+    frame = table(np.random.default_rng(6), 900)
+    source = tmp_path / "in.parquet"
+    frame.write_parquet(source)
+    call = {"method": "univariate", "size": 200, "ordinal": "code"}
+    _, masked = released(tmp_path, source, ["income", "code", "hour"], 4, **call)
+    mg.verify(masked, [["income"], ["code"], ["hour"]], 4)
+    with pytest.raises(mg.InvalidParameterError, match="ordinal names 'job'"):
+        released(tmp_path, source, ["income", "code"], 4, **(call | {"ordinal": "job"}))
