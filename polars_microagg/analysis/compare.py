@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -15,9 +16,10 @@ from polars_microagg.analysis.assess import assess
 from polars_microagg.analysis.attacker import Known
 from polars_microagg.analysis.time_budget import NotBegun, TimeBudget
 from polars_microagg.core import registry
+from polars_microagg.core.evaluate import most_records
 from polars_microagg.core.options import KEY_OPTIONS, group_size, names_of, number_of_workers
 from polars_microagg.core.own_options import options_of_methods, refuse_unknown
-from polars_microagg.core.work import known_elsewhere, seconds_of
+from polars_microagg.core.work import known_elsewhere, ruled_seconds, seconds_of
 from polars_microagg.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -47,6 +49,13 @@ TYPES = {
 
 MEASURING = 5e-6
 """Seconds of one processor that measuring takes for each record."""
+
+UNRULED: dict[str, Any] = {"entity": (), "entity_mode": None, "cap_rows": None, "confidential": ()}
+"""Fields of a plan without privacy models."""
+
+RULED = 10
+"""Group size for which `ruled_seconds` is true. Entities take time in proportion to k, and so do confidential
+columns with larger k."""
 
 Done: TypeAlias = tuple[tuple[str, int], Any, float]
 
@@ -91,9 +100,10 @@ def compare(
     known, known_sample
         What an intruder knows, as for `assess`.
     seconds : float, optional
-        How long it may take in all: MDAV and the method of this library go first, then the quickest,
-        and none is begun that is expected to take longer than what is left, to go by its time for
-        up to a thousand of the records.
+        Time limit in seconds. The cheapest lines run first, for a quarter of it, then MDAV and the
+        method of this library, then the others, the cheapest first. A line does not start if it is
+        expected to take longer than the time left; its note gives the estimate, from a trial on up to
+        a thousand records.
     metrics : str or list of str, optional
         Further metrics to compute, by name: each a column more, at the end.
     seed : int, default 0
@@ -189,24 +199,40 @@ def comparison(
     whole = shared | {"strata": None}
 
     def trial(sample: pl.DataFrame, method: str) -> object:
-        # Nothing of it is released, so that an entity needs no named mode here either.
-        return mask_table(sample, MaskRequest.of(method, columns, min(sizes), whole), sample=True)
+        request = MaskRequest.of(method, columns, min(sizes), whole)
+        # A null pattern that is rare in the sample need not be rare in the table, and what privacy models
+        # take is known of strata as large as those of the table only.
+        plan = replace(request.plan, small_strata="drop", models={}, **UNRULED)
+        return mask_table(sample, replace(request, plan=plan), sample=True)
 
-    budget = TimeBudget(seconds, frame, counts, trial, min(sizes))
+    def ruled(k: int) -> float:
+        if options.get("confidential"):
+            return ruled_seconds(counts) * max(1.0, k / RULED)
+        return ruled_seconds(counts) * k / RULED if options.get("entity") else 0.0
+
     cells = [(method, k) for k in sizes for method in listed]
+    limits = [most_records(entry) for entry in map(registry.metrics().get, work.metrics) if entry]
+    budget = TimeBudget(
+        seconds,
+        frame,
+        counts,
+        trial,
+        min(sizes),
+        ruled=ruled,
+        pairs=any(frame.height <= limit < math.inf for limit in limits),
+    )
     rows = {
         cell: dict.fromkeys(types) | dict(zip(("method", "k"), cell, strict=True)) for cell in cells
     }
-    failed, last = list[MicroaggError](), 0.0
+    failed = list[MicroaggError]()
     notes = dict[tuple[str, int], MicroaggError | NotBegun]()
-    turns = budget.order(listed)
 
     def begun() -> Iterator[tuple[str, int]]:
-        for method, k in sorted(cells, key=lambda cell: turns.index(cell[0])):
-            if late := budget.refusal(method, last):
-                notes[method, k] = late
+        for cell in budget.order(cells):
+            if late := budget.refusal(*cell):
+                notes[cell] = late
             else:
-                yield method, k
+                yield cell
 
     with crew(number_of_workers(workers)):
         # What is left of the time is known only when the cell before is done.
@@ -217,12 +243,11 @@ def comparison(
                 failed.append(found)
                 continue
             rows[cell] |= found
-            budget.took(cell[0], found["seconds"])
-            last = more
+            budget.took(*cell, found["seconds"], more)
     if not any(row["seconds"] for row in rows.values()):
-        if failed:
+        if failed and not any(isinstance(note, NotBegun) for note in notes.values()):
             raise failed[0]
-        need = f"at least {budget.enough(listed)}, in which one method can be expected to be done"
+        need = f"at least {budget.enough(cells)}, in which one method can be expected to be done"
         raise InvalidParameterError.kind("seconds", seconds, need)
     ordered = [rows[cell] | {"note": str(notes[cell]) if cell in notes else None} for cell in cells]
     return Comparison(

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.analysis.time_budget import not_begun
 from polars_microagg.core.options import group_size
 from polars_microagg.core.registry import methods, metrics
 from polars_microagg.core.requirements import Requirement, read_requirements
@@ -42,7 +43,8 @@ def recommend(
         One row: that of `compared`, with `met` (whether it meets every requirement) and
         `reason`, a sentence. If no line meets them all, the row is the one that misses them by
         the least share of the limits, and the reason says so; a bound on k is given up last, and
-        after that only that k records come out alike.
+        after that only that k records come out alike. The reason also names lines that did not run
+        for lack of time.
 
     Raises
     ------
@@ -83,6 +85,9 @@ def recommend(
     asked = _asked(needs) + ("" if counted else f" and {k} records alike")
     line = f"{_line(chosen, needs)}. "
     reason = _reason(asked, line, len(good), len(rows)) if good else _missed(asked, line, len(rows))
+    large_enough = compared.filter(pl.col("k") >= k)
+    late = [row for row in large_enough.to_dicts() if not_begun(row)]
+    reason += _left_out(late, large_enough["k"].n_unique())
     table = pl.DataFrame([chosen], schema=compared.schema)
     return table.with_columns(met=pl.lit(bool(good)), reason=pl.lit(reason))
 
@@ -175,4 +180,22 @@ def _missed(asked: str, line: str, lines: int) -> str:
     return (
         f"None of {lines} lines has {asked}. Nearest: {line}Compare larger ks, other columns or "
         "methods, or relax what is required; do not release this as if it were met."
+    )
+
+
+def _left_out(late: list[dict[str, Any]], ks: int) -> str:
+    """Return a sentence that names the lines that did not run for lack of time, of so many ks."""
+    if not late:
+        return ""
+    sizes = dict[str, list[str]]()
+    for row in late:
+        sizes.setdefault(row["method"], []).append(str(row["k"]))
+    names = [
+        method if len(own) == ks > 1 else f"{method} (k={', '.join(own)})"
+        for method, own in sizes.items()
+    ]
+    lines = "1 line" if len(late) == 1 else f"{len(late)} lines"
+    return (
+        f" {lines} did not run for lack of time and may lose less: {', '.join(names)}. "
+        "Allow more seconds, or compare fewer methods or ks."
     )

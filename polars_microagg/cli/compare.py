@@ -149,19 +149,15 @@ def _required(typed: list[str], configured: str | list[str]) -> list[str]:
 
 
 def _notes(compared: Comparison) -> None:
-    """Report methods that were left out, and why."""
-    late: dict[str, list[int]] = {}
-    ks = compared.table["k"].n_unique()
+    """Report lines that were left out, and why; those without time with the seconds they need."""
+    late: dict[str, list[str]] = {}
     for method, k in compared.table.select("method", "k").rows():
         note = compared.notes.get((method, k))
         if isinstance(note, NotBegun):
-            late.setdefault(method, []).append(k)
+            late.setdefault(method, []).append(f"k={k}: {note.fields['expected']} s")
         elif note is not None:
             tell(f"{method}, k={k}: {note.told(COMMAND_LINE)}")
     if late:
-        named = [
-            method + ("" if len(left) == ks else f" (k={', '.join(map(str, left))})")
-            for method, left in late.items()
-        ]
+        named = [f"{method} ({', '.join(lines)})" for method, lines in late.items()]
         way = "Allow more with --seconds, or name fewer with --methods."
         tell(f"There was no time for {', '.join(named)}. {way}")

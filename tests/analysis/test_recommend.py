@@ -52,6 +52,39 @@ def test_the_reason_says_all():
     assert found.drop("met", "reason").equals(TABLE[[3]])
 
 
+LATE = "{0} was not begun: it is expected to take 58 seconds, and of seconds=20 there were 9 left."
+
+
+def test_the_reason_names_the_lines_that_had_no_time():
+    late = pl.DataFrame(
+        {
+            "method": ["lowloss", "lowloss", "mdav", "genetic"],
+            "k": [3, 5, 5, 3],
+            "note": [*(LATE.format(m) for m in ("lowloss", "lowloss", "mdav")), "a too long table"],
+        }
+    )
+    some = TABLE.filter(pl.col("method").is_in(["mdav", "pcp"]) & (pl.col("k") < 5))
+    compared = pl.concat([some, late], how="diagonal")
+    reason = mg.recommend(compared, require="dld<=15")["reason"].item()
+    assert reason.endswith(
+        "1 of 1 lines meets this. 3 lines did not run for lack of time and may lose less: lowloss, "
+        "mdav (k=5). Allow more seconds, or compare fewer methods or ks."
+    )
+    missed = mg.recommend(compared, require="dld<=1")["reason"].item()
+    assert "as if it were met. 3 lines did not run" in missed
+    two = mg.recommend(compared.with_columns(k=pl.col("k") + 1), k=4)["reason"].item()
+    assert "3 lines did not run" in two
+    assert "did not run" not in mg.recommend(compared.drop("note"))["reason"].item()
+
+
+def test_lines_below_the_k_that_counts_are_not_named_as_late():
+    late = TABLE.head(1).with_columns(loss=None, note=pl.lit(LATE.format("mdav")))
+    reason = mg.recommend(pl.concat([TABLE, late]), k=5)["reason"].item()
+    assert "did not run" not in reason
+    reason = mg.recommend(pl.concat([TABLE, late]), k=3)["reason"].item()
+    assert "1 line did not run for lack of time and may lose less: mdav (k=3). " in reason
+
+
 def test_it_says_when_none_is_good_enough():
     found = mg.recommend(TABLE, require="dld<=6").row(0, named=True)
     assert found["reason"].startswith("None of 5 lines has dld <= 6 %. Nearest: mdav, k=5 ")

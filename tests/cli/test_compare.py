@@ -21,7 +21,7 @@ def test_a_short_time_leaves_methods_out_and_says_so(source, tmp_path):
     code, said = compare(tmp_path, *COLUMNS, "--seconds", "1")
     assert code == 0, said
     assert not said or re.fullmatch(
-        r"There was no time for [\w ,()=]+\. Allow more with --seconds, or name fewer with "
+        r"There was no time for [\w ,():=+.-]+ s\)\. Allow more with --seconds, or name fewer with "
         r"--methods\.\n",
         said,
     )
