@@ -3,10 +3,10 @@
     python benchmarks/sdcmicro.py --data DIR              # census, eia and generated tables
     python benchmarks/sdcmicro.py --rows 10000            # generated tables of this size only
 
-Each table is measured in a process of its own, with one thread: CPU seconds of the call, the least of three if they
-take less than ten; MB is the peak above the memory before the call, on Linux. Loss is 100 SSE / SST on standardized
-columns. `benchmarks/sdcmicro.R` measures sdcMicro on the same files. Without Rscript and sdcMicro only the rows of
-polars_microagg are printed. See `docs/comparison.md`.
+Each table is measured in a process of its own, with one thread. CPU seconds are those of the call, the least
+of up to three. MB is the peak above the memory before the call, on Linux. Loss is 100 SSE / SST on
+standardized columns. `benchmarks/sdcmicro.R` measures sdcMicro on the same files. Without Rscript and sdcMicro
+only the rows of polars_microagg are printed. See `docs/comparison.md`.
 """
 
 import os
@@ -102,7 +102,11 @@ def main() -> None:
     print(f"{machine()} {versions or 'Without sdcMicro'}.\n")
     print("| table | records | columns | k | program | CPU s | MB | loss | smallest class |")
     print("| --- " * 9 + "|", flush=True)
-    tables = [(*table, 3) for table in files(Path(chosen.data), ["census", "eia"])] if chosen.data else []
+    tables = (
+        [(*table, 3) for table in files(Path(chosen.data), ["census", "eia"])]
+        if chosen.data
+        else []
+    )
     tables += [
         (f"{kind}_{n}x{d}", generated(kind, n, d), 5) for n in chosen.rows for kind, d in SHAPES
     ]

@@ -119,6 +119,7 @@ def files() -> dict[str, str]:
         f"{STUBS}/namespace.pyi": stubs.namespace_stub(),
         "docs/manifest.schema.json": json.dumps(json_schema(), indent=2) + "\n",
         "docs/loss.md": with_results("docs/loss.md"),
+        "docs/scale_mdav.md": with_results("docs/scale_mdav.md"),
         "docs/methods.md": methods_page(),
         "docs/microaggregation.svg": picture.drawing(),
     }

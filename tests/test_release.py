@@ -154,13 +154,6 @@ def test_a_command_that_fails_is_a_step_that_fails(capsys, monkeypatch):
     assert "not ready: 1" in said
 
 
-def test_the_first_examples_are_the_same_table_in_polars_and_in_sql():
-    polars, sql = release.first_examples()
-    assert "mg.mdav(patients, " in polars
-    assert "microagg.mdav(" in sql
-    assert "duckdb.connect" in sql
-
-
 def test_the_oldest_versions_are_those_that_are_promised():
     """A constraint that was raised in one place only would test what nobody was promised."""
     least = dict(re.fullmatch(r"(\w+)>=([\d.]+)", one).groups() for one in PROJECT["dependencies"])

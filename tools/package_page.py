@@ -23,7 +23,7 @@ from docs.site.sections import relinked, targets
 
 __all__ = ["absolute", "address", "described", "lacking", "relative_links", "sources"]
 
-NOT_YET = "It is not on a package index yet."
+NOT_YET = "The package is not on a package index yet."
 """What the README says before the first upload, and may not say on the page of a package."""
 
 

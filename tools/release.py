@@ -168,8 +168,7 @@ def tried(python: str, *constraints: object, most: float | None = None) -> str:
         inside = folder / "env" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
         run(inside, "-m", "pip", "install", "--only-binary", ":all:", wheel, *constraints)
         # DuckDB 1.4.0 may abort at the end of a program that leaves a connection open (docs/versions.md).
-        code = "\n".join([*first_examples(), "con.close()\n"])
-        (folder / "readme.py").write_text(code, encoding="utf-8")
+        (folder / "readme.py").write_text(first_examples(), encoding="utf-8")
         run(inside, "-I", "readme.py", cwd=folder)
         for name in EXAMPLES:
             shutil.copy(ROOT / "examples" / name, folder)
@@ -183,9 +182,18 @@ def tried(python: str, *constraints: object, most: float | None = None) -> str:
         return f"{run(inside, '-I', '-c', code).strip()}; {imported(inside, most)}"
 
 
-def first_examples() -> list[str]:
-    """Return the first two blocks of Python of the README: in Polars, and the same in SQL."""
-    return re.findall(r"^```python\n(.*?)^```", text("README.md"), re.M | re.S)[:2]
+def first_examples() -> str:
+    """Return a script that runs the first example of the README, and compares it with the one in SQL."""
+    blocks = dict(re.findall(r"^```(python|sql)\n(.*?)^```", text("README.md"), re.M | re.S))
+    return f"""{blocks["python"]}
+import duckdb
+import polars_microagg.duckdb as mgd
+
+con = mgd.register(duckdb.connect())
+con.execute("CREATE TABLE patients AS FROM patients")
+assert con.sql({blocks["sql"]!r}).pl().equals(masked)
+con.close()
+"""
 
 
 def steps(unreleased: bool, oldest: str) -> Iterator[tuple[str, Callable[[], str]]]:

@@ -17,7 +17,7 @@ HUGE = 2.0**1000
 
 
 @method(
-    cite="Nin (One dimension microaggregation)",
+    cite="Nin (One dimension microaggregation, no year)",
     paper="000",
     sizes="k values, 1..2k-1 the last",
     unit="value",
