@@ -5,8 +5,8 @@
 
 Each table is measured in a process of its own, with one thread. CPU seconds are those of the call, the least
 of up to three. MB is the peak above the memory before the call, on Linux. Loss is 100 SSE / SST on
-standardized columns. `benchmarks/sdcmicro.R` measures sdcMicro on the same files. Without Rscript and sdcMicro
-only the rows of polars_microagg are printed. See `docs/comparison.md`.
+standardized columns. `benchmarks/sdcmicro.R` measures sdcMicro on the same files. Without Rscript and
+sdcMicro only the rows of polars_microagg are printed. See `docs/comparison.md`.
 """
 
 import os
