@@ -85,7 +85,7 @@ ROOMS = {
     "out_of_core": {*ANALYSIS, ".leaves", ".out_of_core", ".durable", "pyarrow"},
     "leaves.spark_table": {*ANALYSIS, ".leaves", "pyspark"},
     "spark": {*ANALYSIS, ".leaves", ".publishing.column_roles", "pyspark"},
-    "publishing": PUBLISHING,
+    **{"publishing": PUBLISHING, "publishing.publish": {*PUBLISHING, ".report"}},
     "report": {*PUBLISHING, ".charts", ".report", "jinja2", "vl_convert"} - {"pyarrow", "duckdb"},
     "cli": {*PUBLISHING, ".", ".charts", ".report", ".cli"} - {"pyarrow", "duckdb"},
 }

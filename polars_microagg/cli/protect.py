@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,19 +23,13 @@ from polars_microagg.cli.options import add_choices, add_roles, names_in, own_op
 from polars_microagg.cli.output import sent, show, show_json, tell
 from polars_microagg.cli.parser import Parser, example
 from polars_microagg.cli.progress_bar import Bar, add_progress, way_shown
-from polars_microagg.cli.report_page import (
-    large_page,
-    page,
-    require_templates,
-    tell_without_charts,
-)
 from polars_microagg.cli.settings import apart, hash_key, roles, settings
 from polars_microagg.core.options import COMMON
 from polars_microagg.core.registry import methods
 from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError, usage
 from polars_microagg.progress import progress
 from polars_microagg.publishing.any_size import Door, Target, preview_any, release_any
-from polars_microagg.publishing.atomic import checked, free, system_message, waiting, writable
+from polars_microagg.publishing.atomic import checked
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.batches import Typed
 from polars_microagg.publishing.formats.files import Location
@@ -45,6 +39,7 @@ from polars_microagg.publishing.raw_table import raw, texts_of, typed_columns, t
 from polars_microagg.publishing.release import Hooks
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.sources import PlaceSource
+from polars_microagg.report.release_page import ReportFile
 from polars_microagg.wording import COMMAND_LINE
 
 __all__ = ["EXAMPLES", "add", "protect", "run"]
@@ -138,14 +133,13 @@ def protect(arguments: Namespace) -> Mapping[str, Any]:
     request = _request(options)
     if not target.piped:
         checked(target.path)
-    if options.get("report"):
-        require_templates()
-        writable(Path(options["report"]))
-        free(bool(options.get("overwrite")), Path(options["report"]))
+    path, report = _path(options, "report"), None
+    if path:
+        report = ReportFile(path, overwrite=bool(options.get("overwrite")))
     call = _Call(request, source, options)
     if arguments.dry_run:
         return _preview(call, target, arguments)
-    return _publish(call, target, options)
+    return _publish(call, target, options, report)
 
 
 def _preview(call: _Call, target: Location, arguments: Namespace) -> Mapping[str, Any]:
@@ -240,10 +234,11 @@ def _show(result: dict[str, Any], file: Any) -> None:
         tell(problem.told(COMMAND_LINE))
 
 
-def _publish(call: _Call, target: Location, options: dict[str, Any]) -> Manifest:
+def _publish(
+    call: _Call, target: Location, options: dict[str, Any], report: ReportFile | None
+) -> Manifest:
     """Release a table, with a bar, a report and a last line."""
-    bar, read = Bar([1.0], how=options.get("progress")), list[Any]()
-    report = _path(options, "report")
+    bar = Bar([1.0], how=options.get("progress"))
 
     def whole(there: pl.DataFrame | None) -> tuple[ReleaseRequest, ColumnRoles, pl.DataFrame]:
         request, role, frame = call.whole(there)
@@ -257,21 +252,14 @@ def _publish(call: _Call, target: Location, options: dict[str, Any]) -> Manifest
 
     def seen(request: ReleaseRequest, role: ColumnRoles, frame: pl.DataFrame) -> None:
         bar.weigh(_weights(frame, role.strata) * len(role.blocks))
-        read.append((request, role, frame))
+        if report:
+            report.seen(request, role, frame)
 
     with ExitStack() as stack:
         stack.callback(bar.clear)
-        finish: list[Callable[[], None]] = []
-
-        def ready(manifest: Manifest, made: Any) -> None:
-            if report and read:
-                request, role, frame = read[-1]
-                html = page(frame, made, role.blocks, request.k, role.strata, manifest)
-            elif report:
-                html = large_page(made.survey, made.classes, manifest)
-            if report:
-                finish.append(stack.enter_context(waiting(report, html)))
-
+        hooks = Hooks(bar.stage, report.ready) if report else Hooks(bar.stage)
+        if report:
+            stack.enter_context(report)
         stack.enter_context(progress(bar if bar.on else None))
         manifest, warnings = release_any(
             Door(
@@ -286,10 +274,12 @@ def _publish(call: _Call, target: Location, options: dict[str, Any]) -> Manifest
             Target(target, _path(options, "manifest"), bool(options.get("overwrite"))),
             Memory.of(options.get("memory")),
             hashed=call.source,
-            hooks=Hooks(bar.stage, ready),
+            hooks=hooks,
         )
         try:
-            _finish(manifest, target, finish, warnings, options)
+            if report:
+                report.publish(target)
+            _finish(manifest, target, warnings, options, report.warning if report else None)
         except BaseException as error:
             error.add_note(f"{target}{PUBLISHED}")
             raise
@@ -304,21 +294,15 @@ def _say(why: str) -> None:
 def _finish(
     manifest: Manifest,
     target: Location,
-    finish: Iterable[Callable[[], None]],
     warnings: Iterable[str],
     options: dict[str, Any],
+    without: str | None,
 ) -> None:
-    """Write the report and print what was published, which is so whatever fails here."""
-    try:
-        for rename in finish:
-            rename()
-    except OSError as error:
-        why = f"its report could not be put in place: {system_message(error)}"
-        raise OutputError.after_publishing(target, why) from None
+    """Print what was published, which is so whatever fails here."""
     for sentence in warnings:
         tell(f"Warning: {COMMAND_LINE.write(sentence)}")
-    if options.get("report"):
-        tell_without_charts()
+    if without:
+        tell(without)
     tell(last_line(manifest, target, _path(options, "manifest") or target.record))
 
 

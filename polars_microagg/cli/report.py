@@ -14,7 +14,6 @@ from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.output import tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.report_page import large_page, page, require_templates, tell_without_charts
 from polars_microagg.cli.settings import apart
 from polars_microagg.core.options import KEY_OPTIONS
 from polars_microagg.errors import InvalidParameterError, originals, usage
@@ -26,6 +25,8 @@ from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.compare_original import in_types
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.record import read_manifest
+from polars_microagg.report.release_page import WITHOUT, large_page, page, require_templates
+from polars_microagg.report.svg import drawable
 from polars_microagg.wording import COMMAND_LINE
 
 __all__ = ["EXAMPLES", "add", "run"]
@@ -98,7 +99,8 @@ def run(arguments: Namespace) -> int:
         raise originals.other_original(source, wrong[0].says)
     make = _whole if most is None else partial(_in_batches, memory=most)
     put(path, make(place, source, manifest, number(arguments.seconds)))
-    tell_without_charts()
+    if not drawable():
+        tell(WITHOUT)
     tell(f"Wrote {path}.")
     return 0
 

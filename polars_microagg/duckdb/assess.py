@@ -86,7 +86,7 @@ def assess(
     columns = None if columns is None else _found("columns", columns, before.columns, ORIGINAL)
     options = tables_read(con, options)
     # What an intruder knows is looked up in the masked table, all else in the original one.
-    tables = {name: (before, ORIGINAL) for name in NAMES} | {"known": (after, MASKED)}
+    tables = dict.fromkeys(NAMES, (before, ORIGINAL)) | {"known": (after, MASKED)}
     named = {name: _named(name, value, tables) for name, value in options.items()}
     original_ = _frame(con, before, "original", columns, named)
     masked_ = _frame(con, after, "masked", columns, named)

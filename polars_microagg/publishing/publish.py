@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -27,10 +29,13 @@ from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.memory import Memory
 from polars_microagg.publishing.raw_table import raw, texts_of, typed_columns, typed_values
-from polars_microagg.publishing.release import release
+from polars_microagg.publishing.release import Hooks, release
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.sources import FrameSource, PlaceSource, PlacesSource, places_of
 from polars_microagg.wording import Setting
+
+if TYPE_CHECKING:
+    from polars_microagg.report.release_page import ReportFile
 
 __all__ = ["publish"]
 
@@ -51,6 +56,7 @@ def publish(
     original: Any = None,
     require: str | Sequence[str] = (),
     manifest: str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
     overwrite: bool = True,
     hash_key: bytes | None = None,
     memory: int | str | None = None,
@@ -93,6 +99,10 @@ def publish(
         counts them.
     manifest : str or path, optional
         Where the manifest is written; beside the file by default, as ``NAME.manifest.json``.
+    report : str or path, optional
+        Where the report is written, one HTML file, as `polars_microagg.report.report_html` writes it. It
+        is put in place right after the release, and not at all if nothing is published. Of a table that
+        is masked already it takes `original`.
     overwrite : bool, default True
         Whether a file that is there may be replaced, at once and whole; it stays until the new
         one is verified. The command line asks for ``--overwrite``.
@@ -155,18 +165,42 @@ def publish(
         need = "left out with a method, which masks the frame that is given"
         raise InvalidParameterError.kind("original", type(original).__name__, need)
     if method is None:
-        if memory is not None:
-            raise InvalidParameterError.needs(Setting("memory", memory), "method")
-        made, warnings = _released(frame, request, others, original, target)
-    else:
-        room, places = Memory.of(memory), places_of(frame)
-        place = places[0] if len(places) == 1 else None
-        door = _door_of(places, request, others) if places else _door(frame, request, others)
-        made, warnings = release_any(door, target, room, hashed=place)
+        for name, value in (("memory", memory), ("report", report if original is None else None)):
+            if value is not None:
+                needed = "method" if name == "memory" else "original"
+                raise InvalidParameterError.needs(Setting(name, str(value)), needed)
+    places = [] if method is None else places_of(frame)
+    page = None if report is None else _report(Path(report), target, places)
+    hooks = Hooks() if page is None else Hooks(ready=page.ready)
+    with page or nullcontext():
+        if method is None:
+            made, warnings = _released(frame, request, others, original, target, page, hooks)
+        else:
+            room = Memory.of(memory)
+            place = places[0] if len(places) == 1 else None
+            door = _door_of(places, request, others) if places else _door(frame, request, others)
+            door = door if page is None else replace(door, seen=page.seen)
+            made, warnings = release_any(door, target, room, hashed=place, hooks=hooks)
+        if page is not None:
+            page.publish(target.place)
+            warnings = [*warnings, *([page.warning] if page.warning else [])]
     for sentence in warnings:
         if sentence not in made["warnings"]:
             LOG.warning("%s", sentence)
     return made
+
+
+def _report(path: Path, target: Target, sources: Sequence[Location]) -> ReportFile:
+    """Return the report of a release, unless it would take the place of another file of the call."""
+    # What writes pages is loaded only by those who ask for one.
+    from polars_microagg.report.release_page import ReportFile
+
+    record = target.record or target.place.record
+    others = [target.place.path, *([record] if record else []), *(one.path for one in sources)]
+    if path.absolute() in [other.absolute() for other in others]:
+        need = "another file than the table, the release and its manifest"
+        raise InvalidParameterError.kind("report", str(path), need)
+    return ReportFile(path, overwrite=target.overwrite)
 
 
 def _roles(request: ReleaseRequest, others: OtherColumns, schema: Schema) -> ColumnRoles:
@@ -183,22 +217,32 @@ def _roles(request: ReleaseRequest, others: OtherColumns, schema: Schema) -> Col
 
 
 def _released(
-    frame: Any, request: ReleaseRequest, others: OtherColumns, original: Any, target: Target
+    frame: Any,
+    request: ReleaseRequest,
+    others: OtherColumns,
+    original: Any,
+    target: Target,
+    page: ReportFile | None,
+    hooks: Hooks,
 ) -> tuple[Manifest, list[str]]:
     """Release a table that is masked already, beside its original if there is one."""
     table = as_frame(frame)
     request = request.named(schema_of(table))
     roles = _roles(request, others, schema_of(table))
     table = collected(_needed(table, request, roles))
+    before = table if original is None else collected(as_frame(original, "original"), "original")
+    if page is not None:
+        page.seen(request, roles, before)
     return release(
         request,
         roles,
-        table if original is None else collected(as_frame(original, "original"), "original"),
+        before,
         target.place,
         masked=table,
         measured=original is not None,
         record=target.record,
         overwrite=target.overwrite,
+        hooks=hooks,
     )
 
 
