@@ -19,6 +19,7 @@ __all__ = [
     "options_of",
     "rare_shares",
     "read_as_text",
+    "replaceable",
     "written",
 ]
 
@@ -98,6 +99,19 @@ def categories(
         if not kind.numeric:
             found[name] = next(o for o, entry in KEY_OPTIONS.items() if type(kind) is entry.make)
     return found
+
+
+def replaceable(found: Mapping[str, str]) -> list[str]:
+    """Return the columns of `categories` whose rare categories are replaced by others.
+
+    A taxonomy replaces all of them by wider classes, which is what was requested and no loss of rare ones.
+
+    >>> replaceable({"sex": "nominal", "zip": "taxonomy"})
+    ['sex']
+    """
+    return [
+        name for name, kind in found.items() if not getattr(KEY_OPTIONS[kind].make, "widens", False)
+    ]
 
 
 def of_numbers(

@@ -29,6 +29,13 @@ def of_column(facts: Facts, name: str) -> dict[str, Any]:
     }
 
 
+def _share(row: Mapping[str, Any]) -> str:
+    """Write how many cells lost a rare category; those of a taxonomy are generalized as requested."""
+    if isinstance(share := row.get("rare"), int | float):
+        return percent(share)
+    return "generalized" if row.get("kind") == "taxonomy" else "not told"
+
+
 def lost(manifest: Mapping[str, Any] | None) -> list[list[str]]:
     """List what a manifest says of rare categories, whatever else may be in its place.
 
@@ -40,7 +47,7 @@ def lost(manifest: Mapping[str, Any] | None) -> list[list[str]]:
         [
             printable(str(row.get("column")), LONGEST),
             printable(str(row.get("kind")), LONGEST),
-            percent(share) if isinstance(share := row.get("rare"), int | float) else "not told",
+            _share(row),
         ]
         for row in (rows if isinstance(rows, list) else ())
         if isinstance(row, Mapping)

@@ -1,6 +1,7 @@
 """Categories in a release: what is recorded of them, and how it is found again."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from polars_microagg.publishing.column_kinds import rare_shares, read_as_text
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.record import config_hash
+from polars_microagg.report.categories import lost
 from tests.loop import share
 
 N, K = 1200, 5
@@ -74,6 +76,7 @@ def test_what_is_recorded_is_the_call_and_no_category_of_a_record(tmp_path):
     rare = {row["column"]: row["rare"] for row in told["categories"]}
     assert rare["job"] == round(100 * 5 / N, 1)
     assert rare["ill"] == rare["grade"] == 0
+    assert rare["zip"] is None
     text = (tmp_path / "out.parquet.manifest.json").read_text()
     assert not any(word in text for word in (*RARE, "clerk", "low", "01000"))
     assert not set(RARE) & set(pl.read_parquet(tmp_path / "out.parquet")["job"].unique())
@@ -101,6 +104,33 @@ def test_strata_are_counted_each():
     after = before.with_columns(job=pl.Series(["a", "a", "a", "b", "b", "b"]))
     share, cells = rare_shares(before, after, ["job"], (["job"], ["s"], []), 2)["job"]
     assert (share, cells) == (pytest.approx(100 / 3), 6)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_what_a_tree_generalizes_as_requested_is_no_lost_rare_category(
+    tmp_path, monkeypatch, large
+):
+    # Every postal code is of one record alone, and comes out as the class that holds ten or more.
+    table = pl.DataFrame({"age": [i % 71 for i in range(1200)]}).with_columns(
+        postcode=pl.format("{}", 10000 + pl.int_range(1200)), job=pl.lit("cook")
+    )
+    table.write_parquet(tmp_path / "in.parquet")
+    if large:
+        monkeypatch.setattr(memory, "BASE", 10**15)
+    out, tree = tmp_path / "out.parquet", {"postcode": mg.Taxonomy.prefix(5, [4, 3, 2])}
+    where = {"memory": "2GB"} if large else {}
+    mask = ["age", "postcode", "job"]
+    told = mg.publish(tmp_path / "in.parquet", out, mask, 5, taxonomy=tree, **where)
+    assert told["how"]["engine"] == ("leaves" if large else "whole")
+    assert pl.read_parquet(out)["postcode"].null_count() == 0
+    assert [row["rare"] for row in told["categories"]] == [None, 0.0]
+    assert "lost a rare category" not in last_line(told, Location.of(out), None)
+    assert lost(told) == [["postcode", "taxonomy", "generalized"], ["job", "nominal", "0 %"]]
+    assert wrong(check(out, original=tmp_path / "in.parquet")) == []
+    edited = json.loads(Path(f"{out}.manifest.json").read_text())
+    edited["categories"][0]["rare"] = 100.0
+    Path(f"{out}.manifest.json").write_text(json.dumps(edited))
+    assert "categories" in wrong(check(out, original=tmp_path / "in.parquet"))
 
 
 @pytest.mark.parametrize("large", [False, True])

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from polars_microagg.core.options import KEY_OPTIONS
-from polars_microagg.publishing.column_kinds import categories, kinds_of, rare_shares
+from polars_microagg.publishing.column_kinds import categories, kinds_of, rare_shares, replaceable
 from polars_microagg.publishing.manifest.consistency import Outcome
 from polars_microagg.publishing.manifest.model import Category, Manifest
 from polars_microagg.publishing.manifest.precision import RARE, rare_digits, rare_told, step
@@ -66,9 +66,9 @@ def recorded_categories(
     if before is not None and known:
         roles = columns.names, columns.strata, columns.entity
         exact = (
-            rare_shares(before, released, list(found), roles, k)
+            rare_shares(before, released, replaceable(found), roles, k)
             if rare is None
-            else rare(list(found))
+            else rare(replaceable(found))
         )
         shares |= {name: rare_told(*counted) for name, counted in exact.items()}
     return [{"column": name, "kind": kind, "rare": shares[name]} for name, kind in found.items()]
@@ -117,12 +117,12 @@ def categories_again(
     if not {*others[0], *others[1]} <= {*tables[0].columns}:
         return None, f"{says}; whose they are, or their strata, are not in the original."
     before, after = tables
+    lose = replaceable(said)
     again: Mapping[str, tuple[float, int]] = (
-        rare_shares(before, after, list(shares), (names, *others), k)
-        if rare is None
-        else rare(list(shares))
+        rare_shares(before, after, lose, (names, *others), k) if rare is None else rare(lose)
     )
-    differ = [
+    differ = [name for name in said if name not in lose and shares[name] is not None]
+    differ += [
         name
         for name, (share, cells) in again.items()
         if not agree(shares[name], rare_told(share, cells), step(RARE, share, rare_digits(cells)))

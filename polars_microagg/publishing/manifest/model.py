@@ -110,7 +110,8 @@ class Category(TypedDict):
     """A masked column of categories, and the option that names such columns.
 
     `rare` is the per cent of its cells whose category fewer than k records, or entities, of the stratum
-    have, and which got another category, a wider class or none; null if it is not published.
+    have, and which got another category or none; null if it is not published, and of a taxonomy, whose
+    cells get the wider class that was requested.
     """
 
     column: str
