@@ -107,22 +107,21 @@ def block_request(request: MaskRequest, names: Sequence[str]) -> MaskRequest:
     """Return a call of several blocks with the kinds and the weights of the columns of one."""
     plan = request.plan
     kinds = {option: _of_columns(value, names) for option, value in plan.kinds.items()}
+    kinds = {option: own for option, own in kinds.items() if own}
     return replace(request, plan=replace(plan, kinds=kinds, weigh=_of_columns(plan.weigh, names)))
 
 
 def with_kinds_of(plans: Sequence[Plan]) -> Plan:
     """Return the first plan, with the kinds and the weights of the columns of all."""
-
-    def joined(values: Sequence[Any]) -> Any:
-        every = [item for value in values for item in (value.items() if mapping(value) else value)]
-        return dict(every) if mapping(values[0]) else tuple(every)
-
-    def mapping(value: Any) -> bool:
-        return isinstance(value, Mapping)
-
-    first = plans[0]
-    kinds = {option: joined([plan.kinds[option] for plan in plans]) for option in first.kinds}
-    return replace(first, kinds=kinds, weigh=joined([plan.weigh for plan in plans]))
+    kinds: dict[str, Any] = {}
+    for plan in plans:
+        for option, own in plan.kinds.items():
+            if isinstance(own, Mapping):
+                kinds[option] = {**kinds.get(option, {}), **own}
+            else:
+                kinds[option] = (*kinds.get(option, ()), *own)
+    weigh = {name: weight for plan in plans for name, weight in plan.weigh.items()}
+    return replace(plans[0], kinds=kinds, weigh=weigh)
 
 
 def _of_columns(value: Any, names: Sequence[str]) -> Any:

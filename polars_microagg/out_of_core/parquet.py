@@ -88,7 +88,8 @@ def protect_parquet(
     InvalidDataError
         Nulls that the call does not take, NaN or infinities, a type without centroid, fewer than k
         records (but none are as good as masked), small strata that are not suppressed, a privacy
-        model that all records as one group do not satisfy, or a file that cannot be read.
+        model that all records as one group do not satisfy, or a file that cannot be read or changes
+        while it is read.
     BrokenPromiseError
         A class of the written records is smaller than k or breaks a privacy model; the target is
         as it was.

@@ -16,6 +16,7 @@ from polars_microagg.errors import InvalidDataError, InvalidParameterError
 from polars_microagg.errors.files import other_schema
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.metadata_scrub import empty_table, has_dictionary
+from polars_microagg.out_of_core.unchanged import FileState, state_of, unchanged
 
 __all__ = ["ParquetSource"]
 
@@ -24,9 +25,10 @@ NEED = "a Parquet file, a list of them, a pattern such as 'in/*.parquet', or a f
 
 @dataclass(frozen=True)
 class ParquetSource:
-    """Files of one schema, in order."""
+    """Files of one schema, in order. Every pass reads the same files, or is refused."""
 
     paths: tuple[Path, ...]
+    states: tuple[FileState | None, ...]
     schema: Any
     rows: int
     wide: float
@@ -42,8 +44,9 @@ class ParquetSource:
             raise InvalidParameterError.kind("source", source, NEED)
         schema: Any = None
         rows, size = 0, 0
-        for path in paths:
-            with _reading(path), pq.ParquetFile(path) as file:
+        states = tuple(map(state_of, paths))
+        for path, state in zip(paths, states, strict=True):
+            with unchanged(path, state), _reading(path), pq.ParquetFile(path) as file:
                 schema = file.schema_arrow if schema is None else schema
                 if not file.schema_arrow.equals(schema):
                     raise other_schema(path, paths[0].name)
@@ -53,7 +56,7 @@ class ParquetSource:
         if twice := repeated(schema.names):
             raise InvalidParameterError.duplicate_columns(twice[0], twice[0])
         _refuse_unknown(paths[0], schema)
-        return cls(tuple(paths), schema, rows, size / max(rows, 1))
+        return cls(tuple(paths), states, schema, rows, size / max(rows, 1))
 
     @property
     def empty(self) -> pl.DataFrame:
@@ -67,15 +70,19 @@ class ParquetSource:
         import pyarrow.parquet as pq
 
         types = self.schema.types
-        for path in self.paths:
+        for path, state in zip(self.paths, self.states, strict=True):
             # With a buffer, a column of a row group is read piece by piece.
-            with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+            with (
+                unchanged(path, state),
+                _reading(path),
+                pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file,
+            ):
                 # Categories within lists or structs cannot be read across row groups.
                 inner = any(has_dictionary(t) and not pa.types.is_dictionary(t) for t in types)
                 groups = range(file.metadata.num_row_groups)
                 for group in [[group] for group in groups] if inner else [groups]:
                     read = file.iter_batches(size, group, columns, use_threads=False)
-                    while (batch := _next(path, read)) is not None:
+                    for batch in read:
                         yield pa.Table.from_batches([batch])
             pa.default_memory_pool().release_unused()
 
@@ -108,12 +115,6 @@ def _refuse_unknown(path: Path, schema: Any) -> None:
             why = f"column {field.name!r} is of type {field.type}, which polars does not have."
             instead = f"{why} Cast it or leave it out of the file."
             raise InvalidDataError.unreadable(path, instead) from None
-
-
-def _next(path: Path, batches: Iterator[Any]) -> Any:
-    """Return the next batch, or None."""
-    with _reading(path):
-        return next(batches, None)
 
 
 @contextmanager

@@ -128,7 +128,7 @@ def release_any(
     `hashed` is the place whose hash goes into the manifest.
     """
     where: dict[str, Any] = {"record": target.record, "overwrite": target.overwrite}
-    where |= {"source": hashed, "hooks": hooks}
+    where |= {"source": hashed and hashed.pinned(), "hooks": hooks}
     source: Source = door.source
     read = None
     if isinstance(source, PlaceSource) and source.place.piped:

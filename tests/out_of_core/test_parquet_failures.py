@@ -15,6 +15,7 @@ from polars_microagg.core import registry
 from polars_microagg.core.partition import Partition
 from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.out_of_core import output
+from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.processes import crew, worker
 from tests.leaves.people import COLUMNS, by_hand, people
 
@@ -86,6 +87,65 @@ def test_a_callback_that_raises_stops_the_work(released, small_parts):
 
     with mg.progress(stop), pytest.raises(KeyboardInterrupt):
         protect(released, size=100)
+
+
+CHANGED = "it changed while it was read"
+
+
+def by_rename(path, other):
+    other.write_parquet(path.with_suffix(".new"))
+    path.with_suffix(".new").replace(path)
+
+
+def in_place(path, other):
+    # A writer of Parquet may replace the file; other bytes in the same file do not.
+    other.write_parquet(path.with_suffix(".new"))
+    path.write_bytes(path.with_suffix(".new").read_bytes())
+
+
+def gone(path, other):
+    path.unlink()
+
+
+@pytest.mark.parametrize("form", ["file", "folder"])
+@pytest.mark.parametrize("change", [by_rename, in_place, gone])
+@pytest.mark.parametrize("after", [1, 1100, 2100, 2999])
+def test_a_source_that_changes_during_the_run_releases_nothing(
+    released, small_parts, form, change, after
+):
+    frame = people(1000)
+    parts = [frame] if form == "file" else [frame[:600], frame[600:]]
+    source = released / "source"
+    source.mkdir()
+    for number, part in enumerate(parts):
+        part.write_parquet(source / f"{number}.parquet", row_group_size=90)
+    place = source if form == "folder" else source / "0.parquet"
+    # Other persons in the same rows: the same columns, types and numbers of rows.
+    number, done_before = len(parts) - 1, []
+
+    def replaced(done, total, what):
+        if done >= after and not done_before:
+            done_before.append(done)
+            change(source / f"{number}.parquet", parts[number][::-1])
+
+    with mg.progress(replaced), pytest.raises(mg.InvalidDataError, match=CHANGED) as error:
+        mg.protect_parquet(place, released / "out.parquet", COLUMNS, 5, size=100)
+    assert str(source / f"{number}.parquet") in str(error.value)
+    assert done_before
+
+
+def test_every_pass_over_files_reads_the_same_files(tmp_path):
+    frame = people(1000)
+    frame.write_parquet(tmp_path / "in.parquet")
+    source = ParquetSource.of(tmp_path / "in.parquet")
+    assert sum(table.num_rows for table in source.batches(300)) == 1000
+    batches = source.batches(300)
+    next(batches)
+    by_rename(tmp_path / "in.parquet", frame[::-1])
+    with pytest.raises(mg.InvalidDataError, match=CHANGED):
+        list(batches)
+    with pytest.raises(mg.InvalidDataError, match=CHANGED):
+        next(source.batches(300))
 
 
 def test_equal_records_that_do_not_fit_are_refused(released, monkeypatch):

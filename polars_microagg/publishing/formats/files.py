@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -26,6 +26,7 @@ from polars_microagg.errors.files import (
 )
 from polars_microagg.leaves.metadata_scrub import empty_table
 from polars_microagg.out_of_core.parquet_source import ParquetSource
+from polars_microagg.out_of_core.unchanged import FileState, state_of, unchanged
 from polars_microagg.publishing.atomic import is_special, of_system, system_message
 from polars_microagg.publishing.formats.file_content import (
     opened,
@@ -80,6 +81,8 @@ class Location:
     format: str
     table: str = ""
     separator: str = ""
+    state: FileState | None = field(default=None, compare=False)
+    """State that the file is to have whenever it is read."""
 
     @classmethod
     def of(cls, text: str | os.PathLike[str], separator: str = "") -> Self:
@@ -168,8 +171,12 @@ class Location:
             refuse_special(self.path)
             if self.path.is_dir():
                 raise InvalidDataError.unreadable(self.path, "it is a folder. Name a file in it.")
-            with opened(self.path, self.format, folder) as file:
+            with unchanged(self.path, self.state), opened(self.path, self.format, folder) as file:
                 yield file
+
+    def pinned(self) -> Self:
+        """Return the place with the state of its file now: one that changes is not read again."""
+        return self if self.table or self.piped else replace(self, state=state_of(self.path))
 
     def mac(self, key: bytes, rows: pl.DataFrame | Iterable[pl.DataFrame]) -> dict[str, str]:
         """Hash what was read with a key: the bytes of a file, the rows of anything else, also in parts."""
@@ -178,7 +185,7 @@ class Location:
                 "of": "rows",
                 "hmac_sha256": digest_of([rows] if isinstance(rows, pl.DataFrame) else rows, key),
             }
-        with self.path.open("rb") as file:
+        with unchanged(self.path, self.state), self.path.open("rb") as file:
             digest = hmac.new(key, digestmod="sha256")
             while piece := file.read(1 << 20):
                 digest.update(piece)

@@ -40,10 +40,12 @@ def there(ask: Callable[[], bool]) -> bool:
 def source_files(places: Location | Sequence[Location]) -> list[SourceFile]:
     """Return the files of a source in order: those of folders and patterns are sorted by name.
 
-    All are of one format and have keys of the same names.
+    All are of one format and have keys of the same names. Each is refused once
+    it is no longer as it is now.
     """
     listed = [places] if isinstance(places, Location) else list(places)
-    files = [file for place in listed for file in _files(place)]
+    found = [file for place in listed for file in _files(place)]
+    files = [replace(file, place=file.place.pinned()) for file in found]
     first = files[0]
     for file in files:
         if file.place.format != first.place.format:
