@@ -121,6 +121,18 @@ FROM query('SELECT NULL::VARCHAR AS option, NULL::VARCHAR AS name, NULL::VARCHAR
             || 'SELECT to_json(__mg_t) AS __mg_j, row_number() OVER () AS __mg_n FROM query_table('''
             || replace(__mg_t[3], '''', '''''') || ''') AS __mg_t)' END), ''), ''));
 
+-- One row: the query that runs, the name of the source in it, and a number that stands for all its
+-- records in their order. They include columns that are not masked: `_microagg_mask` refuses a query
+-- in which one call meets other records than before. A hash combines those of its columns so simply
+-- that rows could be exchanged; the hash of the hash does not.
+CREATE OR REPLACE MACRO microagg_internals._read(records, source) AS TABLE
+SELECT {
+    'query': concat_ws(' ', current_connection_id(), current_query_id(), epoch_us(now())),
+    'name': source,
+    'records': bit_xor(hash(hash(__mg_r)))
+} AS __mg_source
+FROM query_table(records) AS __mg_r;
+
 -- The struct of a list that has this name.
 CREATE OR REPLACE MACRO microagg_internals._found(structs, wanted) AS
     structs[list_position([__mg_c.name FOR __mg_c IN structs], wanted)];
@@ -183,12 +195,15 @@ CREATE OR REPLACE MACRO microagg_internals._drops(spec) AS
     (spec->>'small_strata') = 'drop' OR (spec->>'cap_rows') IS NOT NULL;
 
 -- True, or an error: what is put side by side must be the same record. Under a LIMIT the join
--- stops reading on the left and fills up with null, which no record is.
+-- stops reading on the left and fills up with null, which no record is. DuckDB 2.0 numbers records once
+-- for several uses of a source without an order, and its threads store them in any order.
 CREATE OR REPLACE MACRO microagg_internals._aligned(place, masked_place) AS CASE
     WHEN place IS NULL THEN false
     WHEN place = masked_place THEN true
-    ELSE error('BrokenPromiseError: rows came back in another order. Nothing was released. '
-        || 'This is a bug of polars_microagg: please report the call and the versions.') END;
+    ELSE error('InvalidDataError: The query reads a masked table in several places, and DuckDB read its '
+        || 'source in another order than that of its row numbers. Write the masked rows to a table and '
+        || 'read that, read them once with WITH masked AS MATERIALIZED (FROM ...), or give the source '
+        || 'an ORDER BY without ties.') END;
 
 -- The whole table with its columns masked: the lists go to Python and back, and are put beside the
 -- columns that are not masked.
@@ -201,8 +216,10 @@ __mg_m AS (
 __mg_c AS (SELECT list(__mg_tree) AS __mg_trees FROM microagg_internals._trees(spec) AS __mg_tree),
 __mg_y AS MATERIALIZED (
     SELECT system.main._microagg_mask(spec, __mg_rows, __mg_keys,
-        list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys, __mg_trees))), __mg_trees) AS __mg_y
-    FROM microagg_internals._lists('__mg_m', microagg_internals._counts(spec)), __mg_c
+        list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys, __mg_trees, __mg_source))),
+        __mg_trees, __mg_source) AS __mg_y
+    FROM microagg_internals._lists('__mg_m', microagg_internals._counts(spec)), __mg_c,
+        microagg_internals._read('__mg_s', source)
 ),
 -- No rows, only names and types: those that keep their type, and those that become DOUBLE if they
 -- are no categories.
@@ -262,8 +279,10 @@ __mg_l AS (
     SELECT unnest(__mg_y.rows) AS __mg_at, unnest(__mg_y.groups) AS microagg_group
     FROM (
         SELECT system.main._microagg_groups(spec, __mg_rows, __mg_keys,
-            list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys, __mg_trees))), __mg_trees) AS __mg_y
-        FROM microagg_internals._lists('__mg_m', microagg_internals._counts(spec)), __mg_c
+            list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys, __mg_trees, __mg_source))),
+            __mg_trees, __mg_source) AS __mg_y
+        FROM microagg_internals._lists('__mg_m', microagg_internals._counts(spec)), __mg_c,
+            microagg_internals._read('__mg_s', source)
     )
 )
 SELECT __mg_s.* EXCLUDE (__mg_0, __mg_row), microagg_group

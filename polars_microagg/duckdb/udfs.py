@@ -33,6 +33,7 @@ from polars_microagg.duckdb.macro_call import (
     columns_in_role,
 )
 from polars_microagg.duckdb.memory_need import MemoryNeed, bytes_of_limit
+from polars_microagg.duckdb.same_records import require_same_records
 from polars_microagg.duckdb.trees import rows_of
 from polars_microagg.errors import MicroaggError
 from polars_microagg.wording import SQL
@@ -44,6 +45,7 @@ COLUMNS = f"STRUCT(name VARCHAR, lists {LISTS})[]"
 MASKED = "STRUCT(name VARCHAR, d DOUBLE[], i BIGINT[], t VARCHAR[])[]"
 SEEN = "STRUCT(name VARCHAR, seen STRUCT(type VARCHAR, values BIGINT))[]"
 TREES = "STRUCT(option VARCHAR, name VARCHAR, source VARCHAR, rows VARCHAR[])[]"
+SOURCE = "STRUCT(query VARCHAR, name VARCHAR, records UBIGINT)"
 SIDE = f"STRUCT(rows BIGINT[], keys BIGINT[], columns {COLUMNS})"
 
 
@@ -90,22 +92,32 @@ def _fits(spec: Any, limit: Any, rows: Any, columns: Any) -> Any:
 
 
 @_in_sql
-def _mask(spec: Any, rows: Any, strata: Any, columns: Any, trees: Any) -> Any:
+def _mask(spec: Any, rows: Any, strata: Any, columns: Any, trees: Any, source: Any) -> Any:
     """Mask the columns of a table."""
     results = []
-    for text, row, stratum, column, tree in _calls(spec, rows, strata, columns, trees):
-        types, released, hidden = _released(text.as_py(), row, stratum, column, tree)
+    for text, row, stratum, column, tree, read in _calls(
+        spec, rows, strata, columns, trees, source
+    ):
+        call = _mask_call(text, tree, read)
+        types, released, hidden = _released(call, row, stratum, column)
         lists = masked_lists(types, released)
         results.append(_numbered(hidden=list_of(hidden.to_arrow()), columns=lists))
     return results[0] if len(results) == 1 else pa.concat_arrays(results)
 
 
+def _mask_call(spec: Any, tree: Any, source: Any) -> MaskCall:
+    """Return a call with its trees, or refuse records that another use of it did not meet."""
+    text, rows = spec.as_py(), rows_of(tree)
+    call = call_of(MaskCall, text)
+    require_same_records(text, call, rows, source.as_py())
+    return call.planted(rows)
+
+
 def _released(
-    text: str, row: Any, stratum: Any, column: Any, tree: Any
+    call: MaskCall, row: Any, stratum: Any, column: Any
 ) -> tuple[dict[str, str], list[pl.Series], pl.Series]:
     """Return the types of the masked columns, their values, and which records are suppressed."""
-    call, lists = call_of(MaskCall, text).planted(rows_of(tree)), columns_of(column)
-    masker, batch, types = batch_of(call, lists, integers(row), integers(stratum))
+    masker, batch, types = batch_of(call, columns_of(column), integers(row), integers(stratum))
     released = masker.mask(batch)
     emitted = zip(types.items(), released.columns, strict=True)
     steps = [
@@ -116,12 +128,14 @@ def _released(
 
 
 @_in_sql
-def _groups(spec: Any, rows: Any, strata: Any, columns: Any, trees: Any) -> Any:
+def _groups(spec: Any, rows: Any, strata: Any, columns: Any, trees: Any, source: Any) -> Any:
     """Number the groups of a table."""
     results = []
-    for text, row, stratum, column, tree in _calls(spec, rows, strata, columns, trees):
-        call, lists = call_of(MaskCall, text.as_py()).planted(rows_of(tree)), columns_of(column)
-        masker, batch, _ = batch_of(call, lists, integers(row), integers(stratum))
+    for text, row, stratum, column, tree, read in _calls(
+        spec, rows, strata, columns, trees, source
+    ):
+        call = _mask_call(text, tree, read)
+        masker, batch, _ = batch_of(call, columns_of(column), integers(row), integers(stratum))
         results.append(_numbered(groups=list_of(masker.groups(batch).to_arrow())))
     return pa.concat_arrays(results)
 
@@ -186,12 +200,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Sequence[str], str]] = {
     ),
     "_microagg_mask": (
         _mask,
-        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS, TREES],
+        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS, TREES, SOURCE],
         f"STRUCT(rows BIGINT[], hidden BOOLEAN[], columns {MASKED})",
     ),
     "_microagg_groups": (
         _groups,
-        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS, TREES],
+        ["VARCHAR", "BIGINT[]", "BIGINT[]", COLUMNS, TREES, SOURCE],
         "STRUCT(rows BIGINT[], groups UINTEGER[])",
     ),
     "_microagg_classes": (

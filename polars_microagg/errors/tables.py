@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import Parameter, PerDoor, Sentence, Setting, listed
+from polars_microagg.wording import Listed, Parameter, PerDoor, Sentence, Setting, listed
 
 __all__ = [
     "beyond_memory",
@@ -16,6 +17,7 @@ __all__ = [
     "not_a_connection",
     "not_a_frame",
     "not_a_table",
+    "several_maskings",
 ]
 
 
@@ -101,6 +103,18 @@ def no_order() -> InvalidParameterError:
             "if both tables were written in one order.",
             example=PerDoor(both, by_id, by_id),
         ),
+    )
+
+
+def several_maskings(columns: Sequence[str]) -> InvalidDataError:
+    """Refuse a query in which one call masks other records at each of its uses."""
+    return InvalidDataError.of_fields(
+        "The query reads one masking of {columns} in several places, and the source has other records, or "
+        "another order, at each of them. Parts of several maskings do not keep k. {way}",
+        columns=Listed(tuple(columns)),
+        way="Write the masked rows to a table and read that, read them once with WITH masked AS "
+        "MATERIALIZED (FROM ...), or give the source an ORDER BY without ties. If the query has two CTEs "
+        "of one name, rename one of them.",
     )
 
 
