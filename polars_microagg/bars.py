@@ -139,6 +139,11 @@ class Bar:
             self._told = now
             self._write(text_of(reading))
 
+    def clear(self) -> None:
+        """Remove the bar of work that was not ended."""
+        self._write("")
+        self._meter = None
+
     def _write(self, text: str) -> None:
         """Write over what was written last."""
         if not text and not self._written:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Literal, TypeAlias
@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from polars_microagg.bars import LONG, Bar, notebook
 from polars_microagg.errors import InvalidParameterError
 
-__all__ = ["Callback", "current", "progress", "stage", "steps_of", "ticker", "tickers"]
+__all__ = ["Callback", "current", "part", "progress", "stage", "steps_of", "ticker", "whole"]
 
 Callback: TypeAlias = Callable[[int, int, str], object]
 """Called with what is done, what there is to do in all, and the name of the work."""
@@ -32,7 +32,8 @@ def progress(callback: Callback | Literal["bar"] | None) -> AbstractContextManag
         Called as ``callback(done, total, what)``: `what` is the name of a method, and `done` of
         `total` the share of its work that is over. What may follow has names of its own: "privacy models"
         is the search for groups that satisfy those of `entity` and `confidential`, "refine" that of
-        ``refine=True``. Methods that take no time do not call it. The bar is on standard error, and in a
+        ``refine=True``. Of several strata `total` are the records of all. Methods that take no time do
+        not call it. The bar is on standard error, and in a
         notebook an output of the cell.
 
     Returns
@@ -63,7 +64,7 @@ def progress(callback: Callback | Literal["bar"] | None) -> AbstractContextManag
     (1000, 1000, 'mdav')
     """
     if callback == "bar":
-        return _telling(Bar())
+        return _showing(Bar())
     if callback is not None and not callable(callback):
         need = "a function to call as callback(done, total, what), 'bar', or None"
         raise InvalidParameterError.kind("callback", callback, need)
@@ -77,6 +78,16 @@ def _telling(callback: Callback | None) -> Iterator[None]:
         yield
     finally:
         _callback.reset(token)
+
+
+@contextmanager
+def _showing(bar: Bar) -> Iterator[None]:
+    """Show a bar, and leave no part of it before what is written next, such as an error."""
+    try:
+        with _telling(bar):
+            yield
+    finally:
+        bar.clear()
 
 
 def steps_of(tick: Callable[[int], None], start: int = 0) -> AbstractContextManager[None]:
@@ -147,38 +158,40 @@ def _ticker(
     return tick
 
 
-def tickers(what: str, totals: Sequence[int]) -> Callable[[int], None]:
-    """Return the function to call with what is done of all of several pieces of work.
+@contextmanager
+def whole(total: int) -> Iterator[None]:
+    """Report the end of work that is told of in parts, by `part`, if the last of them did not."""
+    callback, last = current(), None
 
-    They are reported one after the other, as `ticker` does each, also where they are done side by side.
+    def noted(done: int, total: int, what: str) -> None:
+        nonlocal last
+        last = done, what
+        callback(done, total, what)  # type: ignore[misc]
+
+    with progress(callback and noted):
+        yield
+    if callback and last is not None and last[0] < total:
+        callback(total, total, last[1])
+
+
+def part(start: int, records: int, total: int) -> AbstractContextManager[None]:
+    """Report the work in this block as that on some records, from `start` on, of `total` in all.
 
     >>> with progress(print):
-    ...     tick = tickers("sums", [2, 3])
-    >>> for done in (1, 4, 5):
-    ...     tick(done)
-    1 2 sums
-    2 2 sums
-    2 3 sums
-    3 3 sums
+    ...     with part(50, 50, 100):
+    ...         ticker("sums", 10)(5)
+    75 100 sums
     """
-    callback = current()
-    if callback is None:
-        return _ignore
-    left = iter(totals)
-    total, before = next(left, 0), 0
-    report = _ticker(callback, what, total)
+    callback, before = current(), start
 
-    def tick(done: int) -> None:
-        nonlocal total, before, report
-        while done - before >= total > 0:
-            report(total)
-            before += total
-            total = next(left, 0)
-            report = _ticker(callback, what, total)
-        if done > before:
-            report(done - before)
+    def told(done: int, of: int, what: str) -> None:
+        nonlocal before
+        now = start + records * done // max(of, 1)
+        if now * SHARES // total > before * SHARES // total:
+            callback(now, total, what)  # type: ignore[misc]
+        before = max(now, before)
 
-    return tick
+    return progress(callback and told)
 
 
 def _ignore(done: int) -> None:

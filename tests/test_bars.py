@@ -145,3 +145,15 @@ def test_a_notebook_masks_as_a_script_does_and_its_plans_can_be_stored(notebook,
         assert mg.mdav(frame, ["a", "b"], 5).equals(masked)
     assert mg.mdav(frame.lazy(), ["a", "b"], 5).collect().equals(masked)
     assert isinstance(pickle.loads(pickle.dumps(current())), Bar)
+
+
+def test_a_bar_of_work_that_does_not_end_leaves_no_line_before_an_error(now, capsys):
+    with mg.progress("bar"):
+        tick = ticker("mdav", 100)
+        for now[0], done in ((0.0, 1), (1.0, 50)):
+            tick(done)
+    blank = capsys.readouterr().err.rpartition("%")[2]
+    assert blank.split("\r")[1:] == [" " * len(blank.split("\r")[1]), ""]
+    with mg.progress("bar"):
+        ticker("mdav", 100)(50)
+    assert capsys.readouterr().err == ""

@@ -131,11 +131,45 @@ def test_another_thread_is_told_too(told):
     assert told[-1] == (3000, 3000, "mdav")
 
 
-def test_every_stratum_and_block_reports_itself(told):
+def test_every_block_reports_itself(told):
     frame = FRAME.with_columns(s=pl.Series(np.arange(3000) % 2))
     with telling(told):
         mg.mdav(frame, [["a"], ["b"]], 3, strata="s")
-    assert [done for done, total, _ in told if done == total] == [1500] * 4
+    assert [done for done, total, _ in told if done == total] == [3000] * 2
+
+
+SIZES = [5, *range(100, 400, 20), 8400, 6]
+STRATA = {
+    "of all sizes": SIZES,
+    "the last ones silent": [1500, 1500, *[3] * 50],
+    "of 8192 and more": [9000, 8300],
+    "small ones": [40] * 60,
+}
+
+
+@pytest.mark.parametrize("strata", STRATA)
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("mdav", {}), ("mdav", {"workers": 1}), ("lowloss", {"effort": 0}), ("vmdav", {})],
+    ids=str,
+)
+def test_all_strata_are_one_piece_of_work(told, method, options, strata):
+    sizes = STRATA[strata] if method == "mdav" else [size % 1000 or 3 for size in STRATA[strata]]
+    rows = np.random.default_rng(0).normal(size=(sum(sizes), 2))
+    frame = pl.DataFrame(rows, schema=["a", "b"]).with_columns(
+        s=pl.Series(np.repeat(np.arange(len(sizes)), sizes))
+    )
+    plain = mg.mask(frame, ["a", "b"], 3, method=method, strata="s", **options)
+    with telling(told):
+        masked = mg.mask(frame, ["a", "b"], 3, method=method, strata="s", **options)
+    assert masked.equals(plain)
+    if not told:  # a method, or strata, that take no time
+        assert method == "vmdav" or max(sizes) <= 100
+        return
+    assert {(total, what) for _, total, what in told} == {(len(frame), method)}
+    assert all(before < after for before, after in pairwise(done for done, _, _ in told))
+    assert told[-1][0] == len(frame)
+    assert len(told) <= 101
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])

@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.analysis.anonymity import classes
 from polars_microagg.cli import dry_run
 from polars_microagg.cli.exit_codes import PUBLISHED, code_of
 from polars_microagg.cli.input_table import add_separator, source_of
@@ -26,7 +25,7 @@ from polars_microagg.cli.progress_bar import Bar, add_progress, way_shown
 from polars_microagg.cli.settings import apart, hash_key, roles, settings
 from polars_microagg.core.options import COMMON
 from polars_microagg.core.registry import methods
-from polars_microagg.errors import InvalidParameterError, MicroaggError, OutputError, usage
+from polars_microagg.errors import InvalidParameterError, OutputError, usage
 from polars_microagg.progress import progress
 from polars_microagg.publishing.any_size import Door, Target, preview_any, release_any
 from polars_microagg.publishing.atomic import checked
@@ -251,9 +250,13 @@ def _publish(
         return request, role
 
     def seen(request: ReleaseRequest, role: ColumnRoles, frame: pl.DataFrame) -> None:
-        bar.weigh(_weights(frame, role.strata) * len(role.blocks))
+        bar.weigh([frame.height] * len(role.blocks))
         if report:
             report.seen(request, role, frame)
+
+    def say(why: str) -> None:
+        bar.clear()
+        tell(f"{why} It is masked by leaves, out of core.")
 
     with ExitStack() as stack:
         stack.callback(bar.clear)
@@ -267,7 +270,7 @@ def _publish(
                 whole,
                 named,
                 call.texts,
-                _say,
+                say,
                 seen,
                 lambda n: bar.weigh([n]),
             ),
@@ -276,6 +279,7 @@ def _publish(
             hashed=call.source,
             hooks=hooks,
         )
+        bar.clear()
         try:
             if report:
                 report.publish(target)
@@ -284,11 +288,6 @@ def _publish(
             error.add_note(f"{target}{PUBLISHED}")
             raise
     return manifest
-
-
-def _say(why: str) -> None:
-    """Print why a table is not masked whole."""
-    tell(f"{why} It is masked by leaves, out of core.")
 
 
 def _finish(
@@ -304,10 +303,3 @@ def _finish(
     if without:
         tell(without)
     tell(last_line(manifest, target, _path(options, "manifest") or target.record))
-
-
-def _weights(frame: pl.DataFrame, strata: Sequence[str]) -> list[float]:
-    try:
-        return [float(n) for n in classes(frame, strata)["size"]] if strata else [frame.height]
-    except MicroaggError:
-        return [frame.height]

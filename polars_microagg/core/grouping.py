@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ from polars_microagg.core.registry import Method
 from polars_microagg.core.work import seconds_of
 from polars_microagg.errors import BrokenPromiseError
 from polars_microagg.processes.crew import shared
+from polars_microagg.progress import part, whole
 
 __all__ = ["group_strata"]
 
@@ -40,7 +42,19 @@ def group_strata(
 
     Where the method lists the groups of every stratum, so does the result.
     """
-    starts = np.cumsum(sizes) - sizes
+    with whole(len(x) if len(sizes) > 1 else 0):
+        return _each_grouped(method, x, sizes, arguments, present)
+
+
+def _each_grouped(
+    method: Method,
+    x: Matrix,
+    sizes: Labels,
+    arguments: Mapping[str, Any],
+    present: npt.NDArray[np.bool_] | None,
+) -> Grouping:
+    """Run the method on each stratum, and report all of them as one piece of work."""
+    starts, total = np.cumsum(sizes) - sizes, len(x) if len(sizes) > 1 else 0
     grouped, groups = np.empty(len(x), dtype=np.intp), 0
     # Strata that are not large cost more in calls than in arithmetic, so a method that can takes them
     # side by side. Its groups are the same, only their numbers differ.
@@ -48,7 +62,7 @@ def group_strata(
     if method.lockstep and beside.sum() > 1:
         rows = slice(None) if beside.all() else np.repeat(beside, sizes)
         many = partial(method.lockstep, **arguments)
-        grouped[rows], groups = _side_by_side(many, x[rows], sizes[beside])
+        grouped[rows], groups = _side_by_side(many, x[rows], sizes[beside], total)
         starts, sizes = starts[~beside], sizes[~beside]
         present = present if present is None else present[~beside]
     if any(option.axis for option in method.options.values()):
@@ -56,16 +70,17 @@ def group_strata(
         present = None
     each = shared(seconds_of(method, sizes, int(arguments["k"]), arguments))
     shares = _shares(sizes, max(1, int(sizes.sum()) // SHARES))
+    first = len(x) - int(sizes.sum())
 
-    def jobs() -> Iterator[list[Matrix]]:
+    def jobs() -> Iterator[tuple[int, list[Matrix]]]:
         for strata in shares:
             parts = [x[starts[i] : starts[i] + sizes[i]] for i in strata]
             if present is not None:
                 # An absent column is equal in all records of a pattern and only costs time.
-                parts = [_cut(part, present[i]) for i, part in zip(strata, parts, strict=True)]
-            yield parts
+                parts = [_cut(rows, present[i]) for i, rows in zip(strata, parts, strict=True)]
+            yield first + int(sizes[: strata[0]].sum()), parts
 
-    work = partial(_each_stratum, method.name, partial(method.function, **arguments))
+    work = partial(_each_stratum, method.name, partial(method.function, **arguments), total)
     partitions = [partition for found in each(work, jobs()) for partition in found]
     runs = [partition.runs for partition in partitions if partition.runs is not None]
     if len(runs) == len(partitions) and not groups:
@@ -83,15 +98,16 @@ def group_strata(
 
 
 def _side_by_side(
-    work: Callable[[Matrix, Labels], tuple[Labels, int]], x: Matrix, sizes: Labels
+    work: Callable[[Matrix, Labels], tuple[Labels, int]], x: Matrix, sizes: Labels, total: int
 ) -> tuple[Labels, int]:
     """Group strata many at a time; the groups of later ones get later numbers."""
     stops = np.cumsum(sizes)
     shares = _shares(sizes, TOGETHER)
-    jobs = ((x[stops[s[0]] - sizes[s[0]] : stops[s[-1]]], sizes[s]) for s in shares)
+    jobs = ((int(stops[s[0]] - sizes[s[0]]), stops[s[-1]], sizes[s]) for s in shares)
+    parts = ((start, x[start:stop], strata) for start, stop, strata in jobs)
     grouped, groups = np.empty(len(x), dtype=np.intp), 0
     done = 0
-    for labels, made in shared(BESIDE * len(x))(partial(_unpacked, work), jobs):
+    for labels, made in shared(BESIDE * len(x))(partial(_unpacked, work, total), parts):
         np.add(labels, groups, out=grouped[done : done + len(labels)])
         done += len(labels)
         groups += made
@@ -99,23 +115,35 @@ def _side_by_side(
 
 
 def _unpacked(
-    work: Callable[[Matrix, Labels], tuple[Labels, int]], job: tuple[Matrix, Labels]
+    work: Callable[[Matrix, Labels], tuple[Labels, int]],
+    total: int,
+    job: tuple[int, Matrix, Labels],
 ) -> tuple[Labels, int]:
     """Group the strata of one job."""
-    return work(*job)
+    start, x, sizes = job
+    with part(start, len(x), total) if total else nullcontext():
+        return work(x, sizes)
 
 
-def _each_stratum(name: str, function: Function, parts: list[Matrix]) -> list[Partition]:
-    """Run a method on some strata; return the partition of each."""
+def _each_stratum(
+    name: str, function: Function, total: int, job: tuple[int, list[Matrix]]
+) -> list[Partition]:
+    """Run a method on some strata; return the partition of each.
+
+    The first begins at a record of `total`; 0 stands for one stratum alone.
+    """
+    start, strata = job
     found = []
-    for part in parts:
-        partition = function(part)
+    for x in strata:
+        with part(start, len(x), total) if total else nullcontext():
+            partition = function(x)
+        start += len(x)
         runs = partition.runs
         # A record without a group would come out empty, and nobody had said so.
         grouped = np.count_nonzero(partition.labels >= 0) if runs is None else 0
-        records = int(grouped) if runs is None else _listed(runs, len(part))
-        if records != len(part):
-            raise BrokenPromiseError.shape(name, records, len(part))
+        records = int(grouped) if runs is None else _listed(runs, len(x))
+        if records != len(x):
+            raise BrokenPromiseError.shape(name, records, len(x))
         found.append(partition)
     return found
 
@@ -137,6 +165,6 @@ def _shares(sizes: Labels, share: int) -> list[Labels]:
     )
 
 
-def _cut(part: Matrix, present: npt.NDArray[np.bool_]) -> Matrix:
+def _cut(x: Matrix, present: npt.NDArray[np.bool_]) -> Matrix:
     """Return the columns that are present."""
-    return part if present.all() else np.asfortranarray(part[:, present])
+    return x if present.all() else np.asfortranarray(x[:, present])

@@ -8,14 +8,14 @@ from polars_microagg.core.partition import Labels, Matrix, Partition
 from polars_microagg.core.registry import method
 from polars_microagg.kernels.mdav.many_strata import SMALL, mdav_of_strata
 from polars_microagg.kernels.mdav.rounds import mdav_groups
-from polars_microagg.progress import ticker, tickers
+from polars_microagg.progress import ticker
 
 __all__ = ["mdav"]
 
 
 def _of_strata(x: Matrix, sizes: Labels, /, *, k: int) -> tuple[Labels, int]:
     """Group strata side by side."""
-    return mdav_of_strata(x, sizes, k=k, tick=tickers("mdav", sizes[sizes > SMALL].tolist()))
+    return mdav_of_strata(x, sizes, k=k, tick=ticker("mdav", int(sizes[sizes > SMALL].sum())))
 
 
 @method(

@@ -13,6 +13,7 @@ import pytest
 from polars_microagg.cli import progress_bar as bars
 from polars_microagg.cli.main import main
 from polars_microagg.cli.progress_bar import Bar
+from polars_microagg.publishing import memory
 
 from .conftest import PROGRAM, ROLES
 
@@ -58,6 +59,27 @@ def test_a_terminal_sees_the_bar(people, tmp_path, monkeypatch):
     )
     assert "mdav [" in screen.getvalue()
     assert " left" in screen.getvalue()
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_sentence_has_a_line_of_its_own_beside_the_bar(tmp_path, monkeypatch, large):
+    # One record makes most of the total of its group, of which a warning tells.
+    ages = [*[*range(20, 60)] * 3, 10**6]
+    pl.DataFrame({"age": ages, "id": range(len(ages))}).write_csv(tmp_path / "in.csv")
+    if large:
+        monkeypatch.setattr(memory, "BASE", 10**15)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(bars, "EVERY", 0.0)
+    files = [str(tmp_path / "in.csv"), "-o", str(tmp_path / "o.parquet")]
+    options = ["--columns", "age", "--drop", "id", "--k", "5", "--memory", "2GB"]
+    assert main(["protect", *files, *options]) == 0
+    assert "publishing ..." in screen.getvalue()
+    # A terminal shows what follows the last removal of a line.
+    seen = [line.rpartition("\r\x1b[K")[2] for line in screen.getvalue().splitlines()]
+    starts = ["Warning: ", "Published "] + ["The whole table takes"] * large
+    for start in starts:
+        assert any(line.startswith(start) for line in seen), seen
 
 
 # --- Signals -------------------------------------------------------------------------------------

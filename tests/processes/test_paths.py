@@ -316,3 +316,13 @@ def test_a_request_says_how_many_where_a_source_is_masked(started, tmp_path, mon
     # One process was left to it, and that starts no others.
     assert not started
     assert "workers" not in masked.leaves[0].to_json()
+
+
+def test_strata_in_several_processes_are_told_of_as_one_piece_of_work(started):
+    told = []
+    with mg.progress(lambda *call: told.append(call)):
+        mg.lowloss(people(3000, strata=3), COLUMNS, 3, strata="s", effort=0.05, workers=2)
+    assert started
+    done = [done for done, _, _ in told]
+    assert done == sorted(set(done))
+    assert told[-1] == (3000, 3000, "lowloss")
