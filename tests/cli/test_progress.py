@@ -76,7 +76,7 @@ def test_a_sentence_has_a_line_of_its_own_beside_the_bar(tmp_path, monkeypatch, 
     assert main(["protect", *files, *options]) == 0
     assert "publishing ..." in screen.getvalue()
     # A terminal shows what follows the last removal of a line.
-    seen = [line.rpartition("\r\x1b[K")[2] for line in screen.getvalue().splitlines()]
+    seen = [line.rpartition("\r\x1b[K")[2] for line in screen.getvalue().split("\n")]
     starts = ["Warning: ", "Published "] + ["The whole table takes"] * large
     for start in starts:
         assert any(line.startswith(start) for line in seen), seen
