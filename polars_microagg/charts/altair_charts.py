@@ -22,7 +22,14 @@ from polars_microagg.charts.style import (
     started,
 )
 
-__all__ = ["class_size_chart", "correlations", "distribution", "linkage", "loss_chart"]
+__all__ = [
+    "categories",
+    "class_size_chart",
+    "correlations",
+    "distribution",
+    "linkage",
+    "loss_chart",
+]
 
 CHANGES = ("0.05 or more weaker", "weaker", "within 0.01", "stronger", "0.05 or more stronger")
 """Changes of a correlation, in the order of their colours."""
@@ -89,6 +96,42 @@ def distribution(table: pl.DataFrame, name: str, *, width: int = 330, height: in
         layers.append(chart.encode(x, y, order=alt.Order("i:Q")))
     words = f"Values of {printable(name)}: before as a filled area, after as a line."
     return dressed(layers, words, width, height)
+
+
+def categories(table: pl.DataFrame, name: str, *, width: int = 230) -> Any:
+    """Return a chart of `category_shares` before (wide bars) and after (narrow bars).
+
+    >>> table = pl.DataFrame({"label": ["f", None], "before": [3, 2], "after": [5, 0]})
+    >>> categories(table, "sex").description
+    'Shares of the categories of sex: before as wide bars, after as narrow ones.'
+    """
+    alt = altair()
+    rows = [
+        {
+            "at": i,
+            **{when: row[when] / max(table[when].sum(), 1) for when in ("before", "after")},
+        }
+        for i, row in enumerate(table.iter_rows(named=True))
+    ]
+    for row in rows:
+        row["text"] = f"{100 * row['before']:.1f} to {100 * row['after']:.1f} %"
+        row["end"] = max(row["before"], row["after"])
+    labels = _labels([name or "all others" for name in table["label"]])
+    y = alt.Y("at:O", axis=alt.Axis(title=None, ticks=False, domain=False, labelExpr=labels))
+    top = max([0.01, *(row["end"] for row in rows)])
+    scale = alt.Scale(domain=[0, top * 1.6])
+    layers = [
+        started(rows)
+        .mark_bar(color=color, height=size)
+        .encode(alt.X(f"{when}:Q", axis=None, scale=scale), y)
+        for when, color, size in (("before", BEFORE, 16), ("after", AFTER, 6))
+    ]
+    text = started(rows).mark_text(color=INK, align="left", dx=5, fontSize=12)
+    layers.append(text.encode(alt.X("end:Q", axis=None, scale=scale), y, text="text:N"))
+    words = (
+        f"Shares of the categories of {printable(name)}: before as wide bars, after as narrow ones."
+    )
+    return dressed(layers, words, width, max(40, 26 * len(rows)))
 
 
 def _apart(names: dict[float, str], pixel: float) -> list[float]:

@@ -15,6 +15,7 @@ from polars_microagg.charts.aggregates import (
     linkage_table,
     loss_table,
 )
+from polars_microagg.charts.category_shares import category_shares
 from polars_microagg.charts.histograms import histogram
 from polars_microagg.charts.style import altair, printable
 from polars_microagg.core.options import group_size
@@ -69,7 +70,7 @@ class MicroaggPlot(Overview):
         return after, names
 
     def distributions(self, masked: Any, columns: Columns | None = None, *, k: int = 5) -> Any:
-        """Draw each column before (filled) and after (line).
+        """Draw each column before (filled) and after (line), categories as bars.
 
         Parameters
         ----------
@@ -78,18 +79,23 @@ class MicroaggPlot(Overview):
         columns : str, selector or list, optional
             Columns; all numeric and temporal ones that both tables have by default.
         k : int, default 5
-            Fewest original records of a bin; smaller bins are merged with a neighbour.
+            Fewest original records of a bin; smaller bins are merged with a neighbour. Categories that
+            fewer records have, and that are not in the masked table, are summed.
 
         Returns
         -------
         altair.VConcatChart
             One chart a column.
         """
-        after, names = self._pair(masked, columns, numbers=True)
+        after, names = self._pair(masked, columns)
+        k = group_size(k)
         parts, config = [], None
         for name in names:
-            table = histogram(self._frame[name].alias("0"), after[name].alias("0"), group_size(k))
-            chart = altair_charts.distribution(table, name)
+            pair = self._frame[name].alias("0"), after[name].alias("0")
+            if all(is_number(column.dtype) for column in pair):
+                chart = altair_charts.distribution(histogram(*pair, k), name)
+            else:
+                chart = altair_charts.categories(category_shares(*pair, k), name)
             config, chart.config = chart.config, altair().Undefined
             parts.append(chart.properties(title=printable(name)))
         joined = altair().vconcat(*parts)

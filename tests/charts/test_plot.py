@@ -50,6 +50,28 @@ def test_every_chart_is_valid_and_has_words():
         assert re.search(r'"description": "\w[^"]{20,}"', described), name
 
 
+def test_categories_are_drawn_as_bars_and_no_rare_one_is_named():
+    jobs = ["cook"] * 12 + ["smith"] * 6 + ["astronaut", "jester"] + ["clerk"] * 10
+    before = pl.DataFrame({"job": jobs, "age": range(30), "well": [True, False] * 15})
+    before = before.with_columns(
+        grade=pl.Series(["low", "top"] * 15, dtype=pl.Enum(["low", "mid", "top"]))
+    )
+    after = before.microagg.mdav(["age", "job", "well", "grade"], k=5)
+    for columns in ("job", ["age", "job"], "well", "grade", "^.*$"):
+        chart = before.microagg.plot.distributions(after, pl.col(columns), k=5)
+        written = json.dumps(chart.to_dict())
+        assert "astronaut" not in written
+        assert "jester" not in written
+    rows = drawn(before.microagg.plot.distributions(after, "job", k=5))
+    expected = {
+        (n / 28, (after["job"] == job).sum() / 30) for job, n in (("cook", 12), ("smith", 6))
+    }
+    assert expected <= {(row["before"], row["after"]) for row in rows}
+    assert "before as wide bars" in json.dumps(
+        before.microagg.plot.distributions(after, "job", k=5).to_dict()
+    )
+
+
 def test_no_record_is_in_a_chart():
     original, _ = tables()
     values = {float(v) for name in COLUMNS for v in original[name]}
