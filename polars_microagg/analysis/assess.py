@@ -18,7 +18,7 @@ from polars_microagg.analysis.coordinates import (
     kinds_asked,
     refuse_new_categories,
 )
-from polars_microagg.analysis.matched_rows import matched
+from polars_microagg.analysis.matched_rows import matched, warn_of_order
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import evaluate, inputs
 from polars_microagg.core.kind import kind_of
@@ -206,6 +206,8 @@ def assess(
             if any("subsets" in inputs(entry) for entry in entries):
                 release.require_distances()
             rows.append({e.name: evaluate(e, release, computed) for e in entries})
+    if not keys:
+        warn_of_order(before, after, names, [row.get("loss") for row in rows])
     schema = {e.name: pl.Int64() if e.whole else pl.Float64() for e in entries}
     result = pl.DataFrame(rows, schema=schema)
     if by_column:
@@ -288,4 +290,7 @@ def measure(
     release = _Release(before, after, names, what, asked, whose)
     if "subsets" in inputs(entry, own):
         release.require_distances()
-    return evaluate(entry, release, {}, own)
+    found: float | int | None = evaluate(entry, release, {}, own)
+    if not keys:
+        warn_of_order(before, after, names, [found] if name == "loss" else [])
+    return found

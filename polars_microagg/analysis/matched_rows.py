@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable, Sequence
+
 import polars as pl
 
-from polars_microagg.errors.originals import rows_not_released, unmatched_key, unmatched_rows
+from polars_microagg.errors.originals import (
+    in_other_order,
+    rows_not_released,
+    unmatched_key,
+    unmatched_rows,
+)
 from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.selection import by_name
 
-__all__ = ["matched"]
+__all__ = ["matched", "warn_of_order"]
+
+LOG = logging.getLogger("polars_microagg")
 
 
 def matched(
@@ -53,3 +63,26 @@ def _refuse_types(original: pl.DataFrame, masked: pl.DataFrame, key: tuple[str, 
             kinds = " and ".join(type_name(table.schema[name]) for table in tables)
             problem = f"{name!r} is of type {kinds}, which cannot be compared"
             raise unmatched_key(key, problem) from None
+
+
+def warn_of_order(
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    measured: Sequence[str],
+    losses: Iterable[float | None],
+) -> None:
+    """Warn if rows that were matched by position seem to be in two orders.
+
+    A column that is not measured and has the same values in another order shows it, and so does a loss
+    above 100 %, as no group is farther from its center than from the mean of all.
+    """
+    for name, dtype in original.schema.items():
+        alike = masked.schema.get(name) == dtype and not (dtype.is_nested() or dtype == pl.Object)
+        if name in measured or not alike:
+            continue
+        before, after = (table[name].alias("0") for table in (original, masked))
+        if not before.equals(after) and before.sort().equals(after.sort()):
+            LOG.warning("%s", in_other_order(name))
+            return
+    if any(loss is not None and loss > 100 for loss in losses):
+        LOG.warning("%s", in_other_order(None))

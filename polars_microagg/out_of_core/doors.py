@@ -12,6 +12,7 @@ from polars_microagg.analysis import assess as measuring
 from polars_microagg.analysis.attacker import Known
 from polars_microagg.analysis.coordinates import kinds_asked
 from polars_microagg.analysis.counted_classes import options_of_models, settings_of_models
+from polars_microagg.analysis.matched_rows import warn_of_order
 from polars_microagg.core import registry
 from polars_microagg.core.options import KEY_OPTIONS, MODEL_OPTIONS, group_size, whole_number
 from polars_microagg.core.own_options import refuse_unknown
@@ -251,7 +252,8 @@ def assess(
     by : str, selector or list, optional
         Columns of `original` whose values divide the rows: one row of the result for each.
     key : str, selector or list, optional
-        Columns that identify a row; rows are matched by position by default.
+        Columns that identify a row; rows are matched by position by default. The log has a warning if
+        the tables seem to be in different orders then.
     entity : str, selector or list, optional
         Columns of `original` that say whom a record is about: with them `dld_entity`, which counts persons,
         is among the metrics.
@@ -329,7 +331,8 @@ def assess(
         taken = [entry.name for entry in entries]
         budget = budget_of(limit, [names], *tables)
         asked = {"metrics": taken, "kinds": kinds, "entity": whose, "seed": seed}
-        row = assessed(before, after, names, **asked, budget=budget)
+        row: dict[str, Any] = assessed(before, after, names, **asked, budget=budget)
+    warn_of_order(*empty, names, [row.get("loss")])
     types = {
         name: pl.Int64() if e.whole else pl.Float64() for name, e in registry.metrics().items()
     }
