@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from docs.site.pages import places_on_site
+from docs.site.sections import targets
 from polars_microagg.cli.main import main
 from polars_microagg.core import registry
 from tests.reference import MDAV_LOSSES
@@ -119,3 +121,8 @@ def test_import_time_and_time_of_exact_mdav_are_stated_once():
     kept = read("benchmarks/results/scale_mdav.md")
     assert kept in texts["scale_mdav.md"]
     assert not any("20 to 40" in text for text in texts.values())
+
+
+def test_pages_that_the_readme_links_to_are_pages_of_the_site():
+    linked = {link.partition("#")[0] for link in targets(README) if "://" not in link}
+    assert {path for path in linked if path.endswith(".md")} <= set(places_on_site(ROOT).pages)
