@@ -18,6 +18,7 @@ __all__ = [
     "PYTHON",
     "SQL",
     "CommandLine",
+    "Counted",
     "Given",
     "Hidden",
     "Listed",
@@ -101,6 +102,18 @@ class Listed:
     """Values in a list, at most ten of which are shown."""
 
     values: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A count that only the original shows, of so many that the release shows."""
+
+    count: int
+    of: int
+
+    def __str__(self) -> str:
+        """Write the count for the owner of the original."""
+        return str(self.count)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ __all__ = ["last_line"]
 
 def _suppressed(rows: Rows) -> list[str]:
     """Write how many rows were emptied and dropped, and their share, if any were."""
+    counts = {"emptied": rows["emptied"], "dropped": rows["dropped"]}
     return [
-        f"{rows[how]:,} {how} ({100 * rows[how] / rows['in']:.2g} %)"
-        for how in ("emptied", "dropped")
-        if rows[how]
+        f"{count:,} {how}" + (f" ({100 * count / rows['in']:.2g} %)" if rows["in"] else "")
+        for how, count in counts.items()
+        if count
     ]
 
 
@@ -35,8 +36,9 @@ def last_line(manifest: Manifest, target: Location, record: Path | None) -> str:
         f"{row['share']:g} % of {row['column']!r} had no value and is filled" for row in made[:3]
     ]
     parts += [f"as are cells of {len(made) - 3} columns more"] if len(made) > 3 else []
-    part = cells["compared"] is not None and cells["compared"] < cells["all"]
-    over = f" over {cells['compared']:,} of {cells['all']:,} cells" if part else ""
+    over, (compared, whole) = "", (cells["compared"], cells["all"])
+    if compared is not None and whole is not None and compared < whole:
+        over = f" over {compared:,} of {whole:,} cells"
     parts += [
         f"{name} {measures[name]:g} %{over * (name == 'loss')}"
         for name in FIRST

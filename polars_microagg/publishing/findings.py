@@ -10,7 +10,11 @@ from typing import Any, Protocol, Self
 from polars_microagg.analysis.counted_classes import ENTITY_COUNTS
 from polars_microagg.core.requirements import Requirement
 from polars_microagg.publishing.judgement import judged
-from polars_microagg.publishing.manifest.imputed import imputes, recorded_imputed
+from polars_microagg.publishing.manifest.imputed import (
+    imputes,
+    recorded_cells,
+    recorded_imputed,
+)
 from polars_microagg.publishing.manifest.model import (
     SCHEMA,
     VERSION,
@@ -26,17 +30,23 @@ from polars_microagg.publishing.manifest.model import (
     Sizes,
     Source,
 )
-from polars_microagg.publishing.manifest.precision import digits_of, published
+from polars_microagg.publishing.manifest.precision import (
+    coarse_sentence,
+    digits_of,
+    published,
+)
 from polars_microagg.publishing.manifest.record import (
     attack_scenario,
     config_hash,
-    row_counts,
     seal,
     tools,
 )
 from polars_microagg.publishing.manifest.rounding import rounded
+from polars_microagg.publishing.manifest.rows import drops_rows, row_counts
+from polars_microagg.publishing.privacy_models import coarse_entities
 from polars_microagg.publishing.released_columns import ReleasedColumns
 from polars_microagg.publishing.request import ReleaseRequest
+from polars_microagg.publishing.warnings.dropped_rows import dropped_rows
 from polars_microagg.publishing.warnings.imputed_cells import imputed_cells
 from polars_microagg.publishing.warnings.unbounded_confidential import unbounded
 
@@ -50,7 +60,7 @@ class Counted(Protocol):
         """Return the worst class by each model, by the names of requirements."""
         ...
 
-    def recorded(self, released: Sequence[str], *, told: bool) -> Models:
+    def recorded(self, released: Sequence[str], rows: int, digits: int | None) -> Models:
         """Write what was found into a manifest."""
         ...
 
@@ -68,6 +78,10 @@ class Released(Protocol):
         """Return whether there is an original to measure against."""
         ...
 
+    def values(self) -> int:
+        """Count the masked cells of the release that have a value."""
+        ...
+
     def emptied(self) -> int:
         """Count the rows without any value in the masked columns and strata."""
         ...
@@ -81,7 +95,7 @@ class Released(Protocol):
         ...
 
     def taken(self) -> dict[str, Any]:
-        """Measure a release, and count the cells that are compared."""
+        """Measure a release."""
         ...
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
@@ -132,44 +146,49 @@ class Findings:
         if found.beside:
             exact = found.taken()
             digits = digits_of(found.fewest())
-        compared = exact.pop("cells", None)
         measures = published(exact, digits)
         if found.beside:
             exact |= found.on_demand(request.require)
         seen = found.warnings(beside=found.beside)
-        imputing = found.beside and imputes({"method": request.method, **request.options})
-        filled = found.imputed() if imputing else None
+        config = {"method": request.method, **request.options}
+        filled = found.imputed() if found.beside and imputes(config) else None
+        imputed = None if filled is None else recorded_imputed(filled, found.rows, digits)
         # A requirement on k means whole records, even if k is to hold in each block or column alone.
         (whole,) = found.sizes([names])
-        rows = row_counts(rows_in, found.rows, found.emptied())
-        counts = {"k": whole["smallest"], "rows": found.rows, "suppressed": rows["suppressed"]}
+        empty, dropped = found.emptied(), rows_in - found.rows
+        rows = row_counts(dropped, found.rows, empty, digits if drops_rows(config) else None)
+        suppressed = 100.0 * (empty + dropped) / rows_in
+        counts = {"k": whole["smallest"], "rows": found.rows, "suppressed": suppressed}
         recount = found.counted
         counts |= recount.figures() if recount else {}
         shown = rounded(counts)
         # Whose the rows were is not to be seen in a release without the entity: of few records no
         # number tells of it.
-        told = bool(digits) or set(columns.followed) == set(columns.entity)
-        if not told:
-            shown = {name: value for name, value in shown.items() if name not in ENTITY_COUNTS}
-        rows["suppressed"] = shown["suppressed"]
+        exactly = set(columns.followed) == set(columns.entity)
+        told = None if exactly else digits
+        shown |= coarse_entities(
+            {n: shown[n] for n in ENTITY_COUNTS if n in shown}, found.rows, told
+        )
+        shown["suppressed"] = rows["suppressed"]
         return cls(
             rows,
             found.sizes(columns.blocks),
-            {"all": rows_in * len(names), "compared": compared if digits else None},
+            recorded_cells(rows["in"], len(names), found.values(), imputed, digits),
             found.categories(),
             measures,
             digits,
             judged(request.require, {**exact, **counts}, published={**measures, **shown}),
-            recount.recorded(columns.followed, told=told) if recount else None,
-            None if filled is None else recorded_imputed(filled, found.rows, digits),
+            recount.recorded(columns.followed, found.rows, told) if recount else None,
+            imputed,
             # A manifest says by its bounds that it has none; a warning says it to the owner.
             [
                 *seen,
                 *unbounded(columns.confidential, request.bounded(), columns.entity),
                 *imputed_cells(filled or {}, found.rows, digits),
+                *dropped_rows(dropped, rows),
             ],
             # In a small table, what only the original shows is for its owner, not for readers.
-            seen if digits else found.warnings(beside=False),
+            [str(coarse_sentence(s)) for s in (seen if digits else found.warnings(beside=False))],
         )
 
 

@@ -172,6 +172,7 @@ def _words(name: str, measured: Mapping[str, Any], published: Mapping[str, Any])
         return "found no value"
     if name in registry.on_demand():
         return "what was found is not published; assess gives it"
-    if name not in published:
-        return "what was found is not published of so few records; assess gives it"
+    if published.get(name) is None:
+        gives = "; assess gives it" if name in registry.metrics() else ""
+        return f"what was found is not published of so few records{gives}"
     return f"found {'' if published[name] == measured[name] else 'about '}{published[name]:.6g}"

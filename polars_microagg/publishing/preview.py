@@ -12,7 +12,7 @@ from typing import Any, Self, cast
 
 import polars as pl
 
-from polars_microagg.analysis.anonymity import classes
+from polars_microagg.analysis.anonymity import classes, fewest_records
 from polars_microagg.analysis.assess import assess
 from polars_microagg.core.evaluate import most_records
 from polars_microagg.core.kind import kind_of
@@ -31,6 +31,8 @@ from polars_microagg.publishing.column_kinds import categories
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.judgement import judged
+from polars_microagg.publishing.manifest.precision import digits_of
+from polars_microagg.publishing.manifest.rows import drops_rows, row_counts
 from polars_microagg.publishing.memory import whole_bytes
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.staging import foresee
@@ -135,10 +137,15 @@ def problems_of(
     # Masked columns are released with nulls only where their null patterns are kept.
     filled = () if masking.plan.nulls == "pattern" else roles.mask
 
-    def counts() -> dict[str, float]:
-        gone = int(suppressed_rows(frame, masking).sum())
-        rows = frame.height - gone * (masking.plan.small_strata == "drop")
-        return {"rows": rows, "suppressed": 100.0 * gone / max(frame.height, 1)}
+    def judge() -> None:
+        gone = suppressed_rows(frame, masking)
+        dropped = int(gone.sum()) * (masking.plan.small_strata == "drop")
+        rows, empty = frame.height - dropped, int(gone.sum()) - dropped
+        exact = {"rows": rows, "suppressed": 100.0 * (empty + dropped) / max(frame.height, 1)}
+        fewest = fewest_records(roles.mask, frame.filter(~gone))
+        digits = digits_of(fewest) if drops_rows(request.options) else None
+        shown = {**exact, "suppressed": row_counts(dropped, rows, empty, digits)["suppressed"]}
+        judged([r for r in request.require if r.name in exact], exact, published=shown)
 
     steps: list[Callable[[], object]] = [
         lambda: request.refuse_unnamed_mode(roles),
@@ -146,7 +153,7 @@ def problems_of(
         unmeasured or (lambda: request.refuse_unmeasured(frame.height)),
         lambda: foresee(*target, _first_rows(released, filled)),
         lambda: rehearse(frame, masking),
-        lambda: judged([r for r in request.require if r.name in ("rows", "suppressed")], counts()),
+        judge,
         *(partial(_refuse_column, masking, frame, name) for name in roles.mask),
     ]
     said = set()

@@ -20,9 +20,17 @@ from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.classes import classes_of
 from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.publishing.manifest.model import Entities, Found, Models
+from polars_microagg.publishing.manifest.precision import coarse_count
 from polars_microagg.publishing.manifest.rounding import rounded
 
-__all__ = ["PROMISES", "Recount", "figures_of", "masking_options"]
+__all__ = [
+    "PROMISES",
+    "Recount",
+    "coarse_entities",
+    "coarse_fewest",
+    "figures_of",
+    "masking_options",
+]
 
 PROMISES = ("entity", "entity_mode", "cap_rows", "confidential", *MODEL_OPTIONS)
 """Options of a call that say what its groups must satisfy besides their size."""
@@ -44,6 +52,36 @@ def figures_of(counted: CountedClasses | ClassSizes) -> dict[str, Any]:
     """Return the worst class by each model, by the names of requirements."""
     found = counted.of_models().row(0, named=True) if counted.confidential else {}
     return found | (counted.of_entities().row(0, named=True) if counted.entity else {})
+
+
+def coarse_entities(
+    counts: Mapping[str, int | None], rows: int, digits: int | None
+) -> dict[str, int | None]:
+    """Round counts of entities, which only the original shows, in a release of so many rows.
+
+    None keeps them exact, because the release has the columns of the entity; of 0 digits none is published.
+
+    >>> coarse_entities({"entities": 4_321, "k_entities": 5}, 10_000, 3)
+    {'entities': 4320, 'k_entities': 5}
+    """
+    if digits is None:
+        return {**counts}
+    if not digits:
+        return dict.fromkeys(counts)
+    told = {name: coarse_fewest(count, rows, digits) for name, count in counts.items()}
+    if (entities := counts.get("entities")) is not None:
+        others = [count for n, count in told.items() if n != "entities" and count is not None]
+        told["entities"] = max([coarse_count(entities, rows, digits)[0], *others])
+    return told
+
+
+def coarse_fewest(count: int | None, rows: int, digits: int) -> int | None:
+    """Round the fewest entities of any class to some significant digits, and to no more than rows.
+
+    >>> coarse_fewest(137, 9_000, 2)
+    140
+    """
+    return None if count is None else min(rows, int(float(f"{count:.{digits}g}")))
 
 
 @dataclass(frozen=True)
@@ -115,11 +153,11 @@ class Recount:
                 found.append({"model": name, "column": column, "asked": asked, "found": told})
         return found
 
-    def recorded(self, released: Sequence[str], *, told: bool) -> Models:
-        """Write what was found into a manifest; of entities no figure unless they may be `told`."""
+    def recorded(self, released: Sequence[str], rows: int, digits: int | None) -> Models:
+        """Write what was found into a manifest; of entities as `coarse_entities` rounds them."""
         made: Models = {"confidential": self.found()}
         if self.plan.entity:
-            counts = self.entities() if told else dict.fromkeys(ENTITY_COUNTS)
+            counts = coarse_entities(self.entities(), rows, digits)
             entities: Entities = {
                 "released": list(released),
                 "mode": self.plan.entity_mode or "rows",

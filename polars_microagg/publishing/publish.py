@@ -127,7 +127,8 @@ def publish(
     Manifest
         The manifest, a dict whose keys type checkers know. Of 100 records it gives `loss`, `dld` and,
         with `entity`, `dld_entity` in whole per cents, of 1,000 every measure, and of fewer than 100
-        nothing that was measured on the original; `assess` does.
+        nothing that was measured or counted on the original; `assess` does. Counts of the original, such
+        as of dropped rows, are rounded alike.
         It is what the file says, and may go where the release goes, as metadata of a scheduler. Warnings
         that only the original shows are not in it below 100 records: they are for its owner, and go to
         the log, as warnings of the logger ``polars_microagg``.

@@ -21,7 +21,7 @@ from polars_microagg.publishing.formats.column_types import refuse_types
 from polars_microagg.publishing.formats.files import STREAM, Location
 from polars_microagg.publishing.judgement import measured_on_demand
 from polars_microagg.publishing.manifest.categories import recorded_categories
-from polars_microagg.publishing.manifest.imputed import counted_imputed
+from polars_microagg.publishing.manifest.imputed import counted_imputed, counted_values
 from polars_microagg.publishing.manifest.model import Category, How, Manifest, Sizes, Source
 from polars_microagg.publishing.manifest.record import dumped, recorded_classes, taken
 from polars_microagg.publishing.privacy_models import Recount
@@ -137,6 +137,10 @@ class _InMemory:
         """Return whether there is an original to measure against."""
         return self.before is not None
 
+    def values(self) -> int:
+        """Count the masked cells of the release that have a value."""
+        return counted_values(self.reread, self.columns.names)
+
     def emptied(self) -> int:
         """Count the rows without any value in the masked columns and strata."""
         return emptied(self.reread, [*self.columns.names, *self.columns.strata])
@@ -161,7 +165,7 @@ class _InMemory:
         return fewest_records(self.columns.names, *self._pair)
 
     def taken(self) -> dict[str, Any]:
-        """Measure a release, and count the cells that are compared."""
+        """Measure a release."""
         return taken(*self._persons, self.columns.names, self.request.kinds, self.columns.entity)
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import MASKED, ORIGINAL, as_frame, by_name, keys_of
 from polars_microagg.kernels.risk.moments import moments, present
 from polars_microagg.publishing.column_kinds import of_numbers
+from polars_microagg.publishing.manifest.imputed import counted_values
 from polars_microagg.publishing.manifest.precision import (
     CHARTS,
     coarse,
@@ -74,8 +75,10 @@ class Facts:
 
     rows: int
     emptied: int
-    dropped: int
+    dropped: int | None
+    """Rows that were left out; None if the manifest does not record it of so few records."""
     cells: int
+    """Masked cells of the release that have a value."""
     k: int
     names: list[str]
     shown: dict[str, str]
@@ -104,7 +107,7 @@ class Facts:
         columns: Any,
         k: int,
         strata: Any,
-        dropped: int = 0,
+        dropped: int | None = 0,
         kinds: Mapping[str, Any] | None = None,
         entity: Sequence[str] = (),
     ) -> Facts:
@@ -133,9 +136,9 @@ class Facts:
         metrics = {**registry.assessed(entity=bool(entity)), **registry.on_demand()}
         reported = [name for name, metric in metrics.items() if metric.reported]
         persons: dict[str, Any] = {"entity": list(entity), **asked}
-        measured = assess(before, after, names, metrics=[*reported, "cells"], **persons)
+        measured = assess(before, after, names, metrics=reported, **persons)
         measures = measured.row(0, named=True)
-        cells, records = measures.pop("cells"), fewest_records(names, before, after)
+        records = fewest_records(names, before, after)
         digits = digits_of(records)
         pairs = len(names) * (len(names) - 1) // 2
         numbers = 2 * len(names) + pairs + len(reported) + min(len(names), STEPS) + 1
@@ -147,7 +150,7 @@ class Facts:
             before.height,
             emptied(after, names, keys),
             dropped,
-            cells,
+            counted_values(after, names),
             k,
             names,
             shown,
@@ -177,8 +180,10 @@ class Facts:
         return _rounded(table) if drawable(self.records * len(self.names), 0, numbers) else None
 
     @property
-    def suppressed(self) -> float:
-        """Return the per cent of the records that were emptied or dropped."""
+    def suppressed(self) -> float | None:
+        """Return the per cent of the records that were emptied or dropped, if it is published."""
+        if self.dropped is None:
+            return None
         return 100.0 * (self.emptied + self.dropped) / max(self.rows + self.dropped, 1)
 
     @property

@@ -58,7 +58,8 @@ def _suppressed(facts: Facts) -> str:
         for how, n in counts.items()
         if n
     ]
-    return f" {' and '.join(parts)}, {percent(facts.suppressed)} of all." if parts else ""
+    share = "" if facts.suppressed is None else f", {percent(facts.suppressed)} of all"
+    return f" {' and '.join(parts)}{share}." if parts else ""
 
 
 def requirements(manifest: Mapping[str, Any] | None) -> list[Requirement]:
@@ -91,7 +92,10 @@ def tiles(facts: Facts) -> list[tuple[str, str, str]]:
         (
             percent(facts.suppressed),
             "of records suppressed",
-            f"{number(facts.emptied)} emptied and {number(facts.dropped)} left out.",
+            f"{number(facts.emptied)} emptied and {number(facts.dropped)} left out."
+            if facts.dropped is not None
+            else f"{number(facts.emptied)} emptied. Of so few records it is not published how many "
+            "were left out.",
         ),
     ]
 
@@ -125,7 +129,7 @@ def _measured(facts: Facts) -> list[tuple[str, str, str]]:
         (
             percent(None if loss is None else 100.0 - loss),
             "of the variation kept",
-            f"{percent(loss)} is lost over {counted(facts.cells, 'cell')}.{moved}",
+            f"{percent(loss)} is lost; {counted(facts.cells, 'released cell')} have a value.{moved}",
         ),
     ]
     if facts.correlations.height:

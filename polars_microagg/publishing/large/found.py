@@ -77,6 +77,10 @@ class OnDisk:
             "dld_high": told["dld_high"],
         }
 
+    def values(self) -> int:
+        """Count the masked cells of the release that have a value."""
+        return self.survey.values
+
     def emptied(self) -> int:
         """Count the rows without any value in the masked columns and strata."""
         return self.survey.emptied
@@ -91,8 +95,8 @@ class OnDisk:
         return self.survey.fewest
 
     def taken(self) -> dict[str, Any]:
-        """Measure a release, and count the cells that are compared."""
-        return self._measured([*registry.assessed(entity=bool(self.columns.entity)), "cells"])
+        """Measure a release."""
+        return self._measured(list(registry.assessed(entity=bool(self.columns.entity))))
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
         """Compute the required measures that are not among those of every release."""

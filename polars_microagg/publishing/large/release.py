@@ -158,11 +158,11 @@ def _kept(masked: MaskedFile, made: ParquetSource) -> np.ndarray | None:
 
 def _told(how: How, masked: MaskedFile, found: OnDisk, digits: int) -> How:
     """Describe the leaves that masked the table, and what was seen on a sample."""
-    told: How = {
-        **how,
-        "leaves": sum(len(leaves) for leaves in masked.leaves),
-        "size": max((leaves.size for leaves in masked.leaves), default=0),
-    }
+    told: How = {**how}
+    if digits:
+        # Also the rows that are not released are in leaves, so they are not counted of few records.
+        told["leaves"] = sum(len(leaves) for leaves in masked.leaves)
+        told["size"] = max((leaves.size for leaves in masked.leaves), default=0)
     if sampled := found.sampled(digits):
         told["sampled"] = sampled
     return told

@@ -60,7 +60,7 @@ def measured_again(
     names: Sequence[str],
     kinds: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Measure a release as it was measured when it was made, with the cells that are compared.
+    """Measure a release as it was measured when it was made.
 
     Of records that were drawn to be linked, what the manifest says of them must be so, or `dld` is None.
     """
@@ -72,7 +72,7 @@ def measured_again(
             one,
             other,
             list(names),
-            metrics=[*registry.assessed(entity=bool(entity)), "cells"],
+            metrics=list(registry.assessed(entity=bool(entity))),
             kinds=kinds,
             entity=entity,
             budget=budget,

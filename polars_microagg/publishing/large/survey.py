@@ -19,7 +19,7 @@ from polars_microagg.out_of_core.distinct_values import DistinctValues
 from polars_microagg.out_of_core.grouped import summed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.publishing.large.group_sample import GroupSample
-from polars_microagg.publishing.manifest.imputed import counted_imputed
+from polars_microagg.publishing.manifest.imputed import counted_imputed, counted_values
 from polars_microagg.publishing.warnings.emptied_strata import with_values
 from polars_microagg.publishing.warnings.rare_strata import WHO
 
@@ -45,6 +45,7 @@ PART = 16
 class Survey:
     """Counts over all rows of a release, and a sample of them beside the original ones.
 
+    `values` are the masked cells that have one.
     `strata` are the sizes of the strata, without records that have no value, `unused` the names in the
     type of each Enum that no record has, and `distinct` about how many values each column has. `drawn`
     says whether the rows of `before` and `after` are fewer than all. Where an entity is known, `pairs` are
@@ -55,6 +56,7 @@ class Survey:
     """
 
     emptied: int
+    values: int
     fewest: int
     unused: dict[str, int]
     distinct: dict[str, int]
@@ -119,6 +121,7 @@ class Survey:
         }
         return cls(
             tally.emptied,
+            tally.values,
             tally.fewest,
             tally.unused,
             distinct,
@@ -144,6 +147,7 @@ class _Tally:
     entity: Sequence[str]
     most: int
     emptied: int = 0
+    values: int = 0
     rows: int = 0
     both: Any = None
     seen: dict[str, pl.Series] = field(default_factory=dict)
@@ -156,6 +160,7 @@ class _Tally:
     def add(self, before: pl.DataFrame, after: pl.DataFrame, blank: pl.Series) -> None:
         """Count these rows, of which some are emptied."""
         self.emptied += int(blank.sum())
+        self.values += counted_values(after, self.names)
         for name, cells in counted_imputed(before, after, self.names).items():
             self.imputed[name] = self.imputed.get(name, 0) + cells
         there = np.column_stack(

@@ -50,10 +50,11 @@ from polars_microagg.publishing.manifest.compare_original import (
     restored,
 )
 from polars_microagg.publishing.manifest.consistency import Outcome
-from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
+from polars_microagg.publishing.manifest.model import Manifest, Sizes
 from polars_microagg.publishing.manifest.precision import OF_RELEASE
 from polars_microagg.publishing.manifest.recheck_models import UNORDERED, ModelsAgain, named
-from polars_microagg.publishing.manifest.record import QUANTILES, row_counts
+from polars_microagg.publishing.manifest.record import QUANTILES
+from polars_microagg.publishing.manifest.rows import drops_rows
 from polars_microagg.publishing.privacy_models import PROMISES, Recount, masking_options
 from polars_microagg.publishing.released_columns import ReleasedColumns
 
@@ -69,13 +70,11 @@ def on_disk(
     known: Sequence[str] = (),
 ) -> Iterator[TablesOnDisk]:
     """Set a release and its original down, in a temporary folder, to be measured also on `known`."""
-    limit, config = bytes_of(memory), manifest["config"]
-    dropping = config.get("small_strata") == "drop" or config.get("cap_rows") is not None
-    if original is not None and dropping:
+    if original is not None and drops_rows(manifest["config"]):
         need = "left out: which rows were dropped is known only of the whole original"
         raise InvalidParameterError.kind("memory", memory, need)
     with own_folder(None) as folder:
-        yield TablesOnDisk.of(manifest, place, original, limit, folder, known)
+        yield TablesOnDisk.of(manifest, place, original, bytes_of(memory), folder, known)
 
 
 @dataclass(frozen=True)
@@ -181,15 +180,18 @@ class TablesOnDisk:
         """Survey all rows, as the release did: the sample depends on the memory it had."""
         limit = self.manifest.get("how", {}).get("memory_limit") or LEAST
         budget = replace(self._budget, memory=min(limit, self.memory))
-        original = self.release if self.original is None else self.original
-        blocks = self.manifest["config"]["columns"]
-        columns = blocks, self._strata, list(self.manifest["roles"].get("entity", []))
-        return Survey.of(original, self.release, None, columns, budget, self.manifest["k"]["asked"])
+        manifest, original = self.manifest, self.original or self.release
+        entity = list(manifest["roles"].get("entity", []))
+        columns = manifest["config"]["columns"], self._strata, entity
+        return Survey.of(original, self.release, None, columns, budget, manifest["k"]["asked"])
 
-    @cached_property
-    def rows(self) -> Rows:
-        """Rows out and suppressed."""
-        return row_counts(self.manifest["rows"]["in"], self.height, self.survey.emptied)
+    def emptied(self) -> int:
+        """Count the rows without any value in the masked columns and strata."""
+        return self.survey.emptied
+
+    def values(self) -> int:
+        """Count the masked cells of the release that have a value."""
+        return self.survey.values
 
     def digest(self) -> str:
         """Hash the rows of the release."""
@@ -260,12 +262,12 @@ class TablesOnDisk:
         if self.original is None:
             return self.assessed(list(OF_RELEASE))
         sampled = self.manifest.get("how", {}).get("sampled", {}).get("linked")
-        persons = bool(entity_in(self.manifest, self.before))
-        found = self.assessed([*registry.assessed(entity=persons), "cells"])
+        entity = entity_in(self.manifest, self.before)
+        found = self.assessed(list(registry.assessed(entity=bool(entity))))
         if sampled or self.height <= LINKED:
             return found
-        known = registry.metrics()
-        return {n: v for n, v in found.items() if not {*OF_SAMPLE} & {*parts_of(known[n])}}
+        linked = [n for n in found if {*OF_SAMPLE} & {*parts_of(registry.metrics()[n])}]
+        return {n: v for n, v in found.items() if n not in linked}
 
     def assessed(
         self, metrics: list[str], *, interval: bool = False, known: Sequence[str] | None = None
@@ -312,8 +314,8 @@ class TablesOnDisk:
             finally:
                 for spill in spills:
                     spill.close()
-            told: Any = {**self.manifest, "categories": []}
-            told["roles"] = {**self.manifest["roles"], "mask": [name]}
+            roles = {**self.manifest["roles"], "mask": [name]}
+            told: Any = {**self.manifest, "categories": [], "roles": roles}
             for number in range(count):
                 paths = [spill.path(number) for spill in spills]
                 if paths[0].exists() and off_centre(told, *(read([path]) for path in paths)):
@@ -340,10 +342,9 @@ class TablesOnDisk:
 
     def warnings(self, call: Asked, *, beside: bool) -> list[str] | None:
         """Warn again; None if the sample was one of all rows, or of more memory than there is."""
-        how, survey = self.manifest.get("how", {}), self.survey
-        limit = how.get("memory_limit")
+        how, limit = self.manifest.get("how", {}), self.manifest.get("how", {}).get("memory_limit")
         drawn = how.get("sampled", {}).get("warnings") is not None
-        if survey.drawn != drawn or (drawn and (limit is None or limit > self.memory)):
+        if self.survey.drawn != drawn or (drawn and (limit is None or limit > self.memory)):
             return None
         whole = whole_of(call, self.after, self.original, self._budget, self.folder)
-        return warnings_of(call, survey, self.release, whole, beside=beside)
+        return warnings_of(call, self.survey, self.release, whole, beside=beside)

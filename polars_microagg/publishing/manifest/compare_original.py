@@ -25,6 +25,7 @@ from polars_microagg.publishing.formats.text_types import quantities, retyped, t
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import published, step
 from polars_microagg.publishing.manifest.rounding import agree
+from polars_microagg.publishing.manifest.rows import drops_rows
 from polars_microagg.publishing.privacy_models import masking_options
 
 __all__ = [
@@ -91,7 +92,7 @@ def aligned(manifest: Manifest, before: pl.DataFrame) -> pl.DataFrame:
     [31, 47]
     """
     config = manifest["config"]
-    if config.get("small_strata") != "drop" and config.get("cap_rows") is None:
+    if not drops_rows(config):
         return before
     options = {name: value for name, value in options_of(config).items() if name not in BESIDE}
     options = masking_options(options)

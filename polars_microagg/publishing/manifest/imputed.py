@@ -9,16 +9,18 @@ import polars as pl
 
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.manifest.consistency import Outcome, same_version
-from polars_microagg.publishing.manifest.model import Imputed, Manifest
-from polars_microagg.publishing.manifest.precision import RARE, coarse, rare_digits, step
+from polars_microagg.publishing.manifest.model import Cells, Imputed, Manifest
+from polars_microagg.publishing.manifest.precision import coarse_count, rare_digits
 from polars_microagg.wording import listed
 
 __all__ = [
     "counted_imputed",
+    "counted_values",
     "has_imputed",
     "imputed_again",
     "imputed_digits",
     "imputes",
+    "recorded_cells",
     "recorded_imputed",
 ]
 
@@ -48,6 +50,15 @@ def counted_imputed(
     return {name: int((gone[str(i)] & there[str(i)]).sum()) for i, name in enumerate(names)}
 
 
+def counted_values(released: pl.DataFrame, names: Sequence[str]) -> int:
+    """Count the cells of these columns that have a value.
+
+    >>> counted_values(pl.DataFrame({"age": [38, None], "pay": [1, 2]}), ["age", "pay"])
+    3
+    """
+    return sum(len(released) - released.get_column(name).null_count() for name in names)
+
+
 def imputed_digits(rows: int, digits: int) -> int:
     """Count the digits of a share of filled cells of so many rows; 0 if it is not told.
 
@@ -70,13 +81,31 @@ def recorded_imputed(cells: Mapping[str, int], rows: int, digits: int) -> list[I
 
 
 def _told(name: str, cells: int, rows: int, digits: int) -> Imputed:
-    """Round to the last digit that is told; a cell that was filled is never told as none."""
+    """Round a count of filled cells as far as it is published."""
     if not digits:
         return {"column": name, "cells": None, "share": None}
-    share = coarse(RARE, 100.0 * cells / max(rows, 1), digits)
-    share = max(share, step(RARE, share, digits)) if cells else share
-    # The count follows from what is told of the share, so that it tells no more.
-    return {"column": name, "cells": round(share * rows / 100), "share": share}
+    count, share = coarse_count(cells, rows, digits)
+    return {"column": name, "cells": count, "share": share}
+
+
+def recorded_cells(
+    rows: int | None, columns: int, values: int, filled: Sequence[Imputed] | None, digits: int
+) -> Cells:
+    """Record the masked cells, and how many the measures compare: those with a value that was not filled.
+
+    `values` are the cells of the release that have one. Rounding of `filled` is kept: the count is a
+    function of the release and of what `filled` discloses.
+
+    >>> recorded_cells(100, 2, 200, None, 2), recorded_cells(100, 2, 200, None, 0)
+    ({'all': 200, 'compared': 200}, {'all': 200, 'compared': None})
+    """
+    cells = [row["cells"] for row in filled or ()]
+    known = [count for count in cells if count is not None]
+    told = digits > 0 and len(known) == len(cells)
+    return {
+        "all": None if rows is None else rows * columns,
+        "compared": max(values - sum(known), 0) if told else None,
+    }
 
 
 def has_imputed(manifest: Manifest) -> bool:

@@ -40,10 +40,10 @@ class Pattern(str):
 
 
 Name: TypeAlias = Literal["polars_microagg/manifest"]
-Version: TypeAlias = Literal[3]
+Version: TypeAlias = Literal[4]
 
 SCHEMA: Final[Name] = "polars_microagg/manifest"
-VERSION: Final[Version] = 3
+VERSION: Final[Version] = 4
 """Grows when a key that every manifest has comes or goes, or a key changes its meaning."""
 
 Sha256: TypeAlias = Annotated[str, Pattern("[0-9a-f]{64}")]
@@ -94,15 +94,24 @@ class Roles(TypedDict):
 
 
 Rows = TypedDict(
-    "Rows", {"in": int, "out": int, "emptied": int, "dropped": int, "suppressed": float}
+    "Rows",
+    {"in": Count, "out": int, "emptied": int, "dropped": Count, "suppressed": float | None},
 )
-Rows.__doc__ = "Rows in and out, and those without any value or left out; suppressed in per cent."
+Rows.__doc__ = """Rows in and out, and those without any value or left out; suppressed in per cent.
+
+    If a call may drop rows, the count of those dropped is rounded, and `in` and `suppressed` follow from it;
+    all three are null if nothing is published of the original.
+    """
 
 
 class Cells(TypedDict):
-    """Masked cells, and those that the measures compare; null if nothing is published of them."""
+    """Masked cells, and those that the measures compare; null if they are not published.
 
-    all: int
+    Both follow from other counts of the manifest and the release: of cells that were filled and rows that
+    were dropped they are as coarse as those.
+    """
+
+    all: Count
     compared: Count
 
 

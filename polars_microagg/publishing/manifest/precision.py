@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from polars_microagg.core.registry import metrics
+from polars_microagg.wording import Counted, Sentence
 
 __all__ = [
     "CHARTS",
@@ -16,6 +17,8 @@ __all__ = [
     "OF_RELEASE",
     "RARE",
     "coarse",
+    "coarse_count",
+    "coarse_sentence",
     "digits_of",
     "drawable",
     "names_told",
@@ -86,6 +89,41 @@ def coarse(name: str, value: float, digits: int) -> float:
     if abs(value) >= whole:
         return float(f"{value:.{digits}g}")
     return round(value, digits - _power(whole)) + 0.0
+
+
+def coarse_count(count: int, of: int, digits: int) -> tuple[int, float]:
+    """Round a count to some digits of its share in so many; return both, and never none for some.
+
+    The count follows from the share, so that it discloses no more.
+
+    >>> coarse_count(1_230, 10_000, 3), coarse_count(1, 9_000, 3)
+    ((1230, 12.3), (9, 0.1))
+    """
+    share = coarse(RARE, 100.0 * count / max(of, 1), digits)
+    share = share or (step(RARE, 0.0, digits) if count else 0.0)
+    return round(share * of / 100), share
+
+
+def coarse_sentence(sentence: str) -> str:
+    """Round the counts of a warning that only the original shows, as any count of it.
+
+    >>> made = Sentence("{few} of {all} groups.", few=Counted(321, 4_000), all=4_000)
+    >>> made, coarse_sentence(made)
+    ('321 of 4000 groups.', 'About 320 of 4000 groups.')
+    """
+    if not isinstance(sentence, Sentence):
+        return sentence
+    fields = dict(sentence.fields)
+    for name, part in fields.items():
+        if isinstance(part, Counted):
+            digits = digits_of(part.of)
+            count = coarse_count(part.count, part.of, digits)[0] if digits else 0
+            words = f"about {count}" if count else "some"
+            first = sentence.template.startswith(f"{{{name}}}")
+            fields[name] = words.capitalize() if first else words
+        elif isinstance(part, Sentence):
+            fields[name] = coarse_sentence(part)
+    return Sentence(sentence.template, **fields)
 
 
 def rare_digits(cells: int) -> int:

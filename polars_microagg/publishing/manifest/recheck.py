@@ -25,18 +25,18 @@ from polars_microagg.publishing.manifest.consistency import (
     name,
     same_version,
 )
-from polars_microagg.publishing.manifest.imputed import imputed_again
+from polars_microagg.publishing.manifest.imputed import imputed_again, recorded_cells
 from polars_microagg.publishing.manifest.model import Manifest, Sizes
 from polars_microagg.publishing.manifest.precision import (
+    coarse_sentence,
     digits_of,
     names_told,
     published,
     step,
 )
-from polars_microagg.publishing.manifest.record import (
-    seal,
-)
+from polars_microagg.publishing.manifest.record import seal
 from polars_microagg.publishing.manifest.rounding import agree, may_meet, rounded
+from polars_microagg.publishing.manifest.rows import RowsAgain
 from polars_microagg.publishing.manifest.tables import Tables, WholeTables
 from polars_microagg.publishing.staging import types
 from polars_microagg.wording import listed
@@ -92,15 +92,21 @@ class Recheck:
         )
         if not holds:
             return False, f"{said}, or names other columns."
-        if self.seen.heights not in (None, (rows["in"], rows["out"])):
+        again, heights = self._rows.rows, self.seen.heights
+        if heights and (heights[1], again["in"]) != (height, rows["in"]):
             return False, f"{said}; the rows that came in do not agree."
-        config = self.manifest["config"]
-        drops = config.get("small_strata") == "drop" or config.get("cap_rows") is not None
-        counted = self.seen.rows
-        expected = {**counted, **rounded(counted)}
-        if rows != expected or rows["dropped"] < 0 or (rows["dropped"] and not drops):
+        if rows != again:
             return False, f"{said}; other rows are emptied or dropped than it says."
-        return True, f"{said}; {rows['emptied']} are emptied, and {rows['dropped']} were dropped."
+        said += f"; {rows['emptied']} are emptied, and "
+        if rows["dropped"] is None:
+            return True, f"{said}it does not say how many were dropped, as records are few."
+        return True, f"{said}{rows['dropped']} were dropped."
+
+    @cached_property
+    def _rows(self) -> RowsAgain:
+        """The rows, counted again."""
+        seen = self.seen
+        return RowsAgain.of(self.manifest, seen.height, seen.emptied(), seen.heights)
 
     def types(self) -> Outcome:
         """Check the types of the columns."""
@@ -179,16 +185,22 @@ class Recheck:
         """Judge the requirements again, and check the verdict."""
         config, verdict = self.manifest["config"], self.manifest["verdict"]
         whole, again = self.seen.classes([self.manifest["roles"]["mask"]]), self.seen.models
-        share = self.seen.rows["suppressed"]
+        share = self._rows.suppressed
         counts: dict[str, Any] = {"k": whole[0]["smallest"], "rows": self.seen.height}
-        counts |= {"suppressed": share, **(again.counts() if again else {})}
+        counts |= {"suppressed": share} if share is not None else {}
+        counts |= again.counts() if again else {}
         required, measures = release_requirements(config["require"]), self.manifest["measures"]
         exact = counts
         if self.before is not None and measures:
             exact = {**self._measured, **self.seen.on_demand(required), **counts}
         said, digits = {**measures, **rounded(counts)}, self.manifest["digits"]
+        said |= {"suppressed": self._rows.rows["suppressed"]}
         said = again.told(said) if again else said
-        judged = [bound for bound in required if bound.name in exact or bound.name in said]
+        steps = {name: step(name, value, digits) for name, value in said.items()}
+        steps["suppressed"], steps["entities"] = self._rows.step, 2 * self.seen.height / 10**digits
+        judged = [
+            bound for bound in required if bound.name in exact or said.get(bound.name) is not None
+        ]
         # What is only said is held against its bound, which does not prove that it is true.
         taken = {*exact, *(self._measured if measures else {})}
         unproven = [str(bound) for bound in required if bound.name not in taken]
@@ -200,7 +212,7 @@ class Recheck:
             and all(
                 may_meet(bound, exact[bound.name])
                 if bound.name in exact
-                else may_meet(bound, said[bound.name], step(bound.name, said[bound.name], digits))
+                else may_meet(bound, said[bound.name], steps[bound.name])
                 for bound in judged
             )
         )
@@ -230,11 +242,8 @@ class Recheck:
         if others and (same_version(manifest) or {*measures}.difference(default)):
             return False, f"The manifest lacks or adds the measures {listed(others)}."
         again = published(self._measured, digits)
-        compared = self._measured.get("cells", manifest["cells"]["compared"])
-        if manifest["cells"] != {
-            "all": manifest["rows"]["in"] * len(names),
-            "compared": compared if digits else None,
-        }:
+        counted = manifest["rows"]["in"], len(names), self.seen.values(), manifest.get("imputed")
+        if manifest["cells"] != recorded_cells(*counted, digits):
             return False, "The manifest says that other cells were compared."
         differ = [
             name
@@ -294,6 +303,7 @@ class Recheck:
         again = self.seen.warnings(call, beside=beside)
         if again is None:
             return None, NEEDS_WHOLE
+        again = [str(coarse_sentence(sentence)) for sentence in again]
         if beside:
             holds = warned == again
         else:

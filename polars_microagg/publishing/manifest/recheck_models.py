@@ -19,7 +19,13 @@ from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.manifest.consistency import Outcome, same_version
 from polars_microagg.publishing.manifest.model import Entities, Found, Manifest
 from polars_microagg.publishing.manifest.rounding import agree
-from polars_microagg.publishing.privacy_models import PROMISES, Recount, masking_options
+from polars_microagg.publishing.privacy_models import (
+    PROMISES,
+    Recount,
+    coarse_entities,
+    coarse_fewest,
+    masking_options,
+)
 from polars_microagg.wording import listed
 
 __all__ = ["UNORDERED", "ModelsAgain", "named"]
@@ -86,24 +92,26 @@ class ModelsAgain:
         return self._recount.figures() if named(self.manifest) else {}
 
     @property
-    def _told(self) -> bool:
-        """Return whether a reader may be told how many entities there are."""
-        stated, names = (
-            self.manifest["models"].get("entity"),
-            self.manifest["roles"].get("entity", []),
-        )
-        return stated is not None and (
-            self.manifest["digits"] > 0 or set(stated["released"]) == set(names)
-        )
+    def _digits(self) -> int | None:
+        """Digits of the counts of entities; None if the release shows them itself."""
+        stated: Any = self.manifest.get("models", {}).get("entity", {})
+        exactly = {*stated.get("released", [])} == {*self.manifest["roles"].get("entity", [])}
+        return None if exactly else self.manifest["digits"]
+
+    def _coarse(self, counts: dict[str, Any]) -> dict[str, Any]:
+        """Round counts of entities as a manifest does."""
+        return coarse_entities(counts, self.manifest["rows"]["out"], self._digits)
 
     def told(self, said: dict[str, Any]) -> dict[str, Any]:
         """Return what is said of requirements: of entities what is stated, where nobody knows better."""
-        stated = self.manifest["models"].get("entity") if "models" in self.manifest else None
-        if stated is None or (self._told and self._recount.whole.entity is not None):
+        stated = self.manifest.get("models", {}).get("entity")
+        if stated is None:
             return said
         rest = {name: value for name, value in said.items() if name not in ENTITY_COUNTS}
-        if not self._told:
+        if self._digits == 0:
             return rest
+        if self._recount.whole.entity is not None:
+            return rest | self._coarse({n: said[n] for n in ENTITY_COUNTS if n in said})
         if len(self.manifest["config"]["columns"]) == 1:
             return rest | {name: value for name, value in stated.items() if name in ENTITY_COUNTS}
         judged = self.manifest["verdict"]["requirements"]
@@ -141,10 +149,9 @@ class ModelsAgain:
 
     def _other_counts(self, stated: Entities) -> list[str]:
         """Return the counts of entities that are not those of this release."""
-        counted: dict[str, Any] = self._recount.entities()
-        told = self._told
+        counted = self._coarse(self._recount.entities())
         written: dict[str, Any] = {**stated}
-        return [n for n in ENTITY_COUNTS if written[n] != (counted[n] if told else None)]
+        return [n for n in ENTITY_COUNTS if written[n] != counted[n]]
 
     def _agrees(self) -> bool:
         """Return whether configuration, roles and models say the same, and what is said is possible."""
@@ -183,10 +190,14 @@ class ModelsAgain:
         if entities is None or fewest is None:
             hidden = not self.manifest["digits"]
             return entities is None and fewest is None and same is None and hidden
-        least = [k["asked"], fewest, min(entities, k["found"] or 0)]
+        asked, most = k["asked"], k["found"] or 0
+        if digits := self._digits:
+            # The counts are rounded, and no rounding changes their order.
+            asked, most = (coarse_fewest(n, rows["out"], digits) or 0 for n in (asked, most))
+        least = [asked, fewest, min(entities, most)]
         return (
             least == sorted(least)
             and entities <= rows["out"]
             and alike == (same is not None)
-            and (same is None or k["asked"] <= same <= entities)
+            and (same is None or asked <= same <= entities)
         )

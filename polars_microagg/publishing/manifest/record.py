@@ -16,7 +16,7 @@ from typing import Any, cast
 import polars as pl
 
 from polars_microagg._version import __version__
-from polars_microagg.analysis.anonymity import classes, emptied
+from polars_microagg.analysis.anonymity import classes
 from polars_microagg.analysis.assess import assess
 from polars_microagg.core import registry
 from polars_microagg.errors import InvalidDataError
@@ -25,7 +25,6 @@ from polars_microagg.publishing.manifest.model import (
     VERSION,
     Attack,
     Manifest,
-    Rows,
     Sizes,
     Tool,
 )
@@ -37,11 +36,9 @@ __all__ = [
     "attack_scenario",
     "canonical",
     "config_hash",
-    "counted_rows",
     "dumped",
     "read_manifest",
     "recorded_classes",
-    "row_counts",
     "seal",
     "taken",
     "taken_of_release",
@@ -108,29 +105,6 @@ def recorded_classes(
     return counted
 
 
-def counted_rows(before: int, release: pl.DataFrame, columns: Sequence[str]) -> Rows:
-    """Count the rows that came in, came out, and were suppressed on the way.
-
-    Emptied rows have no value in `columns`, the masked columns and strata; `suppressed` is the per
-    cent of rows in that are emptied or dropped.
-
-    >>> counted_rows(4, pl.DataFrame({"age": [30, 30, None]}), ["age"])
-    {'in': 4, 'out': 3, 'emptied': 1, 'dropped': 1, 'suppressed': 50.0}
-    """
-    return row_counts(before, release.height, emptied(release, columns))
-
-
-def row_counts(before: int, after: int, empty: int) -> Rows:
-    """Return the numbers of rows in and out, and of those without any value, as a manifest has them.
-
-    >>> row_counts(4, 4, 1)["suppressed"]
-    25.0
-    """
-    dropped = before - after
-    share = 100.0 * (empty + dropped) / before if before else 0.0
-    return {"in": before, "out": after, "emptied": empty, "dropped": dropped, "suppressed": share}
-
-
 def taken(
     original: pl.DataFrame,
     masked: pl.DataFrame,
@@ -138,11 +112,11 @@ def taken(
     kinds: Mapping[str, Any] | None = None,
     entity: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Compute the measures of a release, and count the cells that they compare.
+    """Compute the measures of a release.
 
     `entity` are columns of the original that say whose a record is.
     """
-    metrics = [*registry.assessed(entity=bool(entity)), "cells"]
+    metrics = list(registry.assessed(entity=bool(entity)))
     asked: dict[str, Any] = {"metrics": metrics, "entity": entity, **(kinds or {})}
     return assess(original, masked, list(names), **asked).row(0, named=True)
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from polars_microagg.analysis.anonymity import fewest_records
+from polars_microagg.analysis.anonymity import emptied, fewest_records
 from polars_microagg.core.requirements import Requirement
 from polars_microagg.errors import originals
 from polars_microagg.publishing.column_kinds import kinds_of
@@ -28,11 +28,10 @@ from polars_microagg.publishing.manifest.compare_original import (
     off_centre,
 )
 from polars_microagg.publishing.manifest.consistency import Outcome
-from polars_microagg.publishing.manifest.imputed import counted_imputed
-from polars_microagg.publishing.manifest.model import Manifest, Rows, Sizes
+from polars_microagg.publishing.manifest.imputed import counted_imputed, counted_values
+from polars_microagg.publishing.manifest.model import Manifest, Sizes
 from polars_microagg.publishing.manifest.recheck_models import ModelsAgain
 from polars_microagg.publishing.manifest.record import (
-    counted_rows,
     recorded_classes,
     taken_of_release,
 )
@@ -51,9 +50,11 @@ class Tables(Protocol):
     def heights(self) -> tuple[int, int] | None:
         """Rows of the original, and of them those that were not dropped."""
 
-    @property
-    def rows(self) -> Rows:
-        """Rows out and suppressed, as counted; rows in are those of the manifest."""
+    def emptied(self) -> int:
+        """Count the rows without any value in the masked columns and strata."""
+
+    def values(self) -> int:
+        """Count the masked cells of the release that have a value."""
 
     @property
     def models(self) -> ModelsAgain | None:
@@ -114,12 +115,14 @@ class WholeTables:
             return None
         return self.before.height, self._aligned.height
 
-    @cached_property
-    def rows(self) -> Rows:
-        """Rows out and suppressed."""
+    def emptied(self) -> int:
+        """Count the rows without any value in the masked columns and strata."""
         roles = self.manifest["roles"]
-        columns = [*roles["mask"], *roles["stratum"]]
-        return counted_rows(self.manifest["rows"]["in"], self.frame, columns)
+        return emptied(self.frame, [*roles["mask"], *roles["stratum"]])
+
+    def values(self) -> int:
+        """Count the masked cells of the release that have a value."""
+        return counted_values(self.frame, self.manifest["roles"]["mask"])
 
     @cached_property
     def _aligned(self) -> pl.DataFrame | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_microagg.frames.selection import by_name
-from polars_microagg.wording import Sentence, Setting, listed
+from polars_microagg.wording import Counted, Sentence, Setting, listed
 
 __all__ = ["emptied_strata", "with_values"]
 
@@ -44,10 +44,11 @@ def emptied_strata(
         if records:
             warnings.append(
                 Sentence(
-                    "The kept column {name} may tell the stratum of {records} emptied record(s): its value "
-                    "there goes with one stratum of {keys} only. Drop it, or use {drop}.",
+                    "The kept column {name} may tell the stratum of {records} of {all} emptied records: its "
+                    "value there goes with one stratum of {keys} only. Drop it, or use {drop}.",
                     name=repr(name),
-                    records=records,
+                    records=Counted(int(records), int(gone.sum())),
+                    all=int(gone.sum()),
                     keys=listed(keys),
                     drop=Setting("small_strata", "drop"),
                 )

@@ -50,8 +50,8 @@ def of_persons(
     "The kept column 'id' is nearly unique"
     """
     return [
-        f"The kept column {name!r} is nearly unique: {'about ' * about}{values} distinct values, of "
-        f"{both / values:.2f} persons each on average, so it may point at persons. Drop it, or mask it."
+        f"The kept column {name!r} is nearly unique: {'about ' * about}{values} distinct values, "
+        "nearly each of one person, so it may point at persons. Drop it, or mask it."
         for name, both in pairs.items()
         if (values := distinct[name]) > 1 and values > UNIQUE * both
     ]

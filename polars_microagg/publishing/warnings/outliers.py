@@ -10,7 +10,7 @@ import polars as pl
 from polars_microagg.frames.columns import floats
 from polars_microagg.publishing.column_kinds import of_numbers
 from polars_microagg.publishing.warnings.persons import Persons
-from polars_microagg.wording import Sentence, Setting
+from polars_microagg.wording import Counted, Sentence, Setting
 
 __all__ = ["DOMINATES", "exposed"]
 
@@ -99,19 +99,24 @@ def _sentences(
     one = groups.filter(pl.col(f"values{i}") == 1).height
     same = groups.filter(several, pl.col(f"same{i}") == 1).height
     over = groups.filter(several, pl.col(f"largest{i}").fill_nan(0) > DOMINATES).height
-    warnings = []
+    warnings = list[str]()
     if center == "mean" and numeric and over:
         warnings.append(
-            f"In {over} of {groups.height} groups one {who} makes more than {DOMINATES:.0%} of the "
-            f"total of {name!r}, so k times the mean nearly tells its value. Cap the extremes before "
-            "masking, or ask for a larger k."
+            Sentence(
+                f"In {{over}} of {{all}} groups one {who} makes more than {DOMINATES:.0%} of the "
+                "total of {name}, so k times the mean nearly tells its value. Cap the extremes before "
+                "masking, or ask for a larger k.",
+                over=Counted(over, groups.height),
+                all=groups.height,
+                name=repr(name),
+            )
         )
     if center != "mean" and same:
         warnings.append(
             Sentence(
                 f"In {{same}} of {{all}} groups the centre of {{name}} is the value of one {who}: "
                 "{center} releases values as they were. Use {mean}.",
-                same=same,
+                same=Counted(same, groups.height),
                 all=groups.height,
                 name=repr(name),
                 center=Setting("center", center),
@@ -123,7 +128,7 @@ def _sentences(
             Sentence(
                 f"In {{one}} of {{all}} groups only one {who} has a value of {{name}}, and it is the "
                 "centre that all of them are given. Drop the column, or keep nulls with {pattern}.",
-                one=one,
+                one=Counted(one, groups.height),
                 all=groups.height,
                 name=repr(name),
                 pattern=Setting("nulls", "pattern"),

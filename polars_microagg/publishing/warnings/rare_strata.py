@@ -10,7 +10,7 @@ import polars as pl
 from polars_microagg.analysis.anonymity import classes
 from polars_microagg.frames.released_strata import class_keys
 from polars_microagg.publishing.warnings.persons import Persons
-from polars_microagg.wording import Sentence, Setting, listed
+from polars_microagg.wording import Counted, Sentence, Setting, listed
 
 __all__ = ["WHO", "of_sizes", "rare_strata"]
 
@@ -71,8 +71,14 @@ def of_sizes(
         )
     if alone:
         warnings.append(
-            f"{alone} of {len(sizes)} strata of {listed(strata)} are rare, with fewer than "
-            f"2k={2 * k} {what}: each is one group, whose centre is the centre of the whole "
-            "stratum. Merge strata if such centres are known elsewhere."
+            Sentence(
+                f"{{alone}} of {{total}} strata of {{strata}} are rare, with fewer than "
+                f"2k={2 * k} {what}: each is one group, whose centre is the centre of the whole "
+                "stratum. Merge strata if such centres are known elsewhere.",
+                # The release shows its records, and not the persons of it.
+                alone=alone if what == "records" else Counted(alone, len(sizes)),
+                total=len(sizes),
+                strata=listed(strata),
+            )
         )
     return warnings

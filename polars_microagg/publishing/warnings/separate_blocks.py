@@ -9,6 +9,7 @@ import polars as pl
 from polars_microagg.analysis.anonymity import classes
 from polars_microagg.frames.released_strata import class_keys
 from polars_microagg.publishing.warnings.persons import Persons
+from polars_microagg.wording import Counted, Sentence
 
 __all__ = ["broken_together", "few_together", "masked_apart"]
 
@@ -62,6 +63,11 @@ def few_together(
     if not few:
         return []
     return [
-        f"{_alone(blocks, k)} in each of them only: taken together, {few} of {rows} "
-        f"records share their values with fewer than {k}{what}. {ONE_BLOCK}"
+        Sentence(
+            f"{_alone(blocks, k)} in each of them only: taken together, {{few}} of {{rows}} "
+            f"records share their values with fewer than {k}{what}. {ONE_BLOCK}",
+            # The release shows its records, and not the persons of it.
+            few=Counted(few, rows) if what else few,
+            rows=rows,
+        )
     ]

@@ -10,6 +10,7 @@ import polars_microagg as mg
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest import recheck
 from polars_microagg.publishing.manifest.recheck import Recheck
+from polars_microagg.publishing.manifest.rows import row_counts
 from tests.publishing.manifest.edits import PEOPLE, N
 from tests.publishing.releases import SMALL, alone, edited, file, made, wrong
 
@@ -186,12 +187,17 @@ def test_the_requirements(made, file):
         assert other.requirements() == alone(other).requirements() == no
     assert len(required) == 4
     share = made["dropped"]
-    assert share.requirements()[0] is alone(share).requirements()[0] is True
+    assert share.requirements()[0] is True
+    says = "The verdict and its 0 requirement(s) hold; what needs the original: suppressed<=1."
+    assert alone(share).requirements() == (None, says)
     bound = "suppressed<=0.5"
     low = edited(share, "config.require", [bound])
     low = edited(low, "verdict.requirements.0.requirement", bound)
     wrong(low.requirements())
-    wrong(alone(low).requirements())
+    # 7 rows are told as 1 %, and one row would be as well.
+    assert alone(low).requirements()[0] is None
+    high = edited(alone(low), "rows", row_counts(60, share.manifest["rows"]["out"], 0, 2))
+    wrong(high.requirements())
 
 
 def test_a_requirement_that_needs_the_original(made):

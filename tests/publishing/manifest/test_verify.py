@@ -30,8 +30,8 @@ from tests.publishing.manifest.edits import (
 
 def test_a_manifest_of_another_version_is_refused(tmp_path):
     _, target, told = publish(tmp_path)
-    assert told["schema_version"] == VERSION == 3
-    for version in (1, 2, 4, 0, "3", 3.0, True, None):
+    assert told["schema_version"] == VERSION == 4
+    for version in (1, 3, 5, 0, "4", 4.0, True, None):
         assert found_out(target, told | {"schema_version": version})
 
 
