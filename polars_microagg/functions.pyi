@@ -87,6 +87,7 @@ class Options(TypedDict, total=False):
     entity_mode: Literal["rows", "mean", "alike"] | None  # default None
     confidential: Names  # default None
     l: int | None  # default None
+    max_entity_share: float | None  # default None
     max_share: float | None  # default None
     t: float | None  # default None
     t_scale: Literal["values", "ranks"]  # default "values"

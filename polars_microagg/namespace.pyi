@@ -69,6 +69,7 @@ class MicroaggFrame(Generic[F]):
         entity_mode: Literal["rows", "mean", "alike"] | None = None,
         confidential: Names = None,
         l: int | None = None,
+        max_entity_share: float | None = None,
         max_share: float | None = None,
         t: float | None = None,
         t_scale: Literal["values", "ranks"] = "values",

@@ -337,8 +337,8 @@ SELECT min(l) AS l, max(max_share) AS max_share,
         NULL) AS t
 FROM __mg_counted;
 
--- What classes tell of entities: how many there are, the fewest of a class, and the fewest that have
--- the same records, as many of each.
+-- What classes tell of entities: how many there are, the fewest of a class, the fewest that have
+-- the same records, as many of each, and the largest share of a class that is of one.
 CREATE OR REPLACE MACRO microagg_internals._of_entities(numbered) AS TABLE
 SELECT
     (SELECT count(DISTINCT __mg_entity) FROM query_table(numbered)) AS entities,
@@ -346,7 +346,10 @@ SELECT
         FROM query_table(numbered) GROUP BY __mg_class)) AS k_entities,
     (SELECT min(n) FROM (SELECT count(*) AS n FROM (
         SELECT list(__mg_class ORDER BY __mg_class ASC) AS classes
-        FROM query_table(numbered) GROUP BY __mg_entity) GROUP BY classes)) AS alike_min;
+        FROM query_table(numbered) GROUP BY __mg_entity) GROUP BY classes)) AS alike_min,
+    (SELECT max(most / size) FROM (SELECT max(n) AS most, sum(n) AS size FROM (
+        SELECT __mg_class, count(*) AS n
+        FROM query_table(numbered) GROUP BY __mg_class, __mg_entity) GROUP BY __mg_class)) AS max_entity_share;
 
 -- All that is counted of a table, whether it is asked for or null.
 CREATE OR REPLACE MACRO microagg_internals._counted(
@@ -359,7 +362,8 @@ __mg_r AS MATERIALIZED (
 ),
 __mg_e AS (FROM microagg_internals._of_entities('__mg_r')),
 __mg_h AS (FROM microagg_internals._told_of('__mg_r', t_scale)),
-__mg_no_e AS (SELECT NULL::BIGINT AS entities, NULL::BIGINT AS k_entities, NULL::BIGINT AS alike_min),
+__mg_no_e AS (SELECT NULL::BIGINT AS entities, NULL::BIGINT AS k_entities, NULL::BIGINT AS alike_min,
+    NULL::DOUBLE AS max_entity_share),
 __mg_no_h AS (SELECT NULL::BIGINT AS l, NULL::DOUBLE AS max_share, NULL::DOUBLE AS t),
 __mg_c AS (
     SELECT coalesce(sum(__mg_n), 0)::BIGINT AS records, count(*) AS classes, min(__mg_n) AS k_min,
@@ -385,13 +389,14 @@ WHERE __mg_there AND CASE
     ELSE true END;
 
 -- One row: records, classes of equal records, the smallest, their mean size, classes of one; with
--- `entity` how many there are, the fewest of a class and the fewest with the same records, and with
--- `confidential` the numbers of the models, of all classes and columns the worst.
+-- `entity` how many there are, the fewest of a class, the fewest with the same records and the largest
+-- share of a class that is of one, and with `confidential` the numbers of the models, of all classes and columns the worst.
 CREATE OR REPLACE MACRO microagg.anonymity(
     source, columns, strata := NULL, entity := NULL, confidential := NULL, t_scale := 'values'
 ) AS TABLE
 SELECT COLUMNS(lambda c: c IN ('records', 'classes', 'k_min', 'k_prime', 'uniques')
-    OR (c IN ('entities', 'k_entities', 'alike_min') AND len(microagg_internals._listed(entity)) > 0)
+    OR (c IN ('entities', 'k_entities', 'alike_min', 'max_entity_share')
+        AND len(microagg_internals._listed(entity)) > 0)
     OR (c IN ('l', 'max_share', 't') AND len(microagg_internals._listed(confidential)) > 0))
 FROM microagg_internals._counted(source,
     columns, strata, entity, confidential, t_scale);
@@ -421,14 +426,15 @@ CREATE OR REPLACE MACRO microagg_internals._share(given) AS
 -- bound. It has to be run to say so: a WHERE or LIMIT 0 on its row checks nothing.
 CREATE OR REPLACE MACRO microagg.verify(
     source, columns, k, strata := NULL, entity := NULL, entity_mode := NULL, confidential := NULL,
-    l := NULL, max_share := NULL, t := NULL, t_scale := 'values'
+    l := NULL, max_entity_share := NULL, max_share := NULL, t := NULL, t_scale := 'values'
 ) AS TABLE
 WITH __mg_v AS MATERIALIZED (
     FROM microagg_internals._counted(source,
         columns, strata, entity, confidential, t_scale)
 )
 SELECT COLUMNS(lambda c: c IN ('records', 'classes', 'k_min', 'k_prime', 'uniques')
-    OR (c IN ('entities', 'k_entities', 'alike_min') AND len(microagg_internals._listed(entity)) > 0)
+    OR (c IN ('entities', 'k_entities', 'alike_min', 'max_entity_share')
+        AND len(microagg_internals._listed(entity)) > 0)
     OR (c IN ('l', 'max_share', 't') AND len(microagg_internals._listed(confidential)) > 0))
 FROM __mg_v
 WHERE CASE
@@ -438,6 +444,10 @@ WHERE CASE
     THEN error('InvalidParameterError: entity_mode must be one of ''rows'', ''mean'', ''alike''.')
     WHEN entity_mode IS NOT NULL AND len(microagg_internals._listed(entity)) = 0
     THEN error('InvalidParameterError: entity_mode needs entity.')
+    WHEN max_entity_share IS NOT NULL AND len(microagg_internals._listed(entity)) = 0
+    THEN error('InvalidParameterError: max_entity_share needs entity.')
+    WHEN NOT microagg_internals._share(max_entity_share)
+    THEN error('InvalidParameterError: max_entity_share must be a number from 0 to 1.')
     WHEN (l IS NULL AND max_share IS NULL AND t IS NULL)
         != (len(microagg_internals._listed(confidential)) = 0)
     THEN error('InvalidParameterError: confidential needs l, max_share or t, and each of these needs it.')
@@ -453,6 +463,7 @@ AND microagg_internals._holds(
     if(len(microagg_internals._listed(entity)) > 0, 'k entities', 'k records'))
 AND microagg_internals._holds(if(entity_mode = 'alike', __mg_v.alike_min, NULL), k, true,
     'k entities with the same records')
+AND microagg_internals._holds(__mg_v.max_entity_share, max_entity_share, false, 'max_entity_share')
 AND microagg_internals._holds(__mg_v.l, l, true, 'l')
 AND microagg_internals._holds(__mg_v.max_share, max_share, false, 'max_share')
 AND microagg_internals._holds(__mg_v.t, t, false, 't');
@@ -484,7 +495,7 @@ COMMENT ON MACRO TABLE microagg_internals._nameless IS 'Not for use. How many re
 COMMENT ON MACRO TABLE microagg_internals._records IS 'Not for use. Each record by the numbers of its class and of its entity, and for each confidential column the number of its value in order, null first.';
 COMMENT ON MACRO TABLE microagg_internals._areas IS 'Not for use. The distance of each class from the table where values lie on a line, as a whole number of parts of `whole`. Between two of its values the share of a class is flat and that of the table grows, so they cross at most once: running sums and that place give the area between them, all in whole numbers. `runs` has each class and value with how many have it, `totals` each value with how many have it.';
 COMMENT ON MACRO TABLE microagg_internals._told_of IS 'Not for use. What classes tell of their confidential columns: of all classes and columns the worst.';
-COMMENT ON MACRO TABLE microagg_internals._of_entities IS 'Not for use. What classes tell of entities: how many there are, the fewest of a class, and the fewest that have the same records, as many of each.';
+COMMENT ON MACRO TABLE microagg_internals._of_entities IS 'Not for use. What classes tell of entities: how many there are, the fewest of a class, the fewest that have the same records, as many of each, and the largest share of a class that is of one.';
 COMMENT ON MACRO TABLE microagg_internals._counted IS 'Not for use. All that is counted of a table, whether it is asked for or null.';
 COMMENT ON MACRO TABLE microagg.anonymity IS 'Count the classes of equal records, and what they tell about confidential columns. Example: FROM microagg.anonymity(''masked'', [''age'', ''income'']);';
 COMMENT ON MACRO microagg_internals._holds IS 'Not for use. True, or an error if a number breaks a bound; null bounds nothing.';

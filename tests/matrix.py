@@ -103,6 +103,9 @@ MATRIX = {
     "persons by their mean": Cell(TWO, {"entity": "who", "entity_mode": "mean"}, WITHIN),
     "persons alike": Cell(TWO, {"entity": "who", "entity_mode": "alike", **DROP}, WITHIN),
     "cap_rows": Cell(TWO, {"entity": "who", "entity_mode": "alike", "cap_rows": 1, **DROP}, WITHIN),
+    "max_entity_share": Cell(
+        TWO, {"entity": "who", "entity_mode": "rows", "max_entity_share": 0.4}
+    ),
     "l": Cell(TWO, {**SICK, "l": 2}),
     "max_share": Cell(TWO, {**SICK, "max_share": 0.6}),
     "t": Cell(TWO, {**SICK, "t": 0.3}),

@@ -16,12 +16,17 @@ import polars_microagg as mg
 from tests.dbt_macros import rendered
 from tests.loop import rounds
 
-NEVER = {"k": 10**9, "l": 10**9, "max_share": -1, "t": -1}
+NEVER = {"k": 10**9, "l": 10**9, "max_entity_share": -1, "max_share": -1, "t": -1}
 """Bounds that nothing keeps, so that a test says what it has counted."""
 
 TESTS = {
     "k": ("k", {"columns": ["a", "b"], "strata": "s"}, "smallest"),
     "entities": ("k", {"columns": ["a", "b"], "strata": "s", "entity": ["who", "part"]}, "fewest"),
+    "entity_share": (
+        "max_entity_share",
+        {"columns": ["a", "b"], "strata": "s", "entity": ["who", "part"]},
+        "largest",
+    ),
     "l": ("l", {"columns": ["a", "b"], "strata": ["s"], "confidential": "dx"}, "fewest"),
     "share": ("max_share", {"columns": ["a", "b"], "strata": "s", "confidential": "dx"}, "largest"),
     "t": ("t", {"columns": ["a", "b"], "strata": "s", "confidential": "dx"}, "largest"),
@@ -74,6 +79,7 @@ def expected(frame):
     numbers = {
         "k": found["k_min"],
         "entities": found["k_entities"],
+        "entity_share": found["max_entity_share"],
         "l": found["l"],
         "share": found["max_share"],
         "t": found["t"],
@@ -185,7 +191,7 @@ def test_postgres_counts_what_python_counts(postgres):
 
 @pytest.mark.parametrize("test", TESTS)
 def test_a_bound_that_is_kept_gives_no_row_and_a_row_has_no_value(test):
-    kept = {"k": 1, "l": 1, "max_share": 1, "t": 1}
+    kept = {"k": 1, "l": 1, "max_entity_share": 1, "max_share": 1, "t": 1}
     frame = drawn(np.random.default_rng(8))
     with duckdb.connect() as con:
         con.register("visits", frame)
@@ -235,7 +241,7 @@ def test_other_dialects_have_nothing_of_duckdb(test, dialect):
     assert text.count("(") == text.count(")")
     assert ("to_json_string" in text) == (dialect == "bigquery")
     whole = {"snowflake": "numeric(38, 0)", "bigquery": "bignumeric", "postgres": "as numeric)"}
-    assert (whole[dialect] in text) == (test not in ("k", "entities"))
+    assert (whole[dialect] in text) == (test not in ("k", "entities", "entity_share"))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ __all__ = ["pytestmark", "session"]
 COLUMNS = ["age", "income"]
 CALLS = {
     "entity": {"entity": ["who"], "entity_mode": "rows"},
+    "share of a person": {"entity": ["who"], "entity_mode": "rows", "max_entity_share": 0.4},
     "l": {"confidential": ["sick"], "l": 3},
     "share and t": {"confidential": ["sick", "wage"], "max_share": 0.6, "t": 0.3},
     "all": {

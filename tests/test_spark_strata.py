@@ -139,7 +139,7 @@ def test_emptied_rows_are_counted_over_all_leaves_before_there_is_a_result(sessi
         door.protect(df, "x", 4, **{**call, "small_strata": "raise"})
 
 
-@pytest.mark.parametrize("of", ["persons", "secrets"])
+@pytest.mark.parametrize("of", ["persons", "shares", "secrets"])
 def test_models_of_emptied_rows_are_counted_over_all_leaves(session, tmp_path, of):
     # Emptied together: eight rows of two strata, of six persons, who have the flu or a cold.
     few = "id >= 200"
@@ -152,7 +152,9 @@ def test_models_of_emptied_rows_are_counted_over_all_leaves(session, tmp_path, o
     )
     pl.DataFrame(df.toArrow()).sort("id").write_parquet(tmp_path / "in.parquet")
     call = {"size": 20, "strata": "s", "small_strata": "null"}
-    persons = {"persons": [(6, ROWS), (7, ROWS)]}
+    # One of the six has three of the eight rows.
+    shares = [(6, {**ROWS, "max_entity_share": share}) for share in (0.375, 0.37)]
+    persons = {"persons": [(6, ROWS), (7, ROWS)], "shares": shares}
     secret = {"confidential": "sick"}
     secrets = {"secrets": [(5, {**secret, "l": 2}), (5, {**secret, "max_share": 0.4})]}
     told = []

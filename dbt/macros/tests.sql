@@ -33,6 +33,33 @@ mg_unknown as (select coalesce(sum(mg_nameless), 0) as nameless from mg_records)
 select classes, fewest, nameless from mg_few cross join mg_unknown where classes > 0 or nameless > 0
 {% endtest %}
 
+{# No entity has more than this share of the rows of a class; none of them is null. #}
+{% test entity_share(model, columns, entity, max_entity_share, strata=none) %}
+{% do microagg.required('entity_share', 'columns', columns) %}
+{% do microagg.required('entity_share', 'entity', entity) %}
+{% set keys = microagg.expressions(microagg.listed(columns) + microagg.listed(strata), 'c', false) %}
+{% set people = microagg.expressions(entity, 'e', true) %}
+{% set by = microagg.names_of(keys) | join(', ') %}
+with mg_records as (
+    select {{ (keys + people) | join(', ') }},
+        case when {{ microagg.listed(entity) | join(' is null or ') }} is null then 1 else 0 end as mg_nameless
+    from {{ model }}
+),
+mg_entities as (
+    select {{ by }}, count(*) as mg_n from mg_records
+    group by {{ by }}, {{ microagg.names_of(people) | join(', ') }}
+),
+mg_classes as (
+    select cast(max(mg_n) as {{ microagg.double() }}) / sum(mg_n) as mg_share from mg_entities group by {{ by }}
+),
+mg_large as (
+    select count(*) as classes, max(mg_share) as largest from mg_classes
+    where mg_share > {{ max_entity_share }}
+),
+mg_unknown as (select coalesce(sum(mg_nameless), 0) as nameless from mg_records)
+select classes, largest, nameless from mg_large cross join mg_unknown where classes > 0 or nameless > 0
+{% endtest %}
+
 {# At least l distinct values of a confidential column in each class; null is not one. #}
 {% test l(model, columns, confidential, l, strata=none) %}
 {% do microagg.refuse_unknown('microagg.l', 'argument', kwargs, ['columns', 'confidential', 'l', 'strata']) %}

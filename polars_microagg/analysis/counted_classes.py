@@ -26,6 +26,8 @@ __all__ = [
     "ENTITY_COUNTS",
     "CountedClasses",
     "confidential_models",
+    "entity_models",
+    "entity_schema",
     "farthest",
     "not_anonymous",
     "options_of_models",
@@ -33,17 +35,34 @@ __all__ = [
     "worst_of",
 ]
 
-ENTITY_COUNTS = {
-    "entities": "Distinct entities, such as persons.",
-    "k_entities": "Fewest entities in a class.",
-    "alike_min": "Fewest entities with the same records.",
-}
-"""Counts of entities, and the meaning of each."""
-
 
 def confidential_models() -> dict[str, Model]:
     """Return the registered models that count confidential columns, by name."""
     return {name: entry for name, entry in models().items() if entry.of == "confidential"}
+
+
+def entity_models() -> dict[str, Model]:
+    """Return the registered models that count the rows of entities, by name; k counts the entities."""
+    return {n: entry for n, entry in models().items() if entry.of == "entity" and n != "k"}
+
+
+ENTITY_COUNTS = {
+    "entities": "Distinct entities, such as persons.",
+    "k_entities": "Fewest entities in a class.",
+    "alike_min": "Fewest entities with the same records.",
+    **{name: entry.summary for name, entry in entity_models().items()},
+}
+"""Counts of entities, and the meaning of each."""
+
+
+def entity_schema() -> dict[str, pl.DataType]:
+    """Return the type of each of `ENTITY_COUNTS`.
+
+    >>> entity_schema()["k_entities"], entity_schema()["max_entity_share"]
+    (Int64, Float64)
+    """
+    shares = {n: pl.Float64() for n, e in entity_models().items() if e.bound.kind is not int}
+    return {name: shares.get(name, pl.Int64()) for name in ENTITY_COUNTS}
 
 
 def settings_of_models() -> dict[str, Option]:
@@ -100,7 +119,7 @@ class CountedClasses:
 
         >>> table = pl.DataFrame({"age": [30, 30, 41], "patient": ["u", "v", "v"]})
         >>> CountedClasses.of(table, ["age"], ["patient"]).of_entities().row(0)
-        (2, 1, 1)
+        (2, 1, 1, 1.0)
         """
         # Methods of a Series look it up by its name, where "^a$" would be a pattern.
         counted = [table.get_column(name).alias("0") for name in (*entity, *confidential)]
@@ -153,8 +172,22 @@ class CountedClasses:
 
     def of_entities(self) -> pl.DataFrame:
         """Return `ENTITY_COUNTS` as one row."""
-        row = (int(self.alike.sum()), self.fewest_entities, self.fewest_alike)
-        return pl.DataFrame([row], schema=dict.fromkeys(ENTITY_COUNTS, pl.Int64), orient="row")
+        row = (
+            int(self.alike.sum()),
+            self.fewest_entities,
+            self.fewest_alike,
+            *self.of_rows.values(),
+        )
+        return pl.DataFrame([row], schema=entity_schema(), orient="row")
+
+    @cached_property
+    def of_rows(self) -> dict[str, float | int | None]:
+        """The number of each model that counts rows of entities, in the class farthest from it."""
+        who = [] if self.entity is None else [self.entity]
+        return {
+            name: worst_of(entry, who, self.members, self.options)
+            for name, entry in entity_models().items()
+        }
 
     def of_models(self) -> pl.DataFrame:
         """Return the number of each model that counts confidential columns, as one row."""
@@ -191,7 +224,7 @@ def not_anonymous(
     """Return the error on so many classes and records that break a bound, by the worst number of it."""
     if bound.attribute is None:
         return NotAnonymousError.of(columns, plan.k, (*counts[:2], int(counts[2])), strata)
-    if bound.model.of == "entity":
+    if bound.model.name == "k":
         return NotAnonymousError.entities(columns, plan.k, counts, strata)
     what = f"{bound.model.what} of {bound.attribute.name!r}"
     promised = Setting(bound.model.name, bound.limit)

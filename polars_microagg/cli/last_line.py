@@ -25,8 +25,10 @@ def last_line(manifest: Manifest, target: Location, record: Path | None) -> str:
     """Write what was published where, and what was lost."""
     measures, rows, cells = manifest["measures"], manifest["rows"], manifest["cells"]
     parts = [f"{rows['out']:,} records", f"k={manifest['k']['found']}"]
-    persons = manifest.get("models", {}).get("entity", {}).get("k_entities")
-    parts += [f"{persons} entities or more in each class"] if persons else []
+    entity = manifest.get("models", {}).get("entity")
+    if entity and entity["k_entities"]:
+        parts.append(f"{entity['k_entities']} entities or more in each class")
+        parts += [f"{name} {worst:g}" for name, worst in entity["models"].items() if worst]
     parts += _suppressed(rows)
     lost = [row for row in manifest.get("categories", []) if row["rare"]]
     parts += [f"{row['rare']:g} % of {row['column']!r} lost a rare category" for row in lost[:3]]

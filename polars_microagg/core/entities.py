@@ -58,7 +58,7 @@ class EntityRule:
 
     def beyond_size(self) -> Self | None:
         """Return the rule without bounds that every group of k satisfies; None if none is left."""
-        bounds = [bound for bound in self.rule.bounds if bound.model.of == "confidential"]
+        bounds = [bound for bound in self.rule.bounds if bound.model.name != "k"]
         kept = Rule(tuple(bounds)).take(np.arange(len(self.part))).beyond_size()
         return None if kept is None else replace(self, rule=kept)
 

@@ -19,8 +19,8 @@ Counts = Literal["entity", "confidential"]
 class Model:
     """A condition on every group of records: a measure of the group, and a bound on it.
 
-    `measure` takes an `Attribute` and the groups as `Members`, and returns one number for each; of the
-    entity None means that every record is one of its own. `bound` is the parameter of calls, the least
+    `measure` takes an `Attribute` and the groups as `Members`, and returns one number for each. Without
+    entities only `k` is counted, on records. `bound` is the parameter of calls, the least
     that a group may have if `at_least` and the most otherwise. `of` says which columns are
     counted, and `what` names the number in messages.
     """

@@ -126,7 +126,7 @@ class Plan:
         """Return what every group must satisfy, counted on these columns of its records."""
         rule = Rule.of({**self.models, "k": self.k}, entity, confidential)
         # Without a model every release would pass.
-        if not any(bound.model.of == "entity" for bound in rule.bounds):
+        if not any(bound.model.name == "k" for bound in rule.bounds):
             raise BrokenPromiseError.unchecked()
         return rule
 

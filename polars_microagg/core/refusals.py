@@ -51,11 +51,11 @@ def _refuse(plan: Plan, name: str, what: object) -> NoReturn:
 def _refuse_models_without_columns(plan: Plan) -> None:
     """Refuse a model without the column that it counts, and a column that none counts."""
     counting = [name for name, entry in models().items() if entry.of == "confidential"]
-    asked = [name for name in counting if plan.models.get(name) is not None]
-    if asked and not plan.confidential:
-        bound = Setting(asked[0], plan.models[asked[0]])
-        raise InvalidParameterError.needs(bound, "confidential")
-    if plan.confidential and not asked:
+    for name, entry in models().items():
+        value = plan.models.get(name)
+        if value is not None and not (plan.entity if entry.of == "entity" else plan.confidential):
+            raise InvalidParameterError.needs(Setting(name, value), entry.of)
+    if plan.confidential and all(plan.models.get(name) is None for name in counting):
         given = Setting("confidential", list(plan.confidential))
         raise InvalidParameterError.needs(given, *counting)
     for name, entry in models().items():

@@ -59,7 +59,9 @@ class Rule:
             if asked.get(name) is None:
                 continue
             own = {option: asked[option] for option in entry.options}
-            counted = [entity] if entry.of == "entity" else confidential
+            # Without entities each record is one of its own, which only k counts.
+            known = [] if entity is None and name != "k" else [entity]
+            counted = known if entry.of == "entity" else confidential
             bounds += [Bound(entry, asked[name], attribute, own) for attribute in counted]
         return cls(tuple(bounds))
 
@@ -134,7 +136,7 @@ class Rule:
             if bound.attribute is None:
                 continue
             codes = bound.attribute.codes
-            if bound.model.of == "entity" and len(np.unique(codes)) == len(codes):
+            if bound.model.name == "k" and len(np.unique(codes)) == len(codes):
                 continue
             # Closed under union: what each record satisfies alone, every group does.
             alone = Members(np.arange(len(codes)), np.ones(len(codes), dtype=np.intp))

@@ -13,6 +13,7 @@ from polars_microagg.analysis.assess import entries_of
 from polars_microagg.analysis.counted_classes import (
     ENTITY_COUNTS,
     confidential_models,
+    entity_schema,
     options_of_models,
 )
 from polars_microagg.core import registry
@@ -67,10 +68,10 @@ def counts() -> dict[str, bool]:
     """Return all that `anonymity` can count, and whether it is whole.
 
     >>> [*counts()][5:]
-    ['entities', 'k_entities', 'alike_min', 'l', 'max_share', 't']
+    ['entities', 'k_entities', 'alike_min', 'max_entity_share', 'l', 'max_share', 't']
     """
     hidden = {name: entry.bound.kind is int for name, entry in confidential_models().items()}
-    return CLASSES | dict.fromkeys(ENTITY_COUNTS, True) | hidden
+    return CLASSES | {n: dtype.is_integer() for n, dtype in entity_schema().items()} | hidden
 
 
 @dataclass(frozen=True)

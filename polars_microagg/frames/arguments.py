@@ -158,8 +158,9 @@ def _model_bounds(measures: tuple[tuple[str, object], ...]) -> tuple[Argument, .
         doc = sections_of(docstring(entry.measure))
         if entry.name != "k":
             side = "least" if entry.at_least else "most"
+            of = "" if entry.of == "entity" else " of each confidential column"
             words = (
-                f"In every class of equal masked records, {entry.what} of each confidential column "
+                f"In every class of equal masked records, {entry.what}{of} "
                 f"is at {side} this: {summary_of(doc)[0].lower()}{summary_of(doc)[1:]}"
             )
             kind = entry.bound.kind.__name__ if entry.bound.kind else "float"

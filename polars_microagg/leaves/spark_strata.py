@@ -93,12 +93,6 @@ def _refuse(leaves: Leaves, counts: pl.DataFrame) -> None:
     SmallStrata(len(rows), int(shared["strata"].sum()), broken=rows).refuse(leaves)
 
 
-def _reference(entity: Sequence[str], count: int) -> Reference:
-    """Return so many entities, each with a record."""
-    values = pl.int_range(count, eager=True)
-    return Reference(", ".join(entity), values, np.ones(count, dtype=np.intp))
-
-
 def _rule_of_emptied(table: SparkTable, leaves: Leaves, emptied: Any) -> Rule:
     """Return what the emptied records as one group must satisfy, from the counts of their values."""
     plan = leaves.plan
@@ -110,8 +104,10 @@ def _rule_of_emptied(table: SparkTable, leaves: Leaves, emptied: Any) -> Rule:
         counts.append(own.astype(np.intp))
     who = None
     if entity:
-        # More than k are as good as k.
-        who = _reference(plan.entity, emptied.select(*entity).distinct().limit(plan.k).count())
+        # More than k are as good as k, of which one has the most records.
+        rows = emptied.groupBy(*entity).count().orderBy("count", ascending=False).limit(plan.k)
+        own = table.read(rows)["count"].to_numpy().astype(np.intp)
+        who = Reference(", ".join(plan.entity), pl.int_range(len(own), eager=True), own)
     return rule_of_counts(plan, who, leaves.references, counts)
 
 

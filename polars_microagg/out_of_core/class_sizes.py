@@ -11,19 +11,21 @@ import polars as pl
 
 from polars_microagg.analysis.anonymity import HISTOGRAM
 from polars_microagg.analysis.counted_classes import (
-    ENTITY_COUNTS,
     confidential_models,
+    entity_models,
+    entity_schema,
     farthest,
 )
 from polars_microagg.core.attributes import Attribute
 from polars_microagg.core.model import Model
 from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.rule import Bound
 from polars_microagg.errors import BrokenPromiseError, NotAnonymousError
 from polars_microagg.leaves.references import Reference
 from polars_microagg.wording import Setting
 
-__all__ = ["ClassSizes", "Worst", "worst_in"]
+__all__ = ["ClassSizes", "Worst", "worst_in", "worst_of_rows"]
 
 QUARTILES = {"size_q25": 0.25, "size_median": 0.5, "size_q75": 0.75}
 
@@ -46,7 +48,7 @@ class Worst:
 
 @dataclass(frozen=True, eq=False)
 class _Summed(Attribute):
-    """A confidential column of which the runs of each class are known, and not the records."""
+    """A column of which the runs of each class are known, and not the records."""
 
     known: tuple[Labels, Labels, Labels] = (np.empty(0, dtype=np.intp),) * 3
 
@@ -81,16 +83,32 @@ def worst_in(
     groups = Members(np.empty(0, dtype=np.intp), sizes)
     found = {}
     for name, entry in confidential_models().items():
-        own = {option: options[option] for option in entry.options}
-        numbers = np.asarray(entry.measure(column, groups, **own))
-        worst, limit = float(numbers.min() if entry.at_least else numbers.max()), options.get(name)
-        if limit is None:
-            found[name] = Worst(entry, worst)
-        else:
-            failing = numbers < limit if entry.at_least else numbers > limit
-            few = int(failing.sum()), int(sizes[failing].sum())
-            found[name] = Worst(entry, worst, *few)
+        found[name] = _worst(entry, column, groups, options)
     return found
+
+
+def worst_of_rows(part: pl.DataFrame, options: Mapping[str, Any]) -> dict[str, Worst]:
+    """Return the worst number of each model that counts the rows of entities, in whole classes.
+
+    `part` has the records of each class, `size`, and those of its most frequent entity, `most`.
+    """
+    sizes, most = (part[name].to_numpy().astype(np.intp) for name in ("size", "most"))
+    number = np.arange(len(sizes))
+    runs = number, np.zeros_like(number), most
+    column = _Summed("", np.empty(0, dtype=np.intp), np.ones(1, dtype=np.intp), known=runs)
+    groups = Members(np.empty(0, dtype=np.intp), sizes)
+    return {n: _worst(entry, column, groups, options) for n, entry in entity_models().items()}
+
+
+def _worst(entry: Model, column: Attribute, groups: Members, options: Mapping[str, Any]) -> Worst:
+    """Return the worst number of a model, and count what breaks its bound if there is one."""
+    limit = options.get(entry.name)
+    bound = Bound(entry, limit or 0, column, {name: options[name] for name in entry.options})
+    if limit is None:
+        return Worst(entry, bound.worst(groups))
+    failing = bound.failing(groups)
+    few = int(failing.sum()), int(groups.sizes[failing].sum())
+    return Worst(entry, bound.worst(groups), *few)
 
 
 @dataclass(frozen=True)
@@ -107,7 +125,8 @@ class ClassSizes:
 
     `table` has so many `classes` of each `size`, and of each number of `entities` where they are
     counted; `entities` are all of them, and `alike` has so many `multisets` of classes that so many
-    `entities` have. `found` is the worst number by model and confidential column.
+    `entities` have. `found` is the worst number by model and confidential column, and `rows_of` that of
+    the models that count rows of entities.
     """
 
     columns: list[str]
@@ -116,6 +135,7 @@ class ClassSizes:
     alike: pl.DataFrame = field(default_factory=pl.DataFrame)
     found: Mapping[str, Mapping[str, Worst]] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
+    rows_of: Mapping[str, Worst] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, columns: list[str], people: bool, hidden: tuple[str, ...]) -> Self:
@@ -198,8 +218,16 @@ class ClassSizes:
 
     def of_entities(self) -> pl.DataFrame:
         """Return `ENTITY_COUNTS` as one row."""
-        row = (self.entities, self.fewest_entities, self.fewest_alike)
-        return pl.DataFrame([row], schema=dict.fromkeys(ENTITY_COUNTS, pl.Int64), orient="row")
+        row = (self.entities, self.fewest_entities, self.fewest_alike, *self.of_rows.values())
+        return pl.DataFrame([row], schema=entity_schema(), orient="row")
+
+    @property
+    def of_rows(self) -> dict[str, float | int | None]:
+        """Return the number of each model that counts rows of entities, in the class farthest from it."""
+        return {
+            name: farthest(entry, [self.rows_of[name].number] if name in self.rows_of else [])
+            for name, entry in entity_models().items()
+        }
 
     def of_models(self) -> pl.DataFrame:
         """Return the number of each model that counts confidential columns, as one row."""
@@ -261,7 +289,10 @@ class ClassSizes:
             raise BrokenPromiseError.model(plan.method.name, *said)
 
     def _broken(self, plan: Plan) -> Iterator[tuple[Setting, str, Worst]]:
-        """Yield each bound that some classes break, its confidential column, and the worst of them."""
+        """Yield each bound that some classes break, the column it counts, and the worst of them."""
+        for name, of_rows in self.rows_of.items():
+            if of_rows.classes:
+                yield Setting(name, plan.models[name]), ", ".join(plan.entity), of_rows
         for name, by_column in self.found.items():
             for column in self.hidden:
                 worst = by_column.get(column)

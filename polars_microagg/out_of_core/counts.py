@@ -20,8 +20,8 @@ from polars_microagg.leaves.memory_budget import MemoryBudget
 from polars_microagg.leaves.references import Reference, Tally
 from polars_microagg.leaves.rules import SEEDS, refuse_nameless
 from polars_microagg.out_of_core.aligned import Kept, aligned, require_aligned
-from polars_microagg.out_of_core.class_sizes import ClassSizes, Worst, worst_in
-from polars_microagg.out_of_core.grouped import Grouped, comparable, summed
+from polars_microagg.out_of_core.class_sizes import ClassSizes, Worst, worst_in, worst_of_rows
+from polars_microagg.out_of_core.grouped import MOST, Grouped, comparable, summed
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.workspace import working_folder
 
@@ -239,18 +239,26 @@ class _Block:
             return ClassSizes.empty(self.names, self.people, self._hidden())
         counted = ["size", "entities"] if self.people else ["size"]
         table = pl.DataFrame(schema=dict.fromkeys([*counted, "classes"], pl.Int64))
+        rows_of = dict[str, Worst]()
         for part in self._by_class():
+            if self.people:
+                rows_of = _farther(rows_of, worst_of_rows(part, self.options))
             one = part.select(*counted, pl.lit(1, pl.Int64).alias("classes"))
             table = summed(pl.concat([table, one]), counted)
         return ClassSizes(
-            self.names, table.sort(counted), *self._of_entities(), self._of_values(), self._hidden()
+            self.names,
+            table.sort(counted),
+            *self._of_entities(),
+            self._of_values(),
+            self._hidden(),
+            rows_of,
         )
 
     def _hidden(self) -> tuple[str, ...]:
         return tuple(reference.name for reference in self.references)
 
     def _by_class(self) -> Iterator[pl.DataFrame]:
-        """Yield the records of each class, and its entities where they are counted."""
+        """Yield the records of each class; its entities, and the records of the most frequent, if counted."""
         if not self.people:
             yield from self.sizes.results()  # type: ignore[union-attr]
             return
@@ -259,7 +267,7 @@ class _Block:
         one = pl.lit(1, pl.Int64).alias("entities")
         of = Grouped(self.folder, f"{self.name}-classes", self.keys, self.most, self.rows)
         for part in self.sizes.results():  # type: ignore[union-attr]
-            of.add(part.select(*self.keys, "size", one))
+            of.add(part.select(*self.keys, "size", one, pl.col("size").alias(MOST)))
         yield from of.results()
 
     def _of_entities(self) -> tuple[int | None, pl.DataFrame]:
@@ -283,7 +291,15 @@ class _Block:
         found: dict[str, dict[str, Worst]] = {name: {} for name in confidential_models()}
         for reference, grouped in zip(self.references, self.values, strict=True):
             for part in grouped.results():
-                for name, worst in worst_in(part, self.keys, reference, self.options).items():
-                    before = found[name].get(reference.name)
-                    found[name][reference.name] = worst if before is None else before.with_(worst)
+                before = {
+                    n: own[reference.name] for n, own in found.items() if reference.name in own
+                }
+                own = worst_in(part, self.keys, reference, self.options)
+                for name, worst in _farther(before, own).items():
+                    found[name][reference.name] = worst
         return found
+
+
+def _farther(before: Mapping[str, Worst], more: Mapping[str, Worst]) -> dict[str, Worst]:
+    """Return what is true of the classes of both, by model."""
+    return {n: before[n].with_(worst) if n in before else worst for n, worst in more.items()}

@@ -11,7 +11,10 @@ import polars as pl
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.out_of_core.spill import Spill, batches_of, read
 
-__all__ = ["Grouped", "comparable", "summed"]
+__all__ = ["MOST", "Grouped", "comparable", "summed"]
+
+MOST = "most"
+"""Column of which the largest number of a group is kept, not the sum."""
 
 FILES = 256
 """Most files that rows are divided into."""
@@ -143,9 +146,11 @@ def comparable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def summed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Add up the other columns by keys.
+    """Add up the other columns by keys, and keep the largest `MOST`.
 
-    >>> summed(pl.DataFrame({"a": [7, 7], "n": [1, 2]}), ["a"]).row(0)
-    (7, 3)
+    >>> summed(pl.DataFrame({"a": [7, 7], "n": [1, 2], "most": [1, 2]}), ["a"]).row(0)
+    (7, 3, 2)
     """
-    return frame.group_by(keys).agg(pl.all().sum()).select(frame.columns)
+    largest = [pl.col(MOST).max()] if MOST in frame.columns else []
+    added = pl.all().exclude(MOST).sum()
+    return frame.group_by(keys).agg(added, *largest).select(frame.columns)

@@ -10,7 +10,11 @@ from typing import Any
 import polars as pl
 
 from polars_microagg.analysis.assess import assess
-from polars_microagg.analysis.counted_classes import ENTITY_COUNTS, confidential_models
+from polars_microagg.analysis.counted_classes import (
+    ENTITY_COUNTS,
+    confidential_models,
+    entity_models,
+)
 from polars_microagg.core import registry
 from polars_microagg.core.evaluate import inputs, most_records
 from polars_microagg.core.requirements import COUNTS, SHARES, Requirement, read_requirements
@@ -35,7 +39,7 @@ def release_requirements(require: object) -> list[Requirement]:
     >>> [str(bound) for bound in release_requirements(["k=5", "l=2", "t<=0.5"])]
     ['k>=5', 'l>=2', 't<=0.5']
     """
-    models = confidential_models()
+    models = confidential_models() | entity_models()
     counts = [name for name, entry in models.items() if entry.bound.kind is int]
     known = (*COUNTS, *SHARES, *models, *registry.metrics())
     required = read_requirements(

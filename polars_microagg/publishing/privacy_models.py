@@ -12,6 +12,7 @@ from polars_microagg.analysis.counted_classes import (
     ENTITY_COUNTS,
     CountedClasses,
     confidential_models,
+    entity_models,
     farthest,
 )
 from polars_microagg.core.options import MODEL_OPTIONS
@@ -20,7 +21,7 @@ from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.classes import classes_of
 from polars_microagg.out_of_core.class_sizes import ClassSizes
 from polars_microagg.publishing.manifest.model import Entities, Found, Models
-from polars_microagg.publishing.manifest.precision import coarse_count
+from polars_microagg.publishing.manifest.precision import coarse, coarse_count
 from polars_microagg.publishing.manifest.rounding import rounded
 
 __all__ = [
@@ -54,23 +55,26 @@ def figures_of(counted: CountedClasses | ClassSizes) -> dict[str, Any]:
     return found | (counted.of_entities().row(0, named=True) if counted.entity else {})
 
 
-def coarse_entities(
-    counts: Mapping[str, int | None], rows: int, digits: int | None
-) -> dict[str, int | None]:
-    """Round counts of entities, which only the original shows, in a release of so many rows.
+def coarse_entities(counts: Mapping[str, Any], rows: int, digits: int | None) -> dict[str, Any]:
+    """Round counts and shares of entities, which only the original shows, in a release of so many rows.
 
-    None keeps them exact, because the release has the columns of the entity; of 0 digits none is published.
+    None keeps counts exact, because the release has the columns of the entity; of 0 digits none is published.
 
     >>> coarse_entities({"entities": 4_321, "k_entities": 5}, 10_000, 3)
     {'entities': 4320, 'k_entities': 5}
     """
     if digits is None:
-        return {**counts}
+        return rounded(counts)
     if not digits:
         return dict.fromkeys(counts)
-    told = {name: coarse_fewest(count, rows, digits) for name, count in counts.items()}
+    told: dict[str, Any] = {
+        name: coarse(name, count, digits)
+        if isinstance(count, float)
+        else coarse_fewest(count, rows, digits)
+        for name, count in counts.items()
+    }
     if (entities := counts.get("entities")) is not None:
-        others = [count for n, count in told.items() if n != "entities" and count is not None]
+        others = [n for name, n in told.items() if name != "entities" and isinstance(n, int)]
         told["entities"] = max([coarse_count(entities, rows, digits)[0], *others])
     return told
 
@@ -132,8 +136,8 @@ class Recount:
         """Return the worst class of whole masked records by each model, by the names of requirements."""
         return figures_of(self.whole)
 
-    def entities(self) -> dict[str, int | None]:
-        """Count the entities, the fewest of a class, and the fewest with the same rows."""
+    def entities(self) -> dict[str, Any]:
+        """Count the entities, the fewest of a class, and the fewest with the same rows; judge their rows."""
         if self.whole.entity is None:
             return dict.fromkeys(ENTITY_COUNTS)
         alike = self.classes if self.plan.entity_mode == "alike" else []
@@ -141,6 +145,10 @@ class Recount:
             "entities": len(self.whole.entity.counts),
             "k_entities": _least(counted.fewest_entities for counted in self.classes),
             "alike_min": _least(counted.fewest_alike for counted in alike),
+            **{
+                name: farthest(entry, (counted.of_rows[name] for counted in self.classes))
+                for name, entry in entity_models().items()
+            },
         }
 
     def found(self) -> list[Found]:
@@ -164,6 +172,7 @@ class Recount:
                 "entities": counts["entities"],
                 "k_entities": counts["k_entities"],
                 "alike_min": counts["alike_min"],
+                "models": {name: counts[name] for name in entity_models()},
             }
             made["entity"] = entities
         return made

@@ -33,11 +33,12 @@ def persons(manifest: Mapping[str, Any] | None, k: int) -> dict[str, Any] | None
     named = roles.get("entity") if isinstance(roles, Mapping) else None
     entity = told.get("entity")
     listed = told.get("confidential")
-    rows = list(_entities(entity, k)) if isinstance(entity, Mapping) else []
+    config = (manifest or {}).get("config")
+    rows = list(_entities(entity, k, config)) if isinstance(entity, Mapping) else []
     hidden = [
         row for row in (listed if isinstance(listed, list) else ()) if isinstance(row, Mapping)
     ]
-    rows += [_bound(row) for row in hidden]
+    rows += [_bound(row, f" of {row.get('column')}") for row in hidden]
     if not rows:
         return None
     mode = str(entity.get("mode")) if isinstance(entity, Mapping) else ""
@@ -51,19 +52,23 @@ def persons(manifest: Mapping[str, Any] | None, k: int) -> dict[str, Any] | None
     }
 
 
-def _entities(entity: Mapping[str, Any], k: int) -> Iterator[list[str]]:
-    """Write the counts of entities."""
+def _entities(entity: Mapping[str, Any], k: int, config: object) -> Iterator[list[str]]:
+    """Write the counts of entities, and the worst group by each model that counts their rows."""
     yield ["persons in all", "", _told(entity.get("entities"))]
     yield ["persons in the smallest group", f"at least {k}", _told(entity.get("k_entities"))]
     if entity.get("mode") == "alike":
         yield ["persons with the same rows", f"at least {k}", _told(entity.get("alike_min"))]
+    counted = entity.get("models")
+    bounds = config if isinstance(config, Mapping) else {}
+    for name, found in counted.items() if isinstance(counted, Mapping) else ():
+        yield _bound({"model": name, "asked": bounds.get(name), "found": found}, "")
 
 
-def _bound(row: Mapping[str, Any]) -> list[str]:
-    """Write what was asked of a confidential column, and its worst group."""
+def _bound(row: Mapping[str, Any], column: str) -> list[str]:
+    """Write what was asked of a column, and its worst group."""
     name, asked = str(row.get("model")), row.get("asked")
     entry = models().get(name)
-    what = f"{entry.what if entry else name} of {row.get('column')}"
+    what = f"{entry.what if entry else name}{column}"
     side = "at most" if entry and not entry.at_least else "at least"
     promised = "nothing" if asked is None else f"{side} {_told(asked)}"
     return [printable(what, 120), promised, _told(row.get("found"))]

@@ -127,13 +127,16 @@ def test_anonymity_counts_as_loops_do():
         ).row(0, named=True)
         classes = classes_of(table, [*columns, *strata])
         people = people_of(table, entity)
-        entities = {key: len({people[row] for row in rows}) for key, rows in classes.items()}
+        people_by_class = {key: [people[row] for row in rows] for key, rows in classes.items()}
+        entities = {key: len({*own}) for key, own in people_by_class.items()}
         assert found["records"] == len(people)
         assert found["classes"] == len(classes)
         assert found["k_min"] == min(map(len, classes.values()))
         assert found["entities"] == len(set(people))
         assert found["k_entities"] == min(entities.values())
         assert found["alike_min"] == min(alike(table, [*columns, *strata], entity))
+        shares = [max(map(own.count, own)) / len(own) for own in people_by_class.values()]
+        assert found["max_entity_share"] == max(shares)
         # k counts entities.
         assert found["at_risk"] == sum(len(classes[key]) for key, e in entities.items() if e < 3)
         for model, worst in WORST.items():

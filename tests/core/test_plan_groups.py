@@ -207,7 +207,9 @@ def test_a_plan_has_the_defaults_of_the_door():
         named[name] = named[name] or None
     assert named == {name: COMMON[name] for name in named}
     kinds = {"nominal", "ordinal", "taxonomy", "circular"}
-    assert COMMON.keys() - named.keys() == {"l", "max_share", "t", "t_scale"} | kinds
+    assert COMMON.keys() - named.keys() == (
+        {"l", "max_entity_share", "max_share", "t", "t_scale"} | kinds
+    )
     assert plan.models == plan.kinds == {}
     assert plan.blocks == ()
 

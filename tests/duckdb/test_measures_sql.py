@@ -101,6 +101,7 @@ def test_verify_refuses_what_python_refuses(bare):
         if rng.random() < 0.5:
             options["entity"] = "person"
             options["entity_mode"] = str(rng.choice(["rows", "mean", "alike"]))
+            options |= {"max_entity_share": 0.3} if rng.random() < 0.5 else {}
         if rng.random() < 0.7:
             bounds = {"l": 2, "max_share": 0.75, "t": 0.25}
             chosen = rng.choice(list(bounds), int(rng.integers(1, 4)), replace=False)
@@ -197,6 +198,7 @@ def test_what_reads_differently_is_two_beside_a_number(request, door):
         ("verify('v', 'age', 2, l := 2)", "confidential needs l, max_share or t"),
         ("verify('v', 'age', 2, confidential := 'who')", "confidential needs l, max_share or t"),
         ("verify('v', 'age', 2, entity_mode := 'rows')", "entity_mode needs entity"),
+        ("verify('v', 'age', 2, max_entity_share := 0.5)", "max_entity_share needs entity"),
         (
             "verify('v', 'age', 3)",
             "NotAnonymousError: The table does not keep k records: the worst",
@@ -317,5 +319,5 @@ def test_an_extension_can_take_the_macros_over_one_by_one():
             con.execute(f"CREATE MACRO {flat(whole)}")
         con.execute("CREATE TABLE v AS FROM (VALUES (1, 'u', 3), (1, 'v', 4)) t(a, who, d)")
         call = "FROM microagg_verify('v', 'a', 2, entity := 'who', confidential := 'd', l := 2)"
-        assert con.sql(call).fetchall() == [(2, 1, 2, 2.0, 0, 2, 2, 2, 2, 0.5, 0.0)]
+        assert con.sql(call).fetchall() == [(2, 1, 2, 2.0, 0, 2, 2, 2, 0.5, 2, 0.5, 0.0)]
         assert con.sql("SELECT microagg_k_min(a), microagg_t(a, d) FROM v").fetchall() == [(2, 0.0)]

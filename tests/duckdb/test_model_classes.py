@@ -61,7 +61,8 @@ def test_every_type_is_counted_as_python_counts_it(con, type_):
 def test_a_column_is_there_for_what_is_asked(con):
     table(con, np.random.default_rng(1))
     plain = ["records", "classes", "k_min", "k_prime", "uniques"]
-    of_entities, of_models = ["entities", "k_entities", "alike_min"], ["l", "max_share", "t"]
+    of_entities = ["entities", "k_entities", "alike_min", "max_entity_share"]
+    of_models = ["l", "max_share", "t"]
     assert list(counted(con, ["a"])) == plain
     assert list(counted(con, ["a"], entity="PERSON")) == plain + of_entities
     assert list(counted(con, ["a"], confidential="DX")) == plain + of_models
@@ -71,7 +72,7 @@ def test_a_column_is_there_for_what_is_asked(con):
     types = con.sql(
         "FROM microagg.anonymity('visits', 'a', entity := 'person', confidential := 'dx')"
     ).types
-    kinds = ["BIGINT"] * 3 + ["DOUBLE"] + ["BIGINT"] * 5 + ["DOUBLE"] * 2
+    kinds = ["BIGINT"] * 3 + ["DOUBLE"] + ["BIGINT"] * 4 + ["DOUBLE", "BIGINT"] + ["DOUBLE"] * 2
     assert [str(type_) for type_ in types] == kinds
 
 

@@ -6,6 +6,10 @@ CLASSES = """
 WITH r AS (SELECT dense_rank() OVER (ORDER BY {keys}) AS g, {value} AS v FROM read_parquet('{path}')),
 """
 FEWEST = "SELECT min(n), min(who) FROM (SELECT count(*) AS n, {who} AS who FROM read_parquet('{path}') GROUP BY {keys})"
+LARGEST = """
+SELECT max(share) FROM (SELECT max(n) / sum(n) AS share FROM (
+    SELECT {keys}, count(*) AS n FROM read_parquet('{path}') GROUP BY {keys}, {who}) GROUP BY {keys})
+"""
 SHARES = """
 own AS (SELECT g, v, count(*) AS n FROM r WHERE v IS NOT NULL GROUP BY g, v),
 each AS (SELECT g, count(*) AS kinds, max(n) / sum(n) AS share FROM own GROUP BY g)
@@ -29,6 +33,11 @@ def fewest(path, columns, entity=()):
     """Fewest records, and fewest entities, of a class."""
     who = f"count(DISTINCT ({quoted(entity)}))" if entity else "count(*)"
     return one(FEWEST, path=path, keys=quoted(columns), who=who)
+
+
+def largest(path, columns, entity):
+    """The largest share of one entity in the rows of a class."""
+    return one(LARGEST, path=path, keys=quoted(columns), who=quoted(entity))[0]
 
 
 def kinds_and_share(path, columns, value):
@@ -61,6 +70,9 @@ def held(path, columns, k, ordered, **options):
     """
     small, few = fewest(path, columns, options.get("entity", ()))
     broken = ["k"] * (small < k or few < k)
+    if "max_entity_share" in options:
+        share = largest(path, columns, options["entity"])
+        broken += ["max_entity_share"] * (share > options["max_entity_share"])
     for value in options.get("confidential", ()):
         kinds, share = kinds_and_share(path, columns, value)
         broken += ["l"] * (kinds < options.get("l", 1))

@@ -27,7 +27,7 @@ METHODS = sorted(mg.methods().filter(unit="record")["method"])
 CHEAP = {"lowloss": {"effort": 0.002}, "genetic": {"generations": 5}, "fuzzy": {"iterations": 3}}
 """Options of methods that take their time."""
 
-SINGLE = ("rows", "mean", "alike", "l", "max_share", "t")
+SINGLE = ("rows", "mean", "alike", "max_entity_share", "l", "max_share", "t")
 MODES = SINGLE[:3]
 
 ASKED = [
@@ -147,7 +147,11 @@ def draw_call(rng, asked, frame=None, **fixed):
     ):
         if rng.random() < often:
             options[name] = value
-    for mode in set(asked) & set(MODES):
+    modes = set(asked) & set(MODES)
+    if "max_entity_share" in asked:
+        options["max_entity_share"] = float(rng.choice([0.3, 0.5, 2 / 3]))
+        modes = modes or {"rows"}
+    for mode in modes:
         options |= {"entity": [["person"], ["land", "number"]][rng.integers(0, 2)]}
         options["entity_mode"] = mode
         if mode == "alike":
@@ -162,7 +166,7 @@ def draw_call(rng, asked, frame=None, **fixed):
     if "t" in asked:
         options["t"] = float(rng.choice([0.2, 0.35, 0.6]))
         options["t_scale"] = str(rng.choice(["values", "ranks"]))
-    if set(asked) - set(MODES):
+    if set(asked) - {*MODES, "max_entity_share"}:
         options["confidential"] = [["sick"], ["wage"], ["sick", "wage"]][rng.integers(0, 3)]
     return Call(frame, blocks, int(rng.integers(2, 5)), options | fixed)
 
@@ -245,6 +249,8 @@ far AS (
     FROM walked GROUP BY ALL
 ),
 most AS (SELECT run, b, c, g, max(m) FILTER (v >= 0) AS most FROM own GROUP BY ALL),
+visits AS (SELECT run, b, c, g, e, count(*) AS m FROM r GROUP BY ALL),
+frequent AS (SELECT run, b, c, g, max(m) AS visits FROM visits GROUP BY ALL),
 profile AS (
     SELECT run, b, e, list(g ORDER BY g) AS seen FROM r WHERE c = 0 GROUP BY ALL
 ),
@@ -253,8 +259,9 @@ alike AS (
     GROUP BY run
 )
 SELECT run, min(persons) AS k, min(l) AS l, max(coalesce(most / known, 0)) AS max_share,
-    max(t) AS t, any_value(alike.n) AS alike
-FROM classes JOIN far USING (run, b, c, g) JOIN most USING (run, b, c, g) JOIN alike USING (run)
+    max(t) AS t, any_value(alike.n) AS alike, max(visits / size) AS max_entity_share
+FROM classes JOIN far USING (run, b, c, g) JOIN most USING (run, b, c, g)
+JOIN frequent USING (run, b, c, g) JOIN alike USING (run)
 GROUP BY run ORDER BY run
 """
 
@@ -274,14 +281,16 @@ def broken(done):
     con.register("asked", pl.DataFrame({"run": range(len(done)), "ranks": ranks}))
     con.execute("SET threads = 1")
     bad = []
-    for run, k, distinct, share, t, alike in con.execute(QUERY).fetchall():
+    for run, k, distinct, share, t, alike, own in con.execute(QUERY).fetchall():
         call = done[run][0]
         asked = call.options
         found = {"k": k < call.k, "l": distinct < asked.get("l", 1)}
         found["max_share"] = share > asked.get("max_share", 1)
+        found["max_entity_share"] = own > asked.get("max_entity_share", 1)
         found["t"] = t > asked.get("t", 1) + 1e-12
         found["alike"] = asked.get("entity_mode") == "alike" and alike < call.k
         numbers = {"k": k, "l": distinct, "max_share": share, "t": t, "alike": alike}
+        numbers["max_entity_share"] = own
         bad += [(run, name, numbers[name]) for name, wrong in found.items() if wrong]
     return bad
 

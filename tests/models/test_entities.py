@@ -70,16 +70,17 @@ def test_strata_are_split_by_the_rows_of_entities():
         assert found - {()} == wanted
 
 
-@pytest.mark.parametrize("name", ["k", "l", "max_share", "t"])
+@pytest.mark.parametrize("name", ["k", "max_entity_share", "l", "max_share", "t"])
 def test_a_rule_on_entities_asks_of_the_rows_of_each_part(name):
     answers = set()
     for seed in range(rounds(600)):
         rng, n, entity, part = drawn(seed)
         entity = np.unique(entity, return_inverse=True)[1]
         count = entity.max() + 1
-        codes = entity if name == "k" else np.unique(rng.integers(0, 4, n), return_inverse=True)[1]
+        of_entity = models()[name].of == "entity"
+        codes = entity if of_entity else np.unique(rng.integers(0, 4, n), return_inverse=True)[1]
         attribute = Attribute.of("a", codes, ordered=bool(seed % 2))
-        limit = {"k": 2, "l": 2, "max_share": 0.6, "t": 0.3}[name]
+        limit = {"k": 2, "max_entity_share": 0.6, "l": 2, "max_share": 0.6, "t": 0.3}[name]
         rule = Rule((Bound(models()[name], limit, attribute),))
         rows = Members.of(np.arange(n), entity, count)
         some = rng.permutation(count)[: rng.integers(1, count + 1)]
@@ -96,7 +97,7 @@ def test_a_rule_on_entities_asks_of_the_rows_of_each_part(name):
         assert asked.failing(groups).tolist() == wanted
         answers |= set(wanted)
         # Entities lie in order of the mean of the codes of their rows, as these have them alone.
-        if name != "k":
+        if not of_entity:
             come = [code for one in some for code in codes[entity == one].tolist()]
             alone = sorted({*come}) if attribute.ordered else list(dict.fromkeys(come))
             means = [np.mean([alone.index(c) for c in codes[entity == one]]) for one in some]

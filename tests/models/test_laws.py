@@ -16,6 +16,7 @@ MODELS = {
     "rows": {"entity": "person", "entity_mode": "rows"},
     "mean": {"entity": "person", "entity_mode": "mean"},
     "alike": {"entity": "person", "entity_mode": "alike"},
+    "max_entity_share": {"entity": "person", "entity_mode": "rows", "max_entity_share": 0.3},
     "l": {"confidential": "sick", "l": 2},
     "max_share": {"confidential": "sick", "max_share": 0.6},
     "t": {"confidential": "sick", "t": 0.4},
@@ -67,19 +68,21 @@ def test_the_count_finds_what_breaks_a_model():
         }
     )
     options = {"entity": ["person"], "confidential": ["sick"], "entity_mode": "alike"}
-    options |= {"l": 3, "max_share": 0.5, "t": 0.05}
+    options |= {"l": 3, "max_share": 0.5, "t": 0.05, "max_entity_share": 0.6}
     found = {
         name: number for _, name, number in broken([(Call(table, [["a"]], 3, options), table)])
     }
     # Nulls are 1/6 of the table, ones 2/6 and twos 3/6; of the classes the first is the farther.
     shift = (1 / 6 + 1 / 6) / 2
-    assert found == {"k": 2, "l": 1, "max_share": 1.0, "t": pytest.approx(shift), "alike": 1}
+    numbers = {"k": 2, "l": 1, "max_share": 1.0, "t": pytest.approx(shift), "alike": 1}
+    assert found == numbers | {"max_entity_share": 2 / 3}
 
 
 # --- Where a model asks for nothing -------------------------------------------------------------
 
 NOTHING = {
     "entity": {"entity": "own", "entity_mode": "rows"},
+    "max_entity_share": {"entity": "own", "entity_mode": "rows", "max_entity_share": 1.0},
     "l": {"confidential": ["sick", "wage"], "l": 1},
     "max_share": {"confidential": ["sick", "wage"], "max_share": 1.0},
     "t": {"confidential": ["sick", "wage"], "t": 1.0},
@@ -167,6 +170,7 @@ REACHED = {
     "k": r"needs at least \d+ \w+, got (\d+)|the smallest has (\d+)",
     "l": r"l can be at most (\d+)",
     "max_share": r"max_share can be at least ([\d.e-]*\d)",
+    "max_entity_share": r"max_entity_share can be at least ([\d.e-]*\d)",
     "t": r"\bt can be at least ([\d.e-]*\d)",
 }
 
@@ -182,10 +186,9 @@ def test_what_is_refused_is_accepted_with_the_number_that_could_be_had(name, str
         frame = draw(rng, 24)
         frame = frame.with_columns(a=pl.Series(rng.normal(size=frame.height)))
         call = {"strata": strata, "k": 2}
-        if name == "k":
-            call |= {"entity": "person", "entity_mode": ("rows", "mean")[seed % 2], "k": 99}
-        else:
-            call |= {"confidential": "sick", name: {"l": 9, "max_share": 0.01, "t": 0.0}[name]}
+        people = {"entity": "person", "entity_mode": ("rows", "mean")[seed % 2]}
+        call |= people if name in ("k", "max_entity_share") else {"confidential": "sick"}
+        call[name] = {"k": 99, "l": 9, "t": 0.0}.get(name, 0.01)
         with contextlib.suppress(mg.InvalidDataError):
             mg.mdav(frame, "a", **call)
             continue
@@ -209,7 +212,7 @@ def test_what_is_refused_is_accepted_with_the_number_that_could_be_had(name, str
         for key in options.keys() & {"strata", "entity", "confidential"}:
             options[key] = [options[key]]
         assert not broken([(Call(frame, [["a"]], call["k"], options), out)])
-        call[name] += {"k": 1, "l": 1, "max_share": -0.01, "t": -0.01}[name]
+        call[name] += 1 if name in ("k", "l") else -0.01
         if call[name] >= 0:
             with pytest.raises(mg.InvalidDataError):
                 mg.mdav(frame, "a", **call)
@@ -238,7 +241,7 @@ def test_rows_of_a_person_come_out_as_the_centre_of_the_group(mode, center):
 
 
 @pytest.mark.parametrize("center", ["mean", "median"])
-@pytest.mark.parametrize("name", ["rows", "l", "max_share", "t", "all"])
+@pytest.mark.parametrize("name", ["rows", "max_entity_share", "l", "max_share", "t", "all"])
 def test_records_come_out_as_the_centre_of_their_group(name, center):
     for seed in range(rounds(12)):
         frame = untied(seed).with_columns(i=pl.int_range(60).shuffle(seed))
@@ -278,7 +281,7 @@ def test_persons_alike_are_persons_in_a_class():
 # --- The search ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["rows", "l", "max_share", "t", "all"])
+@pytest.mark.parametrize("name", ["rows", "max_entity_share", "l", "max_share", "t", "all"])
 def test_refinement_never_ends_higher(name):
     for seed in range(rounds(24)):
         frame = untied(seed, 40 + 40 * (seed % 2))
@@ -302,7 +305,7 @@ def test_refinement_of_entities_never_ends_higher(mode):
         assert squares[1] <= squares[0] * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", ["rows", "mean", "alike", "l", "max_share"])
+@pytest.mark.parametrize("name", ["rows", "mean", "alike", "max_entity_share", "l", "max_share"])
 def test_a_stratum_is_masked_alone_as_among_others(name):
     for seed in range(rounds(24)):
         frame = untied(seed, 50)

@@ -25,7 +25,7 @@ def rule_of(name, limit, attribute=None, **options):
 
 def test_k_is_a_model_like_any_other():
     assert [bound.model.name for bound in Plan.make("mdav", 3).rule().bounds] == ["k"]
-    assert set(models()) == {"k", "l", "max_share", "t"}
+    assert set(models()) == {"k", "l", "max_entity_share", "max_share", "t"}
 
 
 def test_models_are_found_by_a_process_that_imported_none():
@@ -33,7 +33,7 @@ def test_models_are_found_by_a_process_that_imported_none():
     found = subprocess.run(
         [sys.executable, "-c", asked], capture_output=True, text=True, check=True
     )
-    assert found.stdout.split() == ["k", "l", "max_share", "t"]
+    assert found.stdout.split() == ["k", "l", "max_entity_share", "max_share", "t"]
 
 
 @pytest.mark.parametrize(("labels", "fails"), [([0, 0, 1, 1], False), ([0, 0, 1, 0], True)])
@@ -65,6 +65,8 @@ def plain(name, values, group, table, ordered, scale):
         return len(set(mine))
     if name == "l":
         return max(1, len(set(known)))
+    if name == "max_entity_share":
+        return max(mine.count(v) for v in mine) / len(mine)
     if name == "max_share":
         return max((known.count(v) / len(known) for v in known), default=0.0)
     order = sorted(set(table), key=lambda v: (v is not None, v))
@@ -99,7 +101,7 @@ def test_models_count_as_they_are_defined(seed):
                     plain(name, values, np.flatnonzero(labels == g), values, ordered, scale)
                     for g in range(labels.max() + 1)
                 ]
-                if not (name == "k" and None in values):
+                if not (entry.of == "entity" and None in values):
                     assert np.allclose(got, want, atol=1e-12, rtol=0), (name, ordered, scale)
 
 
@@ -112,6 +114,7 @@ def test_a_union_of_groups_that_satisfy_a_model_does_too(seed):
     for name, limits in {
         "k": (2, 3),
         "l": (1, 2, 3),
+        "max_entity_share": (0.4, 0.6),
         "max_share": (0.4, 0.6),
         "t": (0.2, 0.4),
     }.items():

@@ -78,7 +78,7 @@ def test_models_count_what_they_count_in_the_whole_table(tmp_path):
                     assert numbers == pytest.approx(expected[model], rel=0, abs=1e-12)
 
 
-SAID = ("nothing", "smaller than k", "entities", "all rows", "l=2", "max_share=", "t=0.2")
+SAID = ("nothing", "smaller than k", "entities", "all rows", "l=2", "max_share=", "t=0.2", "max_en")
 
 
 def refused(counted, plan, names, strata):
@@ -98,6 +98,7 @@ def test_a_plan_is_held_with_the_same_words(tmp_path):
         asked = {}
         if rng.random() < 0.5:
             asked = {"entity": ["w1", "w2"], "entity_mode": ["rows", "alike"][int(rng.integers(2))]}
+            asked |= {"max_entity_share": 0.4} if rng.random() < 0.5 else {}
         if rng.random() < 0.6:
             bound = [{"l": 2}, {"max_share": 0.6}, {"t": 0.2}][int(rng.integers(3))]
             asked |= {"confidential": ["h1", "h2"], **bound}
@@ -112,7 +113,7 @@ def test_a_plan_is_held_with_the_same_words(tmp_path):
             expected = refused(counted, plan, names, strata)
             assert refused(one, plan, names, strata) == expected
             said |= {word for word in SAID if word in (expected or "nothing")}
-    assert len(said) > 5
+    assert len(said) > 6
 
 
 def test_what_is_counted_may_be_beside_the_release(tmp_path):

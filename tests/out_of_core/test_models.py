@@ -47,6 +47,8 @@ def drawn(rng):
     options = {}
     if rng.random() < 0.6:
         options = {"entity": [["who"], ["who", "day"]][rng.integers(2)], "entity_mode": "rows"}
+        if rng.random() < 0.5:
+            options["max_entity_share"] = float(rng.uniform(0.2, 0.7))
     if rng.random() < 0.8 or not options:
         taken = options.get("entity", [])
         values = [n for n in ("sick", "kind", "level", "wage", "day") if n not in taken]
@@ -128,6 +130,7 @@ def test_older_leaves_hold_the_models_on_another_table(tmp_path):
 
 BOUNDS = {
     "entity": {"entity": ["who"], "entity_mode": "rows"},
+    "max_entity_share": {"entity": ["who"], "entity_mode": "rows", "max_entity_share": 0.25},
     "l": {"confidential": ["sick"], "l": 4},
     "max_share": {"confidential": ["sick"], "max_share": 0.4},
     "t": {"confidential": ["wage"], "t": 0.1},

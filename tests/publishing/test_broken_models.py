@@ -74,7 +74,7 @@ def test_rows_of_a_person_that_are_those_of_too_few(tmp_path):
     told = already(tmp_path, four, **alike)
     assert told["models"]["entity"] == {
         **{"released": ["who"], "mode": "alike"},
-        **{"entities": 2, "k_entities": 2, "alike_min": 2},
+        **{"entities": 2, "k_entities": 2, "alike_min": 2, "models": {"max_entity_share": 0.5}},
     }
     # Two persons in each class, of whom none has the rows of another.
     ring = pl.DataFrame({"who": [*"abbcca"], "age": [30, 30, 40, 40, 50, 50], "dx": [*"xyxyxy"]})

@@ -50,6 +50,12 @@ def counted(frame, keys):
     return frame.group_by(keys).agg(pl.col("patient").n_unique())["patient"].min()
 
 
+def largest(frame, keys):
+    """The largest share of one person in the rows of a class, counted by group_by alone."""
+    rows = frame.group_by(*keys, "patient").len()
+    return rows.group_by(keys).agg(pl.col("len").max() / pl.col("len").sum())["len"].max()
+
+
 def found(told):
     return {(row["model"], row["column"]): row["found"] for row in told["models"]["confidential"]}
 
@@ -79,6 +85,7 @@ def test_persons_and_confidential_values_are_counted_on_the_file(name, tmp_path)
         "entities": 150,  # 149 are 24.8 % of the rows, rounded to 25 %
         "k_entities": counted(masked, classes),
         "alike_min": None,
+        "models": {"max_entity_share": round(largest(masked, classes), 2)},
     }
     assert told["models"]["entity"]["k_entities"] >= 5
     tells = mg.anonymity(masked, MASKED, strata="sex", confidential="pay").row(0, named=True)
@@ -240,6 +247,7 @@ def test_of_few_records_no_number_of_persons_is_told(tmp_path):
     assert told["models"]["entity"] == {
         **{"released": [], "mode": "rows"},
         **{"entities": None, "k_entities": None, "alike_min": None},
+        "models": {"max_entity_share": None},
     }
     VISITS.head(60).write_parquet(tmp_path / "in.parquet")
     assert all(holds(tmp_path / "o.parquet", original=tmp_path / "in.parquet").values())

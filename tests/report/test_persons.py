@@ -16,6 +16,7 @@ FOUND = [
     {"model": "entropy", "column": "dx", "asked": None, "found": None},
 ]
 ENTITY = {"released": [], "mode": "rows", "entities": 1234, "k_entities": 6, "alike_min": None}
+SHARE = {"models": {"max_entity_share": 0.67}}
 
 
 def told(entity=None, found=FOUND):
@@ -45,6 +46,11 @@ def test_persons_have_rows():
         ["persons in all", "", "1,234"],
         ["persons in the smallest group", "at least 5", "6"],
     ]
+    shared = told(ENTITY | SHARE, [])
+    share = "the row share of the most frequent entity"
+    assert persons(shared, 5)["rows"][2:] == [[share, "nothing", "0.67"]]
+    bound = shared | {"config": {"max_entity_share": 0.7}}
+    assert persons(bound, 5)["rows"][2:] == [[share, "at most 0.7", "0.67"]]
     alike = ENTITY | {"mode": "alike", "alike_min": 7}
     assert persons(told(alike, []), 5)["rows"][2:] == [
         ["persons with the same rows", "at least 5", "7"]

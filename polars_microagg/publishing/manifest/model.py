@@ -161,7 +161,8 @@ class Entities(TypedDict):
     """Whose rows these are: the columns that were released, what the rows of one are, and how many.
 
     `entities` are all, `k_entities` those of the class with fewest, and `alike_min` the fewest with the
-    same rows; null if they are not counted, or not published of so few records.
+    same rows. `models` has the worst class by each privacy model that counts their rows. Null if they are
+    not counted, or not published of so few records.
     """
 
     released: list[str]
@@ -169,6 +170,7 @@ class Entities(TypedDict):
     entities: Count
     k_entities: Count
     alike_min: Count
+    models: dict[str, Measure]
 
 
 class Found(TypedDict):

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_microagg.analysis.counted_classes import ENTITY_COUNTS
+from polars_microagg.analysis.counted_classes import ENTITY_COUNTS, entity_models
 from polars_microagg.core.model import models
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.requirements import measure_of
@@ -18,7 +18,8 @@ from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.manifest.consistency import Outcome, same_version
 from polars_microagg.publishing.manifest.model import Entities, Found, Manifest
-from polars_microagg.publishing.manifest.rounding import agree
+from polars_microagg.publishing.manifest.precision import step
+from polars_microagg.publishing.manifest.rounding import DIGITS, agree
 from polars_microagg.publishing.privacy_models import (
     PROMISES,
     Recount,
@@ -113,7 +114,7 @@ class ModelsAgain:
         if self._recount.whole.entity is not None:
             return rest | self._coarse({n: said[n] for n in ENTITY_COUNTS if n in said})
         if len(self.manifest["config"]["columns"]) == 1:
-            return rest | {name: value for name, value in stated.items() if name in ENTITY_COUNTS}
+            return rest | {n: value for n, value in _flat(stated).items() if n in ENTITY_COUNTS}
         judged = self.manifest["verdict"]["requirements"]
         found = {measure_of(row["requirement"]): row["found"] for row in judged}
         return rest | {name: found[name] for name in ENTITY_COUNTS if name in found}
@@ -150,7 +151,7 @@ class ModelsAgain:
     def _other_counts(self, stated: Entities) -> list[str]:
         """Return the counts of entities that are not those of this release."""
         counted = self._coarse(self._recount.entities())
-        written: dict[str, Any] = {**stated}
+        written = _flat(stated)
         return [n for n in ENTITY_COUNTS if written[n] != counted[n]]
 
     def _agrees(self) -> bool:
@@ -187,9 +188,12 @@ class ModelsAgain:
         """Return whether the counts of entities can be true of such a release, whoever they are."""
         k, rows, alike = self.manifest["k"], self.manifest["rows"], stated["mode"] == "alike"
         entities, fewest, same = (stated["entities"], stated["k_entities"], stated["alike_min"])
+        if stated["models"].keys() != entity_models().keys() and same_version(self.manifest):
+            return False
         if entities is None or fewest is None:
-            hidden = not self.manifest["digits"]
-            return entities is None and fewest is None and same is None and hidden
+            return not self.manifest["digits"] and not any(
+                value is not None for value in (entities, fewest, same, *stated["models"].values())
+            )
         asked, most = k["asked"], k["found"] or 0
         if digits := self._digits:
             # The counts are rounded, and no rounding changes their order.
@@ -200,4 +204,20 @@ class ModelsAgain:
             and entities <= rows["out"]
             and alike == (same is not None)
             and (same is None or asked <= same <= entities)
+            and all(self._keeps(*item) for item in stated["models"].items())
         )
+
+    def _keeps(self, name: str, value: float | None) -> bool:
+        """Return whether the worst class by a model of entities keeps the bound that was asked for."""
+        entry, limit = entity_models().get(name), self.manifest["config"].get(name)
+        if entry is None or value is None:
+            return False
+        slack = step(name, value, self._digits or DIGITS)
+        inside = entry.bound.range is None or value in entry.bound.range
+        sign = 1 if entry.at_least else -1
+        return inside and (limit is None or sign * (value - limit) >= -slack)
+
+
+def _flat(stated: Entities) -> dict[str, Any]:
+    """Return the figures of entities by name."""
+    return {**stated, **stated["models"]}

@@ -8,7 +8,7 @@ from typing import Any
 
 from polars_microagg.core.requirements import Requirement
 
-__all__ = ["agree", "may_meet", "rounded"]
+__all__ = ["DIGITS", "agree", "may_meet", "rounded"]
 
 DIGITS = 4
 """Significant digits of a number of the release alone."""

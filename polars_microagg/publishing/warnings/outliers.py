@@ -7,15 +7,19 @@ from typing import Any
 
 import polars as pl
 
+from polars_microagg.analysis.counted_classes import entity_models
 from polars_microagg.frames.columns import floats
 from polars_microagg.publishing.column_kinds import of_numbers
 from polars_microagg.publishing.warnings.persons import Persons
-from polars_microagg.wording import Counted, Sentence, Setting
+from polars_microagg.wording import Counted, Parameter, Sentence, Setting
 
-__all__ = ["DOMINATES", "exposed"]
+__all__ = ["DOMINATES", "MAJORITY", "exposed"]
 
 DOMINATES = 0.8
 """Share of the total of a group above which one record shows through the group's mean."""
+
+MAJORITY = 0.5
+"""Share of the rows of a group above which their mean is near that of one person."""
 
 
 def exposed(
@@ -32,6 +36,7 @@ def exposed(
     Both tables are in the same order; cells that are empty afterwards are not released and count
     nowhere. Categories are passed over: one that is released has k holders. `who` are the persons of the
     records, if they are known: what a person adds to the total of a group are all their records in it.
+    Groups of which one person has most records are counted as well.
 
     >>> before = pl.DataFrame({"age": [30, 31, 39]})
     >>> exposed(before, before.with_columns(age=31), [["age"]], [], "median")[0].partition(":")[0]
@@ -45,8 +50,10 @@ def exposed(
             if name in numbers:
                 released = groups.filter(pl.col(f"k{i}").is_not_null())
                 numeric = original.schema[name].is_numeric()
-                one = "record" if who is None else "person"
-                warnings += _sentences(released, i, name, center, numeric, one)
+                warnings += _sentences(released, i, name, center, numeric, who)
+        if who is not None and not who.mean:
+            keys = [pl.col(f"k{i}").is_not_null() for i in range(len(block))]
+            warnings += _majorities(groups.filter(pl.any_horizontal(keys)))
     return warnings
 
 
@@ -80,6 +87,8 @@ def _groups(
         ]
     table = pl.DataFrame(columns)
     if who is not None:
+        summed.append(pl.len().alias("rows"))
+        counted.append((pl.col("rows").max() / pl.col("rows").sum()).alias("share"))
         table = table.with_columns(who.numbers.alias("who")).group_by([*keys, "who"]).agg(summed)
     return table.group_by(keys).agg(counted)
 
@@ -92,9 +101,34 @@ def _same(value: pl.Series, masked: pl.Series) -> pl.Series:
     return value == masked
 
 
+def _majorities(groups: pl.DataFrame) -> list[str]:
+    """Warn of groups of which one person has most records."""
+    most = groups.filter(pl.col("share") > MAJORITY).height
+    if not most:
+        return []
+    return [
+        Sentence(
+            f"In {{most}} of {{all}} groups one person has more than {MAJORITY:.0%} of the rows, so their "
+            "center is close to that of this person alone. Bound the share with "
+            f"{' or '.join(f'{{{name}}}' for name in entity_models())}, or use {{mode}}.",
+            most=Counted(most, groups.height),
+            all=groups.height,
+            mode=Setting("entity_mode", "mean"),
+            **{name: Parameter(name) for name in entity_models()},
+        )
+    ]
+
+
 def _sentences(
-    groups: pl.DataFrame, i: int, name: str, center: str, numeric: bool, who: str
+    groups: pl.DataFrame, i: int, name: str, center: str, numeric: bool, persons: Persons | None
 ) -> list[str]:
+    who = "record" if persons is None else "person"
+    # What the mean of a group, times how many of what, is close to.
+    shown = ("rows", "the total of that person")
+    if persons is None:
+        shown = ("records", "that value")
+    elif persons.mean:
+        shown = ("persons", "the mean of that person")
     several = pl.col(f"values{i}") > 1
     one = groups.filter(pl.col(f"values{i}") == 1).height
     same = groups.filter(several, pl.col(f"same{i}") == 1).height
@@ -104,8 +138,8 @@ def _sentences(
         warnings.append(
             Sentence(
                 f"In {{over}} of {{all}} groups one {who} makes more than {DOMINATES:.0%} of the "
-                "total of {name}, so k times the mean nearly tells its value. Cap the extremes before "
-                "masking, or ask for a larger k.",
+                f"total of {{name}}, so the mean times the number of {shown[0]} is close to {shown[1]}. "
+                "Cap the extremes before masking, or use a larger k.",
                 over=Counted(over, groups.height),
                 all=groups.height,
                 name=repr(name),

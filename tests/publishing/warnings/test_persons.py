@@ -37,6 +37,29 @@ def test_the_rows_of_one_person_make_most_of_a_total():
     assert ["one record" in rows[0], "one person" in people[0]] == [True, True]
 
 
+def test_one_person_has_most_rows_of_a_group():
+    before, after = {"pay": [5, 6, 7, 8, 5, 5]}, {"pay": [6.5] * 4 + [5] * 2}
+    rows, people = said(before, after, "aaabcd")
+    assert not [s for s in rows if "of the rows" in str(s)]
+    assert [str(s) for s in people if "of the rows" in str(s)] == [
+        "In 1 of 2 groups one person has more than 50% of the rows, so their center is "
+        "close to that of this person alone. Bound the share with max_entity_share, or use "
+        "entity_mode='mean'."
+    ]
+    # Half of the rows is no majority, and a person who is masked as one counts once.
+    for who, mode in (("aabbcd", None), ("aaabcd", "mean")):
+        assert not [s for s in said(before, after, who, mode)[1] if "of the rows" in str(s)]
+
+
+def test_a_total_is_explained_by_what_was_masked():
+    text = "so the mean times the number of "
+    rows, people = said({"pay": [90, 5, 5]}, {"pay": [33] * 3}, "abb")
+    assert f"{text}records is close to that value." in rows[0]
+    assert f"{text}rows is close to the total of that person." in people[0]
+    _, people = said({"pay": [90, 5, 5]}, {"pay": [47.5] * 3}, "abb", "mean")
+    assert f"{text}persons is close to the mean of that person." in people[0]
+
+
 def test_a_centre_is_the_value_of_one_person():
     before, after = {"pay": [5, 5, 4, 6]}, {"pay": [5] * 4}
     rows, people = said(before, after, "aabc", center="median")
