@@ -11,7 +11,6 @@ from typing import Any, Self, TypeVar
 
 from polars_microagg.analysis.assess import entries_of
 from polars_microagg.analysis.counted_classes import (
-    ENTITY_COUNTS,
     confidential_models,
     entity_schema,
     options_of_models,
@@ -185,7 +184,7 @@ class VerifyCall:
     @property
     def shown(self) -> list[str]:
         """Return the counts with a column."""
-        asked = [*(ENTITY_COUNTS if self.entity else ())]
+        asked = [*(entity_schema() if self.entity else ())]
         asked += confidential_models() if self.confidential else ()
         return [name for name in counts() if name in asked or name in CLASSES]
 
