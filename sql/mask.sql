@@ -244,8 +244,8 @@ __mg_l AS (
 ),
 __mg_o AS (
     SELECT
-        COLUMNS(system.main._microagg_columns((*), 'others', spec)), __mg_row,
-        microagg_internals._unsigned(COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
+        __mg_0, COLUMNS(system.main._microagg_columns((*), 'passed', spec)), __mg_row,
+        microagg_internals._unsigned(COLUMNS(system.main._microagg_columns((*), 'keys', spec)))
     FROM __mg_s
 ),
 -- A key would tell who was in a small stratum: it is emptied where the masked cells are.

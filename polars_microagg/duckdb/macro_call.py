@@ -58,7 +58,6 @@ KEPT = 64
 BESIDE = {"strata": "region", "k": 5} | COMMON
 """Parameters of the macro itself, each with a possible value; None if there is only what was given."""
 
-
 CLASSES = {"records": True, "classes": True, "k_min": True, "k_prime": False, "uniques": True}
 """Numbers that are counted of classes, and whether they are whole."""
 
@@ -135,15 +134,16 @@ class MaskCall:
         # A column that is named as what has no means keeps its type; SQL sees whose type says so.
         own = [name for name in masked if keep or _without_means(name, plan.kinds)]
         others = [name for name in table if name not in masked]
-        counted = [*plan.entity, *plan.confidential]
         copies = [] if self.groups else [copy for copy, _ in copies_of(masked, others)]
         if self.others:
             copies = [name for name in copies if self.others.passes(plan.entity, name)]
         return {
-            "columns": [*dict.fromkeys([*masked, *copies, *counted])],
+            "columns": [*dict.fromkeys([*masked, *copies, *plan.entity, *plan.confidential])],
             "masked": masked,
             "strata": strata,
             "others": [name for name in others if name not in strata],
+            "keys": [*strata, *plan.entity],
+            "passed": [name for name in others if name not in (*strata, *plan.entity)],
             "typed": own,
             "float": [name for name in masked if name not in own],
         }

@@ -103,7 +103,7 @@ def mask(
     if rows is not None and need.bytes(rows, {}) > allowed:
         need.require(allowed, rows, call.distinct(need.categories))
     table_ = SourceTable(
-        con, relation, call.masked, call.keys, call.order, call.counted, plan.kinds
+        con, relation, call.masked, call.keys, call.order, call.counted, plan.entity, plan.kinds
     )
     named = {"strata": table_.keys, "order_by": table_.order}
     request = MaskRequest.of(method, [*map(list, call.blocks)], k, {**call.options, **named})

@@ -118,12 +118,15 @@ class SourceTable:
         keys: list[str],
         order: list[str],
         counted: list[str],
+        entity: Sequence[str],
         kinds: Mapping[str, Any],
     ) -> None:
         self.con = con
         self.ordered = ordered(con)
         self.masked = masked
         self.strata = keys
+        # -0.0 and 0.0 are one stratum and one entity, so they are released as one value.
+        self.one_zero = {*keys, *entity}
         self.counted = counted
         self.kinds = kinds
         self.types = dict(zip(relation.columns, relation.types, strict=True))
@@ -146,7 +149,7 @@ class SourceTable:
         """Read the table at once if nothing needs row numbers, else from a materialised copy."""
         texts = [n for n, t in self.types.items() if str(t) in WIDE or ENUM.match(str(t))]
         texts = [name for name in texts if name not in self.kept]
-        signed = any(SIGNED.search(str(self.types[name])) for name in self.strata)
+        signed = any(SIGNED.search(str(self.types[name])) for name in self.one_zero)
         self.held = None
         if self.ordered and not (self.kept or ranked or texts or signed or self.texts):
             arrow = relation.to_arrow_table(WHOLE)
@@ -160,7 +163,7 @@ class SourceTable:
         numbered, done = materialized(self.con, relation.select(duckdb.StarExpression(), number))
         self._require_same(numbered.columns[:-1], numbered.types[:-1])
         places = [
-            (_unsigned(f"#{i}", type_) if name in self.strata else f"#{i}", place)
+            (_unsigned(f"#{i}", type_) if name in self.one_zero else f"#{i}", place)
             for i, ((name, place), type_) in enumerate(
                 zip(self.place.items(), self.types.values(), strict=True), start=1
             )

@@ -1,7 +1,9 @@
 """Values of a stratum that are counted as one are released as one: -0.0 as 0.0, however deep."""
 
+import numpy as np
 import pytest
 
+import polars_microagg as mg
 import polars_microagg.duckdb as mgd
 
 ZEROS = {
@@ -67,3 +69,30 @@ def test_other_columns_keep_it(con):
     con.execute("CREATE TABLE t AS SELECT i AS x, -0.0::DOUBLE AS z, 0.5 AS g FROM range(4) r(i)")
     for release in doors(con, strata="g").values():
         assert release.select("z::VARCHAR").distinct().fetchall() == [("-0.0",)]
+
+
+@pytest.mark.parametrize("mode", ["rows", "mean", "alike"])
+@pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT", "STRUCT(a DOUBLE, t VARCHAR)", "DOUBLE[]"])
+def test_an_entity_is_one_person_as_it_is_read(con, type_, mode):
+    con.execute(
+        f"CREATE TABLE t AS SELECT i AS x, i % 3 = 1 AS other, {ZEROS[type_]} AS g FROM "
+        "(SELECT i, CASE WHEN i % 6 = 0 THEN -0.0::DOUBLE ELSE i % 3 END AS z FROM range(18) r(i))"
+    )
+    asked = {"entity": "g", "entity_mode": mode}
+    macro, arrow = doors(con, **asked).values()
+    assert (
+        macro.order("other, g::VARCHAR, x").fetchall()
+        == arrow.order("other, g::VARCHAR, x").fetchall()
+    )
+    for release in (macro, arrow):
+        assert release.types == con.table("t").types
+        assert (
+            release.select("g::VARCHAR").distinct().order("1").fetchall()
+            == con.sql("SELECT DISTINCT g::VARCHAR FROM t WHERE x % 6 != 0 ORDER BY 1").fetchall()
+        )
+    if type_ in ("DOUBLE", "FLOAT"):
+        frame = con.table("t").pl()
+        masked = mg.mdav(frame, "x", 3, **asked)
+        assert np.signbit(masked["g"].to_numpy()).sum() == 0
+        assert masked.equals(arrow.pl())
+        assert masked.equals(macro.pl())
