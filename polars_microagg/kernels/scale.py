@@ -145,26 +145,25 @@ def scaled(
     """
     segments = Segments.of(sizes)
     rescale = SCALES[how]
-    factors = factors if rescale else _in_least_unit(factors, x)
+    units = np.ones((len(sizes), x.shape[1])) if rescale else _units(factors, x, segments)
     zero = zero and rescale is None
     out = np.empty(x.shape, order="F")
     tops = np.empty((len(sizes), x.shape[1]))
     for j in range(x.shape[1]):
-        factor = 1.0 if rescale else float(factors[j])
         if joint is not None and joint[j] >= 0:
             continue
         # A column starts at its least value and is brought to the order of 1 by a power of two,
         # which is exact. So shifts and powers of two of the input cannot change a bit, and whole
         # numbers stay whole.
         column = out[:, j]
-        tops[:, j] = top = _from_zero(x[:, j], segments, factor, column, zero=zero)
+        tops[:, j] = top = _from_zero(x[:, j], segments, units[:, j], column, zero=zero)
         if rescale:
             _times_power(column, -_exponent(top), segments)
             rescale(column, segments)
     for number in np.unique(joint[joint >= 0]) if joint is not None else ():
         own = np.flatnonzero(joint == number)
-        factor, span = (1.0 if v is None else float(v[own[0]]) for v in (factors, spans))
-        _together(x, out, own, how, segments, factor, span)
+        span = 1.0 if spans is None else float(spans[own[0]])
+        _together(x, out, own, how, segments, units[:, own[0]], span)
         for j in own.tolist():
             tops[:, j] = np.fmax.reduceat(np.abs(out[:, j]), segments.starts)
     if how == "robust":
@@ -179,14 +178,14 @@ def scaled(
 
 
 def _together(
-    x: Matrix, out: Matrix, own: Labels, how: str, segments: Segments, factor: float, span: float
+    x: Matrix, out: Matrix, own: Labels, how: str, segments: Segments, unit: Vector, span: float
 ) -> None:
     """Scale coordinates of one column by one number, so that their distances keep their proportions."""
     # There may be hundreds, so none of them is copied.
     variance = np.zeros(len(segments.sizes))
     for j in own.tolist():
         if how == "none":
-            out[:, j] = x[:, j] * factor
+            out[:, j] = x[:, j] * segments.spread(unit)
             continue
         centred = x[:, j] - segments.spread(segments.mean(x[:, j]))
         out[:, j] = centred / span if how == "minmax" else centred
@@ -198,12 +197,31 @@ def _together(
         out[:, j] /= scale
 
 
-def _in_least_unit(factors: Vector, x: Matrix) -> Vector:
-    """Count in the least unit if the others are whole multiples of it, so that no value is rounded.
+def _units(factors: Vector, x: Matrix, segments: Segments) -> Matrix:
+    """Return the unit of each column in each segment, which depends on no value of another segment.
 
-    Units of 0, and units that differ so much that values would overflow, stay as they are.
+    Columns are counted in the least unit if the others are whole multiples of it, so that no value is
+    rounded, unless values of the segment would overflow. Units that are still too large are halved
+    together: only their proportions count.
 
-    >>> _in_least_unit(np.array([1.0, 0.01]), np.ones((1, 2)))
+    >>> _units(np.array([1.0, 0.01]), np.array([[1.0, 1.0], [1e300, 1.0]]), Segments.of(np.array([1, 1])))
+    array([[1.e+02, 1.e+00],
+           [1.e+00, 1.e-02]])
+    """
+    powers = np.empty((len(segments.sizes), x.shape[1]), dtype=np.intp)
+    for j, column in enumerate(x.T):
+        powers[:, j] = _exponent(np.fmax.reduceat(np.abs(column), segments.starts))
+    units, whole = np.tile(factors, (len(powers), 1)), _in_least_unit(factors)
+    fits = (powers + np.frexp(whole)[1]).max(axis=1, initial=0) <= BOUNDED
+    units[fits | (whole <= 1).all()] = whole
+    excess = (powers + np.frexp(units)[1]).max(axis=1, initial=0) - BOUNDED
+    return np.asarray(np.ldexp(units, -np.maximum(excess, 0)[:, None]))
+
+
+def _in_least_unit(factors: Vector) -> Vector:
+    """Count in the least unit if the others are whole multiples of it; units of 0 stay as they are.
+
+    >>> _in_least_unit(np.array([1.0, 0.01]))
     array([100.,   1.])
     """
     least = factors.min(initial=np.inf)
@@ -215,17 +233,13 @@ def _in_least_unit(factors: Vector, x: Matrix) -> Vector:
     # Infinity is no multiple, and its difference from itself no number.
     if not (np.isfinite(whole).all() and np.allclose(multiples, whole, rtol=ROUNDED, atol=0)):
         return factors
-    if (whole > 1).any():
-        tops = np.fmax.reduce(np.abs(x), axis=0, initial=0.0)
-        if (np.frexp(tops)[1] + np.frexp(whole)[1]).max() > BOUNDED:
-            return factors
     return whole
 
 
 def _from_zero(
-    column: Vector, segments: Segments, factor: float, out: Vector, *, zero: bool
+    column: Vector, segments: Segments, factor: Vector, out: Vector, *, zero: bool
 ) -> Vector:
-    """Write each segment, shifted to start at 0 unless `zero`; return its largest size."""
+    """Write each segment in its unit, shifted to start at 0 unless `zero`; return its largest size."""
     low = np.fmin.reduceat(column, segments.starts)
     high = np.fmax.reduceat(column, segments.starts)
     huge = np.fmax(np.abs(low), np.abs(high)) > HUGE
@@ -233,11 +247,11 @@ def _from_zero(
         unit = np.where(huge, 2.0**-64, 1.0)
         column, low, high = column * segments.spread(unit), low * unit, high * unit
     if zero:
-        np.multiply(column, factor, out=out)
+        np.multiply(column, segments.spread(factor), out=out)
         return np.fmax(np.abs(low), np.abs(high)) * factor
     np.subtract(column, segments.spread(low), out=out)
-    if factor != 1.0:
-        out *= factor
+    if (factor != 1.0).any():
+        out *= segments.spread(factor)
     return (high - low) * factor
 
 

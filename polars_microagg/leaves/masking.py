@@ -112,8 +112,7 @@ class LeafPlan(Plan):
     ) -> Any:
         """Mask as any plan does, with the weights in place of the sizes of units."""
         del factors
-        weights = _bounded(x, np.array(self.weights))
-        return super().mask(x, weights, strata, whole, rule, embeddings, chosen)
+        return super().mask(x, np.array(self.weights), strata, whole, rule, embeddings, chosen)
 
     def _improved(self, x: Matrix, groups: Grouping, strata: Strata) -> Grouping:
         """Search at the borders of leaves for groups that lose less."""

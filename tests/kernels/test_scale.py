@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_microagg.kernels.scale import SCALES, scaled, standardised
+from tests.loop import rounds
 
 NAN = np.nan
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -140,3 +141,24 @@ def test_what_is_absent_is_passed_over():
     assert before[[0, 2], 0].tolist() == [-1.0, 1.0]
     assert after[:2, 0].tolist() == [0.0, 0.0]
     assert np.isnan([before[1, 0], after[2, 0]]).all()
+
+
+@every_scale
+def test_a_stratum_is_scaled_alone_as_among_others(how):
+    for seed in range(rounds(200)):
+        rng = np.random.default_rng([3, seed])
+        sizes = rng.integers(1, 6, int(rng.integers(2, 5)))
+        powers = rng.choice([-1070, -1040, -900, 0, 900, 990, 1020], (len(sizes), 3))
+        x = np.ldexp(rng.normal(size=(sizes.sum(), 3)), np.repeat(powers, sizes, axis=0))
+        factors = [np.ones(3), np.array([1, 0.01, 10]), 2.0 ** rng.integers(-1060, 900, 3)][
+            seed % 3
+        ]
+        zero = bool(rng.integers(2))
+        ends = np.cumsum(sizes)
+        with np.errstate(all="ignore"):
+            among = scaled(x, how, factors, sizes, zero=zero)
+            alone = [
+                scaled(x[end - size : end], how, factors, np.array([size]), zero=zero)
+                for end, size in zip(ends, sizes, strict=True)
+            ]
+        assert np.array_equal(among, np.concatenate(alone), equal_nan=True), seed

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from tests.loop import rounds
 
 STEPS = -1074
 """The least positive number is 2 to this power."""
@@ -44,3 +45,31 @@ def test_two_of_the_least_numbers_are_told_apart():
     leaves = mg.fit_leaves(table, "a", 3, size=6, cut="median")
     assert leaves.assign(table).to_list() == [0] * 6 + [1] * 6
     assert leaves.mask(table).equals(table)
+
+
+@pytest.mark.parametrize("scale", ["none", "zscore", "minmax", "robust"])
+def test_a_leaf_is_masked_alone_as_among_very_large_ones(tmp_path, scale):
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    for seed in range(rounds(24)):
+        rng = np.random.default_rng([5, seed])
+        tiny = rng.choice([5e-324, 1e-320, 1e-310, 2.2e-308, 0.0], 220) * rng.choice([1, -1], 220)
+        frame = pl.DataFrame(
+            {
+                "x": np.where(rng.random(220) < 0.1, 1e300 * rng.normal(size=220), tiny),
+                "y": np.where(
+                    rng.random(220) < 0.05,
+                    1e308 * rng.choice([1, -1], 220),
+                    rng.normal(size=220) * 10.0 ** rng.integers(-307, 3, 220),
+                ),
+            }
+        )
+        call = {"size": (10, 30)[seed % 2], "scale": scale}
+        leaves = mg.fit_leaves(frame, ["x", "y"], 3, **call)
+        whole, leaf = leaves.mask(frame), leaves.assign(frame)
+        rows = [np.flatnonzero(leaf == number) for number in leaf.unique()]
+        alone = pl.concat([leaves.mask(frame[own]).with_columns(row=own) for own in rows])
+        assert whole.equals(alone.sort("row").drop("row")), seed
+        frame.write_parquet(source, row_group_size=37)
+        mg.protect_parquet(source, target, ["x", "y"], 3, **call)
+        assert pl.read_parquet(target).equals(whole), seed
+        target.unlink()
