@@ -111,7 +111,7 @@ def _persons(call: AssessCall, original: Table) -> Labels | None:
 
 
 def _paired(key: tuple[str, ...], original: Table, masked: Table) -> Pairs:
-    """Return the columns that both tables have, rows matched."""
+    """Return the columns that both tables have, rows matched, without our own."""
     keys, columns = _sorted(original)
     other_keys, others = _sorted(masked)
     rows = _matching_rows(key, keys, other_keys)
@@ -119,7 +119,7 @@ def _paired(key: tuple[str, ...], original: Table, masked: Table) -> Pairs:
         (column, other.take(rows))
         for column in columns
         for other in others
-        if same(column.name, other.name)
+        if same(column.name, other.name) and not column.name.startswith(OURS)
     ]
 
 

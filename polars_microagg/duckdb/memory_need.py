@@ -11,8 +11,10 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
+from polars_microagg.bars import left
 from polars_microagg.core.kind import Kind, is_embedded, kind_of
 from polars_microagg.core.plan import Plan
+from polars_microagg.core.work import seconds_of
 from polars_microagg.duckdb.column_types import dtype_of, lane_of
 from polars_microagg.duckdb.identifiers import is_named
 from polars_microagg.errors import tables
@@ -37,6 +39,9 @@ SORTED, COMPARED = 24, 64
 
 UNITS = {"bytes": 1} | {f"{unit}iB": 1024**power for power, unit in enumerate("KMGTP", start=1)}
 
+REPORTED_SECONDS = 60.0
+"""Least seconds that an error about memory reports as well."""
+
 ONE_SCAN = re.compile(
     r"COLUMN_DATA_SCAN|UNGROUPED_AGGREGATE|PROJECTION|FILTER|SEQ_SCAN|(READ_)?PARQUET(_SCAN)?"
 )
@@ -55,6 +60,8 @@ class MemoryNeed:
     types: Mapping[str, str]
     kept: int = 0
     """Columns that go along and are not masked."""
+    timed: bool = False
+    """Whether the method of the plan masks all rows as one stratum, so that its time can be estimated."""
 
     def bytes(self, rows: int, distinct: Mapping[str, int]) -> int:
         """Return the bytes that so many rows take; columns that are not in `distinct` all differ."""
@@ -91,7 +98,16 @@ class MemoryNeed:
         """Refuse rows that take more than is allowed."""
         need = self.bytes(rows, distinct)
         if need > allowed:
-            raise tables.beyond_memory(rows, len(self.types), need, allowed)
+            name, time = self.plan.method.name, self._time(rows)
+            raise tables.beyond_memory(rows, len(self.types), need, allowed, name, time)
+
+    def _time(self, rows: int) -> str:
+        """Write how long the method takes; empty if that is short, or if it refuses so many rows."""
+        method = self.plan.method
+        if not self.timed or rows > (method.limit or rows):
+            return ""
+        seconds = seconds_of(method, rows, self.plan.k, self.plan.options)
+        return left(seconds) if seconds >= REPORTED_SECONDS else ""
 
 
 def limit_of(con: DuckDBPyConnection) -> int:

@@ -221,7 +221,8 @@ class _Call:
         beside = {*self.keys, *self.order, *self.counted} - {*self.masked}
         kept = len(types) - len(self.masked) - len(beside)
         chosen = {name: types[name] for name in [*self.masked, *sorted(beside)]}
-        return MemoryNeed(door, self.plan, chosen, kept if door == "mask" else 0)
+        kept = kept if door == "mask" else 0
+        return MemoryNeed(door, self.plan, chosen, kept, timed=not self.keys)
 
     def distinct(self, names: Sequence[str]) -> Mapping[str, int]:
         """Return about how many distinct values columns have."""

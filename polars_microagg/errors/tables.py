@@ -118,11 +118,16 @@ def several_maskings(columns: Sequence[str]) -> InvalidDataError:
     )
 
 
-def beyond_memory(rows: int, columns: int, need: int, allowed: int) -> InvalidDataError:
-    """Refuse to mask more at once than the memory that DuckDB may take."""
+def beyond_memory(
+    rows: int, columns: int, need: int, allowed: int, method: str, time: str
+) -> InvalidDataError:
+    """Refuse to mask more at once than the memory that DuckDB may take.
+
+    `time` is how long the method takes with enough memory, or empty if that is short or unknown.
+    """
     return InvalidDataError.of_fields(
         "Masking {rows} rows of {columns} column(s) at once takes about {need} beside the table, and "
-        "memory_limit of this connection is {allowed}. Nothing was released. {way}",
+        "memory_limit of this connection is {allowed}. Nothing was released. {way}{time}",
         rows=rows,
         columns=columns,
         need=_amount(need),
@@ -137,6 +142,7 @@ def beyond_memory(rows: int, columns: int, need: int, allowed: int) -> InvalidDa
                 "microagg protect file.duckdb::t -o out.duckdb::t --memory 2GB",
             ),
         ),
+        time=time and f" With enough memory {method} takes about {time} on one processor.",
     )
 
 

@@ -121,3 +121,9 @@ def test_a_missing_column_is_named_with_its_table(option, table):
         pytest.raises(mg.InvalidParameterError, match=f"'c', which is not .* of the {table} table"),
     ):
         mgd.assess(con, frame, frame, given.pop("columns"), **given)
+
+
+def test_a_table_with_nothing_but_its_key_is_not_measured(con):
+    con.execute("CREATE TABLE keys AS FROM range(5) r(id)")
+    with pytest.raises(duckdb.InvalidInputException, match="No column was given"):
+        con.execute("FROM microagg.assess('keys', 'keys', key := 'id')").fetchall()

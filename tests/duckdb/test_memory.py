@@ -79,6 +79,28 @@ def test_what_it_asks_for_is_enough(tight):
         assert len(call().fetchall()) == ROWS
 
 
+@pytest.mark.parametrize(
+    ("call", "time"),
+    [
+        ("lowloss('u', 'pay', 5, effort := 2)", " With enough memory lowloss takes about "),
+        ("md('u', 'pay', 5)", None),
+        ("fixed_size('u', 'pay', 5)", None),
+        ("lowloss('u', 'pay', 5, effort := 2, strata := 'half')", None),
+        ("compare('u', 'pay', methods := 'lowloss')", None),
+    ],
+)
+def test_the_error_reports_a_long_time(tight, call, time):
+    tight.execute("CREATE VIEW u AS SELECT *, pay > 9999 AS half FROM t")
+    with pytest.raises(duckdb.InvalidInputException, match=WORDS) as found:
+        tight.execute(f"FROM microagg.{call}").fetchall()
+    reported = re.search(r" With enough memory \w+ takes about \d+ (min|h) ", str(found.value))
+    assert (reported is not None) == (time is not None)
+    if time:
+        assert time in str(found.value)
+        with pytest.raises(mg.InvalidDataError, match=time):
+            mgd.mask(tight, "u", "pay", 5, method="lowloss", effort=2)
+
+
 def test_few_categories_take_little(con):
     con.execute(
         "CREATE TABLE t AS SELECT 'word ' || i % 3 AS few, i % 2 = 0 AS two FROM range(4000) r(i)"
