@@ -6,6 +6,7 @@ A sentence is a template and its fields. A field such as `Setting("nulls", "impu
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ __all__ = [
     "Sql",
     "hint",
     "listed",
+    "shown_path",
     "synonym",
     "written",
 ]
@@ -44,6 +46,15 @@ SYNONYMS = {
     "sensitive": ("confidential",),
 }
 """Names that other libraries give to parameters, and the parameters of the same meaning here."""
+
+
+def shown_path(path: object) -> str:
+    """Write a path for a message, without the values of keys, as those of folders of a partition.
+
+    >>> shown_path("in/patient=Zelda/x.parquet")
+    'in/patient=.../x.parquet'
+    """
+    return re.sub(r"(?<=[^/\\]=)[^/\\]*", "...", str(path))
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,7 +7,7 @@ from typing import Self
 
 from polars_microagg.errors.base import MicroaggError
 from polars_microagg.errors.parameters import no_such_column
-from polars_microagg.wording import Parameter, PerDoor, Sentence, Setting, listed
+from polars_microagg.wording import Parameter, PerDoor, Sentence, Setting, listed, shown_path
 
 __all__ = [
     "DROP",
@@ -36,7 +36,7 @@ class InvalidDataError(MicroaggError):
     @classmethod
     def unreadable(cls, what: object, why: object) -> Self:
         """Refuse a file, a table or a stream that cannot be read."""
-        return cls.of_fields("{what} cannot be read: {why}", what=repr(str(what)), why=why)
+        return cls.of_fields("{what} cannot be read: {why}", what=repr(shown_path(what)), why=why)
 
     @classmethod
     def unknown_column(cls, what: str, name: object, known: Iterable[str]) -> Self:

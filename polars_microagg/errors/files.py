@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import Parameter, Sentence
+from polars_microagg.wording import Parameter, Sentence, shown_path
 
 __all__ = [
     "bad_header",
@@ -86,7 +86,7 @@ def other_format(what: str, way: str) -> InvalidDataError:
 def other_schema(what: object, first: str) -> InvalidDataError:
     """Refuse a file that is not like the first of several."""
     return InvalidDataError.unreadable(
-        what, f"it has other columns or types than {first}. Name files of one schema."
+        what, f"it has other columns or types than {shown_path(first)}. Name files of one schema."
     )
 
 
@@ -121,7 +121,7 @@ def wrong_cells(name: str, count: int, kind: str, line: int, path: object) -> In
         count=count,
         kind=kind,
         line=line,
-        path=repr(str(path)),
+        path=repr(shown_path(path)),
         way="Correct them, leave them empty, or take the column out of --columns.",
     )
 

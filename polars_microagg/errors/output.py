@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Self
 
 from polars_microagg.errors.base import MicroaggError
-from polars_microagg.wording import Sentence, Setting
+from polars_microagg.wording import Sentence, Setting, shown_path
 
 __all__ = [
     "BrokenPromiseError",
@@ -26,7 +26,7 @@ class NotPublishedError(MicroaggError):
     @classmethod
     def unreadable(cls, what: object, why: object) -> Self:
         """Report what cannot be read at the moment; a second attempt may succeed."""
-        return cls.of_fields("{what} cannot be read: {why}", what=repr(str(what)), why=why)
+        return cls.of_fields("{what} cannot be read: {why}", what=repr(shown_path(what)), why=why)
 
 
 class RequirementError(NotPublishedError):

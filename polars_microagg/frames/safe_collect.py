@@ -11,6 +11,7 @@ from typing import TypeVar
 import polars as pl
 
 from polars_microagg.errors import InvalidDataError, MicroaggError
+from polars_microagg.wording import shown_path
 
 __all__ = ["collected", "quietly", "schema_of", "sunk"]
 
@@ -81,7 +82,7 @@ def _said(error: BaseException, what: str, names: Callable[[], Iterable[str]]) -
     # record.
     if match := MISSING.match(text):
         number, path = int(match[1]), match[2]
-        return OSError(number, os.strerror(number), *([path] if path else []))
+        return OSError(number, os.strerror(number), *([shown_path(path)] if path else []))
     if isinstance(error, OSError) and error.errno:
         return OSError(error.errno, f"{os.strerror(error.errno)}, while {what!r} was read")
     return InvalidDataError.unreadable(

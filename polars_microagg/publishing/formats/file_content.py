@@ -60,12 +60,13 @@ def opened(path: Path, form: str, folder: Path | None = None) -> IO[bytes]:
     import pyarrow as pa
 
     with file:
+        unpacked = _unnamed(folder)
         try:
-            unpacked = _unnamed(folder)
             shutil.copyfileobj(pa.CompressedInputStream(file, packer), unpacked, PIECE)
             unpacked.seek(0)
             return unpacked
         except (OSError, ValueError):
+            unpacked.close()
             why = f"it is compressed with {packer} and damaged. Write it again."
             raise InvalidDataError.unreadable(path, why) from None
 

@@ -15,6 +15,7 @@ from polars_microagg.errors import InvalidDataError
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import ending_of, format_of
 from polars_microagg.publishing.formats.text_types import TypesSeen, read_as
+from polars_microagg.wording import shown_path
 
 __all__ = ["SourceFile", "key_columns", "source_files", "there"]
 
@@ -47,12 +48,13 @@ def source_files(places: Location | Sequence[Location]) -> list[SourceFile]:
     found = [file for place in listed for file in _files(place)]
     files = [replace(file, place=file.place.pinned()) for file in found]
     first = files[0]
+    name = shown_path(first.place.path.name)
     for file in files:
         if file.place.format != first.place.format:
-            why = f"it is of another format than {first.place.path.name}. Name files of one format."
+            why = f"it is of another format than {name}. Name files of one format."
             raise InvalidDataError.unreadable(file.place, why)
-        if [name for name, _ in file.keys] != [name for name, _ in first.keys]:
-            why = f"the names of its folders have other keys than those of {first.place.path.name}."
+        if [key for key, _ in file.keys] != [key for key, _ in first.keys]:
+            why = f"the names of its folders have other keys than those of {name}."
             raise InvalidDataError.unreadable(file.place, f"{why} Name files of one partition.")
     return files
 
