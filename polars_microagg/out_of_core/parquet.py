@@ -100,8 +100,8 @@ def protect_parquet(
     is their metadata and that of their columns, and categories that no record has, are left
     out: nobody can tell what they say of single records. Only the categories of an Enum of
     polars are its type, and stay. Groups are made within leaves, so k
-    holds in each leaf and with that in the whole table. A run that was killed leaves nothing but
-    a hidden folder beside the target, which the next run in that folder removes.
+    holds in each leaf and with that in the whole table. A run that was killed leaves
+    a hidden folder beside the target with rows of the original, and the next run in that folder removes it.
 
     Examples
     --------

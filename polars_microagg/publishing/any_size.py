@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 
 import polars as pl
@@ -17,7 +16,7 @@ from polars_microagg.frames.selection import Schema, as_frame
 from polars_microagg.out_of_core.arrow_memory import given_back
 from polars_microagg.out_of_core.counts import own_folder
 from polars_microagg.out_of_core.parquet_source import ParquetSource
-from polars_microagg.out_of_core.workspace import remove_abandoned, working_folder
+from polars_microagg.out_of_core.workspace import working_folder
 from polars_microagg.publishing.atomic import system_message
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.batches import BATCH, Typed, frames_of
@@ -29,7 +28,7 @@ from polars_microagg.publishing.large.release import Room, release_large
 from polars_microagg.publishing.manifest.model import How, Manifest
 from polars_microagg.publishing.memory import Memory, amount, whole_bytes
 from polars_microagg.publishing.preview import preview
-from polars_microagg.publishing.release import NONE, Hooks, release
+from polars_microagg.publishing.release import NONE, Hooks, release, work_path
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.sources import (
     PlaceSource,
@@ -139,14 +138,12 @@ def release_any(
     if how is not None and how["engine"] == "whole":
         request, roles, frame = door.whole(read)
         door.seen(request, roles, frame)
-        with suppress(OSError):
-            remove_abandoned(_beside(target.place).parent)
         return release(request, roles, frame, target.place, how=how, **where)
     require_place(target.place, target.record, target.overwrite)
     with (
         _named_errors(target.place),
         given_back(),
-        working_folder(_beside(target.place)) as folder,
+        working_folder(work_path(target.place)) as folder,
     ):
         hooks.stage("reading")
         table = source.set_down(folder, BATCH, door.texts)
@@ -251,8 +248,3 @@ def _named_errors(place: Location) -> Iterator[None]:
     else:
         return
     raise problem
-
-
-def _beside(place: Location) -> Path:
-    """Return a path in the folder where work is done: on the device of the target, if it is a file."""
-    return Path(gettempdir(), "stream") if place.piped else place.path

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import polars as pl
@@ -14,6 +16,7 @@ from polars_microagg.core.requirements import Requirement
 from polars_microagg.errors import TooFewRecordsError
 from polars_microagg.frames.mask import mask_table
 from polars_microagg.frames.selection import by_name
+from polars_microagg.out_of_core.workspace import remove_abandoned
 from polars_microagg.progress import current
 from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.findings import Findings, manifest_of, now
@@ -31,7 +34,7 @@ from polars_microagg.publishing.staging import stage
 from polars_microagg.publishing.warnings.advice import advice, of_release
 from polars_microagg.publishing.warnings.persons import Persons
 
-__all__ = ["Hooks", "release"]
+__all__ = ["Hooks", "release", "work_path"]
 
 
 def _ignore(*_: object) -> None:
@@ -73,6 +76,9 @@ def release(
     masked whole.
     """
     started = now()
+    with suppress(OSError):
+        # A release out of core that was killed has left rows of its original there.
+        remove_abandoned(work_path(place).parent)
     table = original if masked is None else masked
     columns = ReleasedColumns.of(request, roles, table)
     request.refuse_unmeasured(table.height)
@@ -109,6 +115,11 @@ def release(
         hooks.stage("publishing")
         staged.commit(dumped(manifest))
     return manifest, findings.warnings
+
+
+def work_path(place: Location) -> Path:
+    """Return a path in the folder where work is done: on the device of the target, if it is a file."""
+    return Path(gettempdir(), "stream") if place.piped else place.path
 
 
 @dataclass(frozen=True)

@@ -142,3 +142,49 @@ def test_of_two_processes_one_wins_with_its_own_manifest(tmp_path):
     assert failed.empty()
     assert len(won) == ROUNDS
     assert set(won) <= {20, 40}
+
+
+LARGE = """
+import sys
+import polars_microagg as mg
+mg.publish("in.csv", sys.argv[1], ["a", "b"], 5, keep="c", memory="250MB", workers=1)
+"""
+
+
+def left_by_a_kill(folder, target):
+    """Kill a release out of core while its hidden folder holds rows of the original; return the folder."""
+    job = subprocess.Popen([sys.executable, "-c", LARGE, target], cwd=folder)
+    until, held = time.monotonic() + 100, []
+    while time.monotonic() < until and job.poll() is None and not held:
+        held = [
+            p for p in folder.glob(f".{target}.*.microagg/*.parquet") if p.stat().st_size > 1000
+        ]
+        time.sleep(0.001)
+    job.kill()
+    assert job.wait() == -signal.SIGKILL
+    return held[0].parent
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("later", ["in memory", "out of core", "masked elsewhere", "refused"])
+@posix
+def test_the_next_run_in_a_folder_removes_the_originals_that_a_kill_left(later, tmp_path):
+    rng, n = np.random.default_rng(3), 200_000
+    large = pl.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "c": range(n)})
+    large.write_csv(tmp_path / "in.csv")
+    left = left_by_a_kill(tmp_path, "o.parquet")
+    assert left.stat().st_mode & 0o077 == 0
+    assert sum(path.stat().st_size for path in left.rglob("*") if path.is_file()) > 1000
+    assert not (tmp_path / "o.parquet").exists()
+    # Another target, and another way to work: only the folder is the same.
+    small, target = large.head(50), tmp_path / "other.parquet"
+    if later == "in memory":
+        mg.publish(small, target, ["a", "b"], 5, keep="c")
+    elif later == "out of core":
+        mg.publish(small, target, ["a", "b"], 5, keep="c", memory="250MB")
+    elif later == "masked elsewhere":
+        mg.publish(mg.mdav(small, ["a", "b"], 5), target, ["a", "b"], 5, keep="c", method=None)
+    else:
+        with pytest.raises(mg.MicroaggError):
+            mg.publish(small.head(3), target, ["a", "b"], 5, keep="c")
+    assert not left.exists()
