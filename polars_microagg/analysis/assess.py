@@ -25,8 +25,9 @@ from polars_microagg.core.kind import kind_of
 from polars_microagg.core.options import KEY_OPTIONS, check_option, keys_asked, names_of
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.errors import InvalidParameterError, NotNumericError
+from polars_microagg.errors.categories import unlike_kinds
 from polars_microagg.frames.attributes import entity_of
-from polars_microagg.frames.columns import is_number, refuse, type_name
+from polars_microagg.frames.columns import is_number, kind_for, refuse, type_name
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected
 from polars_microagg.frames.selection import (
@@ -63,8 +64,11 @@ def shared_columns(
     for name in names:
         if name not in masked.schema:
             raise InvalidParameterError.unknown_column("columns", name, masked.schema, MASKED)
-        refuse(name, original.schema[name], asked)
-        refuse(name, masked.schema[name], asked)
+        types = original.schema[name], masked.schema[name]
+        for dtype in types:
+            refuse(name, dtype, asked)
+        if len({kind_for(name, dtype, asked).numeric for dtype in types}) > 1:
+            raise unlike_kinds(name, *map(type_name, types))
     if not names:
         raise InvalidParameterError.no_columns()
     return names
@@ -207,7 +211,8 @@ def assess(
                 release.require_distances()
             rows.append({e.name: evaluate(e, release, computed) for e in entries})
     if not keys:
-        warn_of_order(before, after, names, [row.get("loss") for row in rows])
+        losses = [row.get("loss") for row in rows]
+        warn_of_order(before, after, [*names, *parts], losses, every=columns is None)
     schema = {e.name: pl.Int64() if e.whole else pl.Float64() for e in entries}
     result = pl.DataFrame(rows, schema=schema)
     if by_column:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from polars_microagg.errors.categories import not_measured
 from polars_microagg.errors.originals import (
     in_other_order,
     rows_not_released,
@@ -70,19 +71,29 @@ def warn_of_order(
     masked: pl.DataFrame,
     measured: Sequence[str],
     losses: Iterable[float | None],
+    *,
+    every: bool = False,
 ) -> None:
     """Warn if rows that were matched by position seem to be in two orders.
+
+    With `every` all columns should have been measured, so that one that changed and was not is named.
 
     A column that is not measured and has the same values in another order shows it, and so does a loss
     above 100 %, as no group is farther from its center than from the mean of all.
     """
+    changed = []
     for name, dtype in original.schema.items():
         alike = masked.schema.get(name) == dtype and not (dtype.is_nested() or dtype == pl.Object)
         if name in measured or not alike:
             continue
         before, after = (table[name].alias("0") for table in (original, masked))
-        if not before.equals(after) and before.sort().equals(after.sort()):
+        if before.equals(after):
+            continue
+        if before.sort().equals(after.sort()):
             LOG.warning("%s", in_other_order(name))
             return
+        changed.append(name)
     if any(loss is not None and loss > 100 for loss in losses):
         LOG.warning("%s", in_other_order(None))
+    elif every and changed:
+        LOG.warning("%s", not_measured(changed))

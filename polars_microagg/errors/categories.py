@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from polars_microagg.errors.data import InvalidDataError, NotNumericError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import Given, Parameter, Sentence, hint
+from polars_microagg.wording import Given, Parameter, Sentence, hint, listed
 
 __all__ = [
     "mostly_rare",
@@ -14,7 +14,9 @@ __all__ = [
     "new_categories",
     "not_as_fitted",
     "not_masked",
+    "not_measured",
     "not_of_kind",
+    "unlike_kinds",
     "without_order",
 ]
 
@@ -64,6 +66,28 @@ def nearly_unique(column: str, alone: int, values: int, records: int) -> Invalid
         records=records,
         need="categories of fewer than k records are not released, so next to nothing would be left",
         way=_ways(),
+    )
+
+
+def unlike_kinds(column: str, original: str, masked: str) -> InvalidDataError:
+    """Refuse a column that has numbers in one table and categories in the other."""
+    return InvalidDataError.of_fields(
+        "Column {column} is of type {original} in original and of type {masked} in masked; {need}. {way}",
+        column=repr(column),
+        original=original,
+        masked=masked,
+        need="numbers are not compared with categories",
+        way="Convert one of them to the type of the other.",
+    )
+
+
+def not_measured(columns: list[str]) -> Sentence:
+    """Warn that columns of categories have changed and are not among those measured by default."""
+    return Sentence(
+        "Without {parameter} only numbers are measured: {columns} changed and not measured. Name "
+        "every masked column in {parameter}, with the kinds of the mask.",
+        parameter=Parameter("columns"),
+        columns=f"{listed(columns)} {'was' if len(columns) == 1 else 'were'}",
     )
 
 

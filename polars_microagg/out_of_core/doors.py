@@ -266,7 +266,9 @@ def assess(
         be Parquet files, patterns or folders, too, and a LazyFrame is written into a temporary folder
         by its streaming engine. By default the table is held whole.
     **kinds : Any
-        Which columns are categories, as for `mask`: ``nominal``, ``ordinal``, ``taxonomy`` and so on.
+        Which columns are categories, as for `mask`: ``nominal``, ``ordinal``, ``taxonomy`` and so on. Give
+        those of the mask: tables do not tell them, and numbers that were masked as categories would be
+        measured as numbers.
 
     Returns
     -------

@@ -63,3 +63,29 @@ def test_a_column_with_other_values_is_no_other_order(warned):
     other = AFTER.with_columns(id=pl.lit("x"), tags=pl.col("tags").reverse())
     assert not warned(lambda: mg.assess(BEFORE, other, ["age", "pay"]))
     assert not warned(lambda: mg.compare(BEFORE, ["age", "pay"], methods="mdav", ks=3))
+
+
+def test_categories_that_changed_and_are_not_measured_are_named(warned):
+    before = BEFORE.select(
+        "age", sex=pl.Series(["f", "m"] * 100), job=pl.Series(["a", "b", "c", "d"] * 50)
+    )
+    after = mg.mdav(before, ["age", "sex", "job"], 20)
+    (said,) = warned(lambda: mg.assess(before, after))
+    assert said == (
+        "Without columns only numbers are measured: 'job' was changed and not measured. Name every "
+        "masked column in columns, with the kinds of the mask."
+    )
+    assert not warned(lambda: mg.assess(before, after, "age"))
+    assert not warned(lambda: mg.assess(before, after, nominal=["sex", "job"]))
+
+
+def test_numbers_are_not_compared_with_categories():
+    before = pl.DataFrame({"grade": [1, 2, 3, 1, 2, 3]})
+    after = before.select(pl.col("grade").cast(pl.String).cast(pl.Categorical))
+    for tables in ((before, after), (after, before)):
+        for call in (mg.assess, mg.loss):
+            with pytest.raises(
+                mg.InvalidDataError, match="numbers are not compared with categories"
+            ):
+                call(*tables, "grade")
+    assert mg.loss(before, after.cast(pl.String).cast(pl.Int64), "grade", nominal="grade") == 0
