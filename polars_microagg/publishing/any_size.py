@@ -23,7 +23,12 @@ from polars_microagg.publishing.formats.batches import BATCH, Typed, frames_of
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.text_types import TypesSeen, read_as
-from polars_microagg.publishing.large.preview import FIRST, preview_large
+from polars_microagg.publishing.large.preview import (
+    FIRST,
+    disk_need,
+    disk_problems,
+    preview_large,
+)
 from polars_microagg.publishing.large.release import Room, release_large
 from polars_microagg.publishing.manifest.model import How, Manifest
 from polars_microagg.publishing.memory import Memory, amount, whole_bytes
@@ -155,7 +160,11 @@ def release_any(
             door.seen(request, roles, frame)
             return release(request, roles, frame, target.place, how=how, **where)
         _refuse_only_whole(request, need_of(size), memory)
-        door.told(said_of(size, memory, copied=_copied(table, folder)))
+        copied = _copied(table, folder)
+        there = sum(path.stat().st_size for path in table.paths) if copied else 0
+        for problem in disk_problems(target.place, disk_need(size, len(roles.mask)) - there):
+            raise problem
+        door.told(said_of(size, memory, copied=copied))
         door.sized(table.rows)
         room = Room(memory.limit, folder)
         return release_large(request, roles, table, target.place, room, how, **where)

@@ -2,15 +2,16 @@
 
 import json
 import re
+import types
 
 import polars as pl
 import pytest
 
-from polars_microagg.publishing import any_size, preview
+from polars_microagg.publishing import any_size, memory, preview
 from polars_microagg.publishing.large import preview as large_preview
 from polars_microagg.publishing.large import release
 
-from .conftest import ROLES
+from .conftest import ROLES, called
 from .test_large import given, small_memory
 
 __all__ = ["given", "small_memory"]
@@ -135,3 +136,33 @@ def test_a_dry_run_says_that_a_model_cannot_be_reached_in_the_first_rows(
     assert "--l 2 cannot be reached" in done.err
     assert "first 40 of" in done.err
     assert "got 0" not in done.err
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_run_looks_for_room_on_the_disk_before_it_masks_as_its_dry_run_does(
+    tmp_path, monkeypatch, ending
+):
+    frame = pl.DataFrame({"age": range(2000), "pay": range(2000, 4000)})
+    getattr(frame, f"write_{ending}")(tmp_path / f"in.{ending}")
+    monkeypatch.setattr(memory, "BASE", 10**15)
+    room = types.SimpleNamespace(free=50_000)
+    monkeypatch.setattr(large_preview.shutil, "disk_usage", lambda folder: room)
+    words = [
+        "protect",
+        tmp_path / f"in.{ending}",
+        "-o",
+        tmp_path / "out.parquet",
+        "--memory",
+        "2GB",
+    ]
+    words += ["--columns", "age,pay", "--k", "5"]
+    said = []
+    for more in (["--dry-run"], []):
+        code, err = called(tmp_path, *words, *more)
+        assert code == 5
+        said += [line for line in err.splitlines() if "Make room" in line]
+    assert len(said) == 2
+    assert all("MB are free. Make room, or name another folder." in line for line in said)
+    assert [path.name for path in tmp_path.iterdir()] == [f"in.{ending}"]
+    monkeypatch.setattr(room, "free", 10**9)
+    assert called(tmp_path, *words)[0] == 0

@@ -26,7 +26,7 @@ from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.publishing.sources import Size
 from polars_microagg.wording import Sentence
 
-__all__ = ["FIRST", "preview_large"]
+__all__ = ["FIRST", "disk_need", "disk_problems", "preview_large"]
 
 FIRST = 20_000
 """Rows that are looked at."""
@@ -98,8 +98,8 @@ def preview_large(
         tried = Trial.of(masking, first, roles)
         grown = tried.grown(masking.plan, [leaf] * max(1, round(size.rows / leaf)), leaves=True)
         width = len(first.columns) + 4 * len(roles.mask)
-        disk = size.rows * (size.width + ON_DISK * len(roles.mask))
-        result["problems"] += _problems(target[0], disk)
+        disk = disk_need(size, len(roles.mask))
+        result["problems"] += disk_problems(target[0], disk)
         result["estimate"] = {
             "trial_rows": tried.rows,
             "masking_seconds": round(FITTING + SEARCHED * grown, 2),
@@ -132,7 +132,12 @@ class _Seen:
         return type(error).of_fields(f"{template} {{seen}}", **fields, seen=self._of)
 
 
-def _problems(place: Location, disk: float) -> list[OutputError]:
+def disk_need(size: Size, masked: int) -> float:
+    """Return the bytes that a release of so many masked columns takes beside its place meanwhile."""
+    return size.rows * (size.width + ON_DISK * masked)
+
+
+def disk_problems(place: Location, disk: float) -> list[OutputError]:
     """Return the error of a release that takes more room than there is beside its place."""
     folder = Path() if place.piped else place.path.parent
     free = shutil.disk_usage(folder).free if folder.is_dir() else disk
