@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import polars_microagg as mg
+from polars_microagg.frames.mask import MaskNode
 from tests.loop import share
 
 from .doors import BOTH, ENGINES, METHODS, NARROW, call, same
@@ -159,3 +160,29 @@ def test_an_expression_calls_nothing_for_its_schema(seen: list[int]) -> None:
     kinds = {"m": pl.Struct({"a": pl.Int64, "b": pl.Float64}), "g": pl.UInt32}
     assert lazy.collect_schema() == kinds
     assert seen == []
+
+
+def test_fields_that_are_taken_in_a_second_step_are_masked_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What docs/polars.md says: in one step the values are the same, and the time is multiplied."""
+    calls = []
+    mask = MaskNode.__call__
+
+    def counted(self: MaskNode, batch: pl.Series) -> pl.Series:
+        calls.append(len(batch))
+        return mask(self, batch)
+
+    monkeypatch.setattr(MaskNode, "__call__", counted)
+    record, lazy = BOTH.microagg.mdav(3), NARROW.lazy()
+    expected = NARROW.with_columns(mg.mdav(NARROW, ["a", "b"], 3).select("a", "b"))
+    calls.clear()
+    for engine in ENGINES:
+        steps = lazy.with_columns(record.alias("m")).with_columns(pl.col("m").struct.unnest())
+        same(steps.drop("m").collect(engine=engine), expected)
+        assert calls == [NARROW.height]
+        calls.clear()
+        # In one step once for each field, unless Polars sees that they are of one node.
+        same(lazy.with_columns(record.struct.unnest()).collect(engine=engine), expected)
+        assert calls in ([NARROW.height], [NARROW.height] * 2)
+        calls.clear()
