@@ -149,8 +149,8 @@ def expression_spec(entry: Method) -> Spec:
     returns = (
         f"polars.Expr\n    Like the expression, which is {what}; use .over(...) for strata.\n"
         "    What it is called on is the whole table to it: with .over(...) `t` is the distance to the\n"
-        "    stratum, where the frame function takes that to the table. Take fields of the result in a later\n"
-        "    step: in one step, as by .struct.unnest(), a lazy plan masks once for each field."
+        "    stratum, where the frame function takes that to the table. Take fields of the result in\n"
+        "    a later step: in one step, as by .struct.unnest(), a lazy plan masks once for each field."
     )
     sections = (
         ("Returns", returns),
