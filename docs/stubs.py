@@ -70,7 +70,7 @@ def plot(self) -> MicroaggPlot:
 ATTACKER = (signatures.KNOWN, signatures.KNOWN_SAMPLE)
 KINDS = signatures.key_kinds()
 BY_COLUMN = Argument("by_column", "bool", "", False)
-KEYS = (Argument("by", "Names", "", None), signatures.KEY, signatures.WHOSE)
+KEYS = (Argument("by", "Names", "", None), signatures.KEY, signatures.WITHIN, signatures.WHOSE)
 
 
 @dataclass(frozen=True)

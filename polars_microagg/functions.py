@@ -13,7 +13,7 @@ from polars_microagg.frames.mask import group_frame, mask_frame
 from polars_microagg.frames.signatures import frame_spec, metric_spec
 
 PUBLIC = "polars_microagg"
-ATTACK = {"known", "known_sample", "key", "entity", "seed"}
+ATTACK = {"known", "known_sample", "key", "strata", "entity", "seed"}
 """Parameters that every metric shares."""
 
 

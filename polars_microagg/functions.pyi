@@ -26,6 +26,7 @@ __all__ = [
     "diameter",
     "dld",
     "dld_entity",
+    "dld_without_strata",
     "dr",
     "drisk",
     "eigenvalue_difference",
@@ -119,6 +120,7 @@ class MetricOptions(TypedDict, total=False):
     known: Known  # default None
     known_sample: int | None  # default None
     key: Names  # default None
+    strata: Names  # default None
     seed: int  # default 0
 
 def above_optimum(
@@ -193,6 +195,16 @@ def dld_entity(
     **options: Unpack[MetricOptions],
 ) -> float | None:
     """Distance-based linkage disclosure of persons: share with a record nearest to its own masked one."""
+
+def dld_without_strata(
+    original: Frame,
+    masked: Frame,
+    columns: Columns | None = None,
+    *,
+    optimistic: bool = False,
+    **options: Unpack[MetricOptions],
+) -> float | None:
+    """Distance-based linkage disclosure by an attacker who does not know the strata."""
 
 def dr(
     original: Frame,

@@ -89,10 +89,29 @@ __mg_mk AS (FROM microagg_internals._keyed('__mg_m', '__mg_k', spec)),
 __mg_c AS (
     SELECT count(*) AS __mg_size
     FROM (
-        SELECT struct_pack(*COLUMNS(system.main._microagg_columns((*), 'known', spec))) AS __mg_value
+        SELECT
+            struct_pack(*COLUMNS(system.main._microagg_columns((*), 'known', spec))) AS __mg_value,
+            struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum
         FROM __mg_m
     )
-    GROUP BY __mg_value, microagg_internals._told(__mg_value)
+    GROUP BY __mg_value, microagg_internals._told(__mg_value), __mg_stratum, microagg_internals._told(__mg_stratum)
+),
+__mg_u AS (
+    SELECT
+        __mg_row,
+        microagg_internals._unsigned(COLUMNS(system.main._microagg_columns((*), 'strata', spec)))
+    FROM __mg_m
+),
+__mg_w AS (
+    SELECT
+        __mg_row,
+        struct_pack(*COLUMNS(system.main._microagg_columns((*), 'strata', spec))) AS __mg_stratum,
+        microagg_internals._shown(__mg_stratum) AS __mg_shown
+    FROM __mg_u
+),
+__mg_p AS (
+    SELECT __mg_row, min(__mg_row) OVER (PARTITION BY __mg_stratum, __mg_shown) AS __mg_first
+    FROM __mg_w WHERE (spec->>'strata') IS NOT NULL
 ),
 __mg_r AS MATERIALIZED (
     SELECT system.main._microagg_assess(
@@ -104,6 +123,7 @@ __mg_r AS MATERIALIZED (
             'columns': list_value(*COLUMNS(* EXCLUDE (__mg_rows, __mg_keys)))}
             FROM microagg_internals._lists('__mg_mk', false)),
         (SELECT list(__mg_size) FROM __mg_c),
+        (SELECT list(__mg_first ORDER BY __mg_row) FROM __mg_p),
         (SELECT list(__mg_tree) FROM microagg_internals._trees(spec) AS __mg_tree)
     ) AS __mg_r
 ),
@@ -116,11 +136,12 @@ SELECT COLUMNS(system.main._microagg_columns((*), 'metrics', spec)) FROM __mg_a;
 
 -- One row, one column a metric. Rows are matched by key, or by position where tables keep an order.
 -- With metrics, only those are computed; the others that are given by default are null. With `entity`,
--- columns of the original that say whose a record is, persons are counted as well.
+-- columns of the original that say whose a record is, persons are counted as well. With `strata`, columns
+-- of the masked table that an attacker knows, records are linked and classes counted within them.
 CREATE OR REPLACE MACRO microagg.assess(
-    original, masked, columns := NULL, metrics := NULL, known := NULL, key := NULL, entity := NULL, $keys
+    original, masked, columns := NULL, metrics := NULL, known := NULL, key := NULL, strata := NULL, entity := NULL, $keys
 ) AS TABLE
 FROM microagg_internals._assess(original, masked,
     to_json({'columns': columns, 'metrics': metrics, 'known': known, 'key': key,
-        'entity': entity, $keys_call,
+        'strata': strata, 'entity': entity, $keys_call,
         'offered': [$names], 'ordered': current_setting('preserve_insertion_order')}));

@@ -26,7 +26,7 @@ from polars_microagg.core.options import KEY_OPTIONS, check_option, keys_asked, 
 from polars_microagg.core.partition import Labels, Matrix
 from polars_microagg.errors import InvalidParameterError, NotNumericError
 from polars_microagg.errors.categories import unlike_kinds
-from polars_microagg.frames.attributes import entity_of
+from polars_microagg.frames.attributes import entity_of, strata_of
 from polars_microagg.frames.columns import is_number, kind_for, refuse, type_name
 from polars_microagg.frames.released_strata import told_apart
 from polars_microagg.frames.safe_collect import collected
@@ -88,10 +88,11 @@ class _Release:
         known: Attack,
         asked: Mapping[str, Any] | None = None,
         entity: tuple[str, ...] = (),
+        strata: tuple[str, ...] = (),
     ) -> None:
         self._before, self._after, self._asked = original, masked, asked or {}
         self._names, (self._known, self._subsets) = names, known
-        self._whose = entity
+        self._whose, self._within = entity, strata
 
     @cached_property
     def _measured(self) -> Coordinates:
@@ -123,6 +124,11 @@ class _Release:
         columns = self._before.select(map(by_name, self._whose)).get_columns()
         return entity_of(columns, self._whose).codes if columns else None
 
+    @cached_property
+    def strata(self) -> Labels | None:
+        """Return the number of the stratum of each record as it is released; None without strata."""
+        return strata_of(self._after, self._within) if self._within else None
+
     def require_distances(self) -> None:
         """Refuse a column that an intruder knows and that has no distances."""
         for name in self._known:
@@ -153,17 +159,20 @@ class _Release:
         """Return the sizes of classes of equal masked records, one array a set of known columns."""
         if len(self.subsets) == 1:
             names = [self._known[i] for i in self.subsets[0]]
-            return [classes(self._after, names)["size"].to_numpy()]
+            return [classes(self._after, names, self._within)["size"].to_numpy()]
         schema = self._after.schema
         plain = self._after.select(
-            told_apart(by_name(n), schema[n]).alias(str(i)) for i, n in enumerate(self._known)
+            told_apart(by_name(n), schema[n]).alias(str(i))
+            for i, n in enumerate([*self._known, *self._within])
         )
         columns = plain.columns
         distinct = plain.group_by(columns).len("size").with_row_index("row")
         # Equal values have the same number: the first row that has them.
         numbered = distinct.select(pl.col("row").min().over(name).alias(name) for name in columns)
         coded = numbered.to_numpy().astype(np.int64)
-        return class_sizes(coded, distinct["size"].to_numpy(), self.subsets)
+        also = tuple(range(len(self._known), len(columns)))
+        subsets = [subset + also for subset in self.subsets]
+        return class_sizes(coded, distinct["size"].to_numpy(), subsets)
 
 
 def assess(
@@ -176,6 +185,7 @@ def assess(
     known_sample: int | None = None,
     by: Names = None,
     key: Names = None,
+    strata: Names = None,
     entity: Names = None,
     seed: int = 0,
     by_column: bool = False,
@@ -188,12 +198,13 @@ def assess(
     types = before.schema
     keys, parts = keys_of(types, "key", key, ORIGINAL), keys_of(types, "by", by, ORIGINAL)
     whose = keys_of(types, "entity", entity, ORIGINAL)
+    within = keys_of(after.schema, "strata", strata, MASKED)
     asked = kinds_asked(named_options(kinds, types), assess)
     for option, value in (("known", known), ("known_sample", known_sample)):
         if by_column and value is not None:
             way = "Leave it out: an intruder knows each column by itself."
             raise InvalidParameterError.cannot("by_column", Setting(option, value), way)
-    names = shared_columns(before, after, columns, (*keys, *parts, *whose), asked)
+    names = shared_columns(before, after, columns, (*keys, *parts, *whose, *within), asked)
     what = attacker(known, known_sample, seed, names, after)
     each: list[tuple[list[str], Attack]] = (
         [([name], ([name], [(0,)])) for name in names] if by_column else [(names, what)]
@@ -206,7 +217,8 @@ def assess(
     divided, pieces = _parts(before, after, parts)
     for x, y in pieces:
         for measured, attack in each:
-            release, computed = _Release(x, y, measured, attack, asked, whose), dict[str, Any]()
+            release = _Release(x, y, measured, attack, asked, whose, within)
+            computed = dict[str, Any]()
             if any("subsets" in inputs(entry) for entry in entries):
                 release.require_distances()
             rows.append({e.name: evaluate(e, release, computed) for e in entries})
@@ -262,8 +274,8 @@ def measure(
 ) -> float | int | None:
     """Compute one metric.
 
-    `shared` are `known`, `known_sample`, `key`, `seed` and `entity`, as for `assess`; `options` those of
-    the metric.
+    `shared` are `known`, `known_sample`, `key`, `strata`, `seed` and `entity`, as for `assess`; `options`
+    those of the metric.
 
     >>> before, after = pl.DataFrame({"a": [1, 2, 9]}), pl.DataFrame({"a": [1.5, 1.5, 9.0]})
     >>> measure("dld", before, after, None, {}, {"optimistic": True})
@@ -277,7 +289,15 @@ def measure(
     own |= {"entity": shared["entity"]} if "entity" in shared and not persons else {}
     for option, value in own.items():
         if option not in entry.options:
-            listed = [*entry.options, *KEY_OPTIONS, "known", "known_sample", "key", "seed"]
+            listed = [
+                *entry.options,
+                *KEY_OPTIONS,
+                "known",
+                "known_sample",
+                "key",
+                "strata",
+                "seed",
+            ]
             listed += ["entity"] if persons else []
             raise InvalidParameterError.option(name, option, listed)
         check_option(entry.options[option], value)
@@ -287,12 +307,13 @@ def measure(
     asked = keys_asked(named_options(options, types))
     keys = keys_of(types, "key", shared.get("key"), ORIGINAL)
     whose = keys_of(types, "entity", whose, ORIGINAL)
-    names = shared_columns(before, after, columns, (*keys, *whose), asked)
+    within = keys_of(after.schema, "strata", shared.get("strata"), MASKED)
+    names = shared_columns(before, after, columns, (*keys, *whose, *within), asked)
     sample, seed = shared.get("known_sample"), shared.get("seed", 0)
     what = attacker(shared.get("known"), sample, seed, names, after)
     after = matched(before, after, keys_of(after.schema, "key", keys, MASKED))
     refuse_new_categories(before, after, names, asked)
-    release = _Release(before, after, names, what, asked, whose)
+    release = _Release(before, after, names, what, asked, whose, within)
     if "subsets" in inputs(entry, own):
         release.require_distances()
     found: float | int | None = evaluate(entry, release, {}, own)

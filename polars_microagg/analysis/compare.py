@@ -96,7 +96,8 @@ def compare(
     ks : int or list of int, default (3, 5, 10)
         Smallest group sizes.
     strata : str, selector or list, optional
-        Columns whose values keep records apart.
+        Columns whose values keep records apart. An attacker knows them, so records are linked, and
+        classes counted, within them.
     known, known_sample
         What an intruder knows, as for `assess`.
     seconds : float, optional
@@ -187,6 +188,7 @@ def comparison(
     shared = options | {"strata": divided, "seed": seed}
     further = [m for m in dict.fromkeys(names_of("metrics", metrics)) if m not in MEASURES]
     known_by: dict[str, Any] = {"known": known, "known_sample": known_sample, "seed": seed}
+    known_by["strata"] = divided
     known_by |= {name: options[name] for name in (*KEY_OPTIONS, "entity") if name in options}
 
     work = _Work(frame, columns, names, shared, [*MEASURES, *further], known_by)

@@ -140,12 +140,13 @@ def linkage_table(
     masked: pl.DataFrame,
     names: Sequence[str],
     kinds: Mapping[str, Any] | None = None,
+    strata: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Return how often an intruder finds the right record, by how many columns they know.
 
     A row for at most 10 numbers of columns has known, sets (how many choices of them were tried:
     all, or up to 30 at random) and dld (per cent of the records linked, the mean over the sets). `kinds`
-    are options that say of which kind columns are.
+    are options that say of which kind columns are, and `strata` columns of `masked` that they know, too.
 
     >>> before = pl.DataFrame({"a": [1, 2, 8, 9], "b": [1, 2, 8, 9]})
     >>> after = pl.DataFrame({"a": [1, 1, 9, 9], "b": [1, 1, 9, 9]})
@@ -158,7 +159,8 @@ def linkage_table(
     most = max(3, min(SETS, RECORDS // max(len(original), 1)))
     for known in numbers.tolist():
         sets = min(most, math.comb(len(names), known))
-        shared: dict[str, Any] = {"known": known, "known_sample": sets, **(kinds or {})}
+        shared: dict[str, Any] = {"known": known, "known_sample": sets, "strata": strata}
+        shared |= kinds or {}
         linked = assess(original, masked, list(names), metrics=["dld"], **shared)
         rows.append((known, sets, linked["dld"].item()))
     types = {"known": pl.Int64, "sets": pl.Int64, "dld": pl.Float64}

@@ -157,7 +157,9 @@ class MicroaggPlot(Overview):
             correlation_table(self._frame, *self._pair(masked, columns, numbers=True))
         )
 
-    def linkage(self, masked: Any, columns: Columns | None = None, *, k: int = 5) -> Any:
+    def linkage(
+        self, masked: Any, columns: Columns | None = None, *, k: int = 5, strata: Names = None
+    ) -> Any:
         """Draw how often an intruder finds the right record, by how many columns they know.
 
         Parameters
@@ -166,17 +168,27 @@ class MicroaggPlot(Overview):
             As for `distributions`.
         k : int, default 5
             Smallest group size, which is marked as 1 in k.
+        strata : str or list of str, optional
+            Columns of `masked` that the intruder knows, too, such as the strata of the release.
 
         Returns
         -------
         altair.LayerChart
             The chart.
         """
-        table = linkage_table(self._frame, *self._pair(masked, columns))
+        after, names = self._pair(masked, columns)
+        within = keys_of(after.schema, "strata", strata, MASKED)
+        names = [name for name in names if name not in within]
+        table = linkage_table(self._frame, after, names, strata=within)
         return altair_charts.linkage(table, group_size(k))
 
     def risk_utility(
-        self, compared: pl.DataFrame, *, masked: Any = None, columns: Columns | None = None
+        self,
+        compared: pl.DataFrame,
+        *,
+        masked: Any = None,
+        columns: Columns | None = None,
+        strata: Names = None,
     ) -> Any:
         """Draw the loss and risk of each line of `compare`, and the Pareto line.
 
@@ -188,6 +200,8 @@ class MicroaggPlot(Overview):
             A release of this table, to be marked on the map.
         columns : str, selector or list, optional
             Its columns, as for `distributions`.
+        strata : str or list of str, optional
+            Its strata, as `compare` had them.
 
         Returns
         -------
@@ -197,6 +211,9 @@ class MicroaggPlot(Overview):
         chosen = None
         if masked is not None:
             after, names = self._pair(masked, columns)
-            measures = assess(self._frame, after, names, metrics=["loss", "dr"]).row(0)
+            within = keys_of(after.schema, "strata", strata, MASKED)
+            names = [name for name in names if name not in within]
+            asked: dict[str, Any] = {"metrics": ["loss", "dr"], "strata": within}
+            measures = assess(self._frame, after, names, **asked).row(0)
             chosen = None if None in measures else measures
         return risk_map.risk_utility(compared, chosen=chosen)

@@ -64,7 +64,7 @@ def run(arguments: Namespace) -> int:
     patients().write_csv(buffer)
     put(before, buffer.getvalue())
     words = [str(before), "-o", str(after), "--columns", "age,income,weight", "--k", "5"]
-    words += ["--strata", "region", "--drop", "patient", "--require", "dld<=15"]
+    words += ["--strata", "region", "--drop", "patient", "--require", "dld<=20"]
     if installed():
         words += ["--report", str(page)]
     else:
@@ -89,8 +89,8 @@ def _shown(folder: Path, before: Path, after: Path, measures: dict[str, Any]) ->
         show(f"{what}:\n{table(frame.rows(), head=frame.columns)}\n")
     show(
         f"Every record is shared by at least {measures['k_min']} patients of its region. "
-        f"{measures['loss']:g} % of the information\nis lost, and an intruder who knows age, income "
-        f"and weight links {measures['dld']:g} % of the patients."
+        f"{measures['loss']:g} % of the information\nis lost, and an attacker who knows the region, age, "
+        f"income and weight re-identifies {measures['dld']:g} % of\nthe patients."
     )
     show(f"\nIn {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
     show(f"Check the release: microagg verify {after}")

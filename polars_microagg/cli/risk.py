@@ -67,7 +67,9 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "--columns", action="append", metavar="A,B", help="those of the manifest by default"
     )
-    parser.add_argument("--strata", action="append", metavar="C", help="classes are counted within")
+    parser.add_argument(
+        "--strata", action="append", metavar="C", help="columns that an attacker knows"
+    )
     parser.add_argument("--known", action="append", metavar="A", help="what an intruder knows")
     parser.add_argument("--metrics", metavar="M,N", help="those by default, or any by name")
     add_separator(parser, "the original, or of TABLE without one")
@@ -161,7 +163,7 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
         compared = _comparable(manifest, entity, bool(known)) if manifest else []
         wanted = list(dict.fromkeys([*listed, *compared]))
         asked = {"metrics": wanted, "known": known, "key": key, "entity": entity, **kinds}
-        measured = assess(before, after, names, **asked)
+        measured = assess(before, after, names, strata=within, **asked)
         computed = measured.row(0, named=True)
         if manifest:
             if differ := other_measures(manifest, {name: computed[name] for name in compared}):

@@ -127,7 +127,8 @@ def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:
         if arguments.original is not None:
             kinds = named_kinds(read_kinds({}, vars(arguments)), found.table.schema.names)
             release = place, found.columns
-            result = _measured(arguments, release, known, keys_asked(kinds), folder)
+            within = [name for name in found.strata if name not in (known or ())]
+            result = _measured(arguments, release, known, within, keys_asked(kinds), folder)
         if known:
             beside_known = [name for name in found.strata if name not in known]
             counted = CountedTable.of(place, folder, (known, beside_known), *counting, **how)
@@ -151,6 +152,7 @@ def _measured(
     arguments: Namespace,
     release: tuple[Location, Sequence[str]],
     known: list[str] | None,
+    strata: list[str],
     kinds: dict[str, Any],
     folder: Path,
 ) -> dict[str, Any]:
@@ -166,7 +168,7 @@ def _measured(
     ]
     columns = [empty_of(table).columns for table in tables]
     names_in("columns", every, columns[0])
-    budget = budget_of(bytes_of(arguments.memory), [every], *tables)
+    budget = budget_of(bytes_of(arguments.memory), [every, strata], *tables)
     entity = names_in("entity", arguments.entity, [*columns[0], *columns[1]])
     entity = entity if {*entity} <= {*columns[0]} else []
     asked: dict[str, Any] = {
@@ -174,6 +176,7 @@ def _measured(
         "entity": entity,
         "kinds": kinds,
         "known": known,
+        "strata": strata,
         "budget": budget,
         "folder": folder,
     }

@@ -52,6 +52,10 @@ class MetricInputs(Protocol):
         """The number of the person of each record; None if it is not known whose the records are."""
 
     @property
+    def strata(self) -> Labels | None:
+        """The number of the stratum of each record, which an attacker knows; None without strata."""
+
+    @property
     def classes(self) -> Sequence[Labels]:
         """Sizes of the classes of equal masked records, one array for each of `subsets`."""
 
@@ -111,6 +115,8 @@ def evaluate(
             values["numeric"] = release.numeric
         if "entity" in values:
             values["entity"] = release.entity
+        if "strata" in values:
+            values["strata"] = release.strata
         numeric = None if known or "joint" in values else _numbers_only(values, release)
         if numeric is not None and not numeric.any():
             return None

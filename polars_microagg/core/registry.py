@@ -47,7 +47,9 @@ __all__ = [
 
 Unit = Literal["record", "value"]
 
-MetricInput = Literal["original", "masked", "classes", "subsets", "joint", "numeric", "entity"]
+MetricInput = Literal[
+    "original", "masked", "classes", "subsets", "joint", "numeric", "entity", "strata"
+]
 """Parts of a release that a metric may take, typed in `core/evaluate.py`; other inputs are metrics."""
 
 MetricUnit = Literal["", "%", "points"]
@@ -256,9 +258,9 @@ def metric(
     column of the matrices is a coordinate of, in which case they have those of categories, too;
     ``numeric``, which of them are of numbers; ``classes``, the sizes of the classes of equal masked
     records, which stands alone; ``subsets``, sets of the attributes that an intruder knows, in which
-    case the matrices have these attributes; ``entity``, the number of the person of each record, None
-    if that is not known; or the name of another metric. Keyword parameters become
-    options. The result is a whole number, a real number, or None.
+    case the matrices have these attributes; ``entity`` and ``strata``, the number of the person and of
+    the stratum of each record, None if not known; or the name of another metric. Keyword parameters
+    become options. The result is a whole number, a real number, or None.
     """
 
     def register(function: Function) -> Function:
@@ -316,10 +318,7 @@ def metrics() -> Mapping[str, Metric]:
 
 @cache
 def _refuse_unknown_inputs(names: tuple[str, ...]) -> None:
-    """Refuse a metric with an unknown input, or with another input beside `classes`.
-
-    Metrics may be registered after one that names them.
-    """
+    """Refuse unknown inputs, and others beside `classes`: metrics may be registered after their parts."""
     offered = get_args(MetricInput)
     for name in names:
         for taken in _METRICS[name].inputs:

@@ -116,7 +116,7 @@ def example_of(name: str) -> str:
 
 def _meanings() -> Mapping[str, str]:
     """Return what each parameter means, by name; those of methods by `method.name`."""
-    found = dict(ALSO)
+    found = ALSO | {"assess.strata": _in_sql(arguments.WITHIN.doc)}
     for function in (recommend, compare):
         text = sections_of(registry.docstring(function))["Parameters"]
         for name, meaning in re.findall(r"^(\w+) :.*\n((?:    .*\n)+)", text, re.M):

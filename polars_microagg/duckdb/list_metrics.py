@@ -42,6 +42,9 @@ HUGE = 2**126
 KEY = f"{OURS}key"
 """The number of a record's key."""
 
+STRATUM = f"{OURS}stratum"
+"""The number of a record's stratum."""
+
 
 @dataclass(frozen=True)
 class _Release:
@@ -54,22 +57,26 @@ class _Release:
     known: tuple[Matrix, Matrix, Labels | None] | None
     subsets: Sequence[tuple[int, ...]]
     entity: Labels | None
+    strata: Labels | None
     classes: Sequence[Labels]
 
 
 def assess_lists(
-    call: AssessCall, original: Table, masked: Table, classes: Labels
+    call: AssessCall, original: Table, masked: Table, classes: Labels, strata: Labels
 ) -> list[float | int | None]:
     """Measure a release: the metrics that the macro has columns for, None for those not wanted.
 
     Both tables have their rows in any order; a key has the same number in both. `classes` (c,) are
     the sizes of the classes of masked records that are equal in what an intruder knows, if that is
-    not the measured columns.
+    not the measured columns, and `strata` (n,) the strata of the masked records in their order, if
+    there are any.
     """
-    pairs = _paired(call.key, original, masked)
+    pairs, rows = _paired(call.key, original, masked)
+    within = strata[rows.to_numpy()] if call.strata else None
     asked = _named_as_written(call.kinds, pairs)
     # By default numbers, dates and times, and what the call says to be categories.
-    numbers = [pair for pair in pairs if not any(same(pair[0].name, n) for n in call.entity)]
+    others = [*call.entity, *call.strata]
+    numbers = [pair for pair in pairs if not any(same(pair[0].name, n) for n in others)]
     measured = _chosen(call.columns, pairs) if call.columns else _counted(numbers, asked)
     if not measured:
         raise InvalidParameterError.no_columns()
@@ -90,8 +97,9 @@ def assess_lists(
         known=(seen.before, seen.after, seen.several) if distances else None,
         subsets=[tuple(range(len(known)))],
         entity=_persons(call, original),
+        strata=within,
         # What is known may be of types that are not in the lists: DuckDB has counted then.
-        classes=[classes if call.known else _class_sizes(measured)],
+        classes=[classes if call.known else _class_sizes(measured, within)],
     )
     metrics, computed = registry.metrics(), dict[str, Any]()
     return [
@@ -110,17 +118,18 @@ def _persons(call: AssessCall, original: Table) -> Labels | None:
     return entity_of([held[name].counted() for name in names], names).codes
 
 
-def _paired(key: tuple[str, ...], original: Table, masked: Table) -> Pairs:
-    """Return the columns that both tables have, rows matched, without our own."""
+def _paired(key: tuple[str, ...], original: Table, masked: Table) -> tuple[Pairs, pl.Series]:
+    """Return the columns that both tables have without our own, and the masked row of each original one."""
     keys, columns = _sorted(original)
     other_keys, others = _sorted(masked)
     rows = _matching_rows(key, keys, other_keys)
-    return [
+    pairs = [
         (column, other.take(rows))
         for column in columns
         for other in others
         if same(column.name, other.name) and not column.name.startswith(OURS)
     ]
+    return pairs, rows
 
 
 def _sorted(table: Table) -> tuple[pl.DataFrame, list[ListColumn]]:
@@ -190,9 +199,11 @@ def _tables(pairs: Pairs, asked: Mapping[str, Any]) -> tuple[pl.DataFrame, pl.Da
     return one, other
 
 
-def _class_sizes(pairs: Pairs) -> Labels:
+def _class_sizes(pairs: Pairs, strata: Labels | None) -> Labels:
     """Return the sizes of the classes of equal masked records, as they were released."""
     table = pl.DataFrame({after.name: after.values for _, after in pairs})
+    if strata is not None:
+        table = table.with_columns(pl.Series(STRATUM, strata))
     sizes: Labels = equal_records(table, table.columns)["size"].to_numpy()
     return sizes
 

@@ -208,6 +208,7 @@ class AssessCall:
     columns: tuple[str, ...]
     known: tuple[str, ...]
     key: tuple[str, ...]
+    strata: tuple[str, ...]
     entity: tuple[str, ...]
     metrics: tuple[str, ...]
     offered: tuple[str, ...]
@@ -218,8 +219,8 @@ class AssessCall:
         """Check everything that can be checked without the tables."""
         blocks = [] if spec["columns"] is None else listed_blocks(spec["columns"])
         columns = tuple(name for block in blocks for name in block)
-        named = "known", "key", "entity", "metrics"
-        known, key, entity, metrics = (listed_names(what, spec[what]) for what in named)
+        named = "known", "key", "strata", "entity", "metrics"
+        known, key, strata, entity, metrics = (listed_names(what, spec[what]) for what in named)
         for what, need in (("known", "column"), ("metrics", "name of a metric")):
             if isinstance(spec[what], list) and not spec[what]:
                 raise InvalidParameterError.kind(what, [], f"at least one {need}")
@@ -228,7 +229,7 @@ class AssessCall:
         entries_of(metrics or None, entity)  # refuses what counts persons, if they are not known
         require_match(key, spec["ordered"])
         kinds = keys_asked(stand_ins({name: spec.get(name) for name in KEY_OPTIONS}))
-        return cls(columns, known, key, entity, metrics, tuple(spec["offered"]), kinds)
+        return cls(columns, known, key, strata, entity, metrics, tuple(spec["offered"]), kinds)
 
     def planted(self, rows: Rows) -> Self:
         """Return the call with the trees that were read from tables."""
@@ -344,7 +345,7 @@ def columns_in_role(text: str, role: str, names: Sequence[str]) -> list[str]:
             return [name for name in table if call.others.passes(call.plan.entity, name)]
         if role == "source":
             call.others.require(call.bind(table), find("strata", call.strata, table), table)
+    if isinstance(call, AssessCall) and role in ("known", "strata"):
+        return find(role, getattr(call, role), table) or [f"{OURS}0"]
     chosen = call.roles(table)
-    if role == "known" and isinstance(call, AssessCall):
-        chosen[role] = find("known", call.known, table)
     return table if role in ("source", "all") else chosen[role] or [f"{OURS}0"]

@@ -162,12 +162,14 @@ def _classes(spec: Any, sizes: Any, numbers: Any, columns: Any) -> Any:
 
 
 @_in_sql
-def _assess(spec: Any, original: Any, masked: Any, sizes: Any, trees: Any) -> Any:
+def _assess(spec: Any, original: Any, masked: Any, sizes: Any, strata: Any, trees: Any) -> Any:
     """Measure a masked table against the original."""
     measured = []
-    for text, before, after, size, tree in _calls(spec, original, masked, sizes, trees):
+    calls = _calls(spec, original, masked, sizes, strata, trees)
+    for text, before, after, size, stratum, tree in calls:
         call = call_of(AssessCall, text.as_py()).planted(rows_of(tree))
-        measured.append(assess_lists(call, _table(before), _table(after), integers(size)))
+        tables = _table(before), _table(after)
+        measured.append(assess_lists(call, *tables, integers(size), integers(stratum)))
     return pa.array(measured, pa.list_(pa.float64()))
 
 
@@ -222,6 +224,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Sequence[str], str]] = {
         ["VARCHAR", "VARCHAR[]"],
         "STRUCT(row BIGINT, met BOOLEAN, reason VARCHAR)",
     ),
-    "_microagg_assess": (_assess, ["VARCHAR", SIDE, SIDE, "BIGINT[]", TREES], "DOUBLE[]"),
+    "_microagg_assess": (
+        _assess,
+        ["VARCHAR", SIDE, SIDE, "BIGINT[]", "BIGINT[]", TREES],
+        "DOUBLE[]",
+    ),
 }
 """Name in DuckDB: the function, the types of its arguments, and that of its result."""

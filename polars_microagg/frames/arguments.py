@@ -36,6 +36,7 @@ __all__ = [
     "STRATA",
     "WEIGH",
     "WHOSE",
+    "WITHIN",
     "WORKERS",
     "Argument",
     "K",
@@ -262,6 +263,14 @@ KNOWN_SAMPLE = Argument(
     "How many of the sets to draw at random without repetition; all by default.",
     None,
     numpydoc="int",
+)
+WITHIN = Argument(
+    "strata",
+    "Names",
+    "Columns of the masked table that an attacker knows, such as the strata of the release: records\n"
+    "are linked, and classes counted, within them.",
+    None,
+    numpydoc="str or list of str",
 )
 DRAW = Argument("seed", "int", "Seed of `known_sample`.", 0)
 WHOSE = Argument(

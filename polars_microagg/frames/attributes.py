@@ -11,7 +11,7 @@ from polars_microagg.core.attributes import Attribute
 from polars_microagg.errors import InvalidDataError
 from polars_microagg.frames.columns import is_number
 
-__all__ = ["confidential_of", "entity_of", "is_ordered"]
+__all__ = ["confidential_of", "entity_of", "first_rows", "is_ordered", "strata_of"]
 
 
 def entity_of(columns: Sequence[pl.Series], names: Sequence[str]) -> Attribute:
@@ -23,7 +23,7 @@ def entity_of(columns: Sequence[pl.Series], names: Sequence[str]) -> Attribute:
     for column, name in zip(columns, names, strict=True):
         if column.null_count():
             raise InvalidDataError.nameless(name, column.null_count())
-    return Attribute.of(", ".join(names), _codes(_first_rows(columns)))
+    return Attribute.of(", ".join(names), _codes(first_rows(columns)))
 
 
 def confidential_of(column: pl.Series, name: str) -> Attribute:
@@ -35,7 +35,7 @@ def confidential_of(column: pl.Series, name: str) -> Attribute:
     ordered, absent = is_ordered(column.dtype), column.is_null().to_numpy()
     if isinstance(column.dtype, pl.Enum):
         column = column.to_physical()
-    code = column.rank("dense") if ordered else pl.Series(_first_rows([column])) + 1
+    code = column.rank("dense") if ordered else pl.Series(first_rows([column])) + 1
     codes = code.fill_null(0).cast(pl.Int64).to_numpy().copy()
     codes[absent] = 0
     return Attribute.of(name, _codes(codes), ordered=ordered, nulls=bool(absent.any()))
@@ -46,8 +46,21 @@ def is_ordered(dtype: pl.DataType) -> bool:
     return is_number(dtype) or isinstance(dtype, pl.Enum)
 
 
-def _first_rows(columns: Sequence[pl.Series]) -> np.ndarray:
-    """Return, for each row, the first row of the same values."""
+def strata_of(frame: pl.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Number the strata of the records; null is a stratum of its own.
+
+    >>> strata_of(pl.DataFrame({"region": ["b", None, "b"]}), ["region"])
+    array([0, 1, 0])
+    """
+    return _codes(first_rows([frame.get_column(name) for name in names]))
+
+
+def first_rows(columns: Sequence[pl.Series]) -> np.ndarray:
+    """Return, for each row, the first row of the same values.
+
+    >>> first_rows([pl.Series(["b", "a", "b"])])
+    array([0, 1, 0])
+    """
     named = [column.alias(str(i)) for i, column in enumerate(columns)]
     table = pl.DataFrame(named).with_row_index("row")
     rows = table.select(pl.col("row").min().over([column.name for column in named]))

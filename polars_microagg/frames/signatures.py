@@ -32,6 +32,7 @@ from polars_microagg.frames.arguments import (
     STRATA,
     WEIGH,
     WHOSE,
+    WITHIN,
     WORKERS,
     Argument,
     K,
@@ -170,7 +171,7 @@ def metric_spec(entry: Metric) -> Spec:
         own_argument(option, doc.get("Parameters", "")) for option in entry.options.values()
     )
     persons = "entity" in inputs(entry)
-    known = (KNOWN, KNOWN_SAMPLE, KEY, *([WHOSE] if persons else []), DRAW)
+    known = (KNOWN, KNOWN_SAMPLE, KEY, WITHIN, *([WHOSE] if persons else []), DRAW)
     arguments = (ORIGINAL, MASKED, MEASURED, *own, *key_kinds(), *known)
     example = f""">>> import polars as pl, polars_microagg as mg
 >>> before = pl.DataFrame({{"age": [30, 32, 41, 43]{', "who": [1, 1, 2, 3]' if persons else ""}}})

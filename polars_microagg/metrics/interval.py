@@ -78,6 +78,10 @@ def interval_disclosure(
     They say the interval's width is p per cent of the ranks, so half lies on each side. The ends
     belong to the interval. In a constant column of masked values the interval is that value.
 
+    Each value is compared with its own masked value and with no other record, so an attacker who knows the
+    strata finds no more. Ranks are those of the whole table: ranks within strata would give narrower
+    intervals, and a lower risk.
+
     Examples
     --------
     >>> x, y = np.array([[10.0], [20.0], [30.0]]), np.array([[10.5], [25.0], [25.0]])

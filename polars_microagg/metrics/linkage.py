@@ -24,7 +24,7 @@ from polars_microagg.kernels.risk.record_linkage import (
 )
 from polars_microagg.kernels.scale import standardised
 
-__all__ = ["dld", "dld_entity", "pld"]
+__all__ = ["dld", "dld_entity", "dld_without_strata", "pld"]
 
 SLACK = 1e-9
 """Values agree whose difference exceeds the tolerance by so much, whatever the rounding."""
@@ -44,6 +44,7 @@ def dld(
     masked: Matrix,
     subsets: Subsets | None = None,
     joint: Labels | None = None,
+    strata: Labels | None = None,
     /,
     *,
     optimistic: bool = False,
@@ -58,6 +59,8 @@ def dld(
         Sets of them, over which the measure is averaged; all of them together by default.
     joint : array of shape (p,), optional
         The attribute that each column is a coordinate of: categories have several.
+    strata : array of shape (n,), optional
+        The number of the stratum of each record, which the intruder knows, too.
     optimistic : bool, default False
         Whether a record counts fully if its own masked record is at the least distance, however
         many others are. The intruder is thought to choose well, so this is an upper bound. By
@@ -76,7 +79,8 @@ def dld(
     (ddof 0) from the mean of the original. Distances are equal if they differ by less than 1e-12
     of the largest value. Columns that are constant before are left out. An absent value is taken
     as the mean, and its absence as one column more, in which present and absent are one standard
-    deviation apart.
+    deviation apart. If strata are known, only masked records of the same stratum are compared; a record whose
+    stratum was suppressed is looked for among all suppressed records.
 
     After microaggregation k records share the least distance, so without `optimistic` the
     measure is about a k-th of the share of records whose own centroid is nearest.
@@ -86,12 +90,57 @@ def dld(
     >>> x, y = np.array([[1.0], [2.0], [9.0]]), np.array([[1.5], [1.5], [9.0]])
     >>> round(dld(x, y), 3), dld(x, y, optimistic=True)
     (66.667, 100.0)
+    >>> dld(x, y, None, None, np.array([0, 1, 0]))
+    100.0
     """
     if not len(original):
         return None
-    known = attributes(original, masked, joint)
+    known = attributes(original, masked, joint, strata)
     chosen = [_all(original, joint)] if subsets is None else subsets
     return 100.0 * float(subset_hits(known, chosen, optimistic=optimistic).mean())
+
+
+@metric(cite="Pagliuca and Seri (1999)", unit="%")
+def dld_without_strata(
+    original: Matrix,
+    masked: Matrix,
+    subsets: Subsets | None = None,
+    joint: Labels | None = None,
+    /,
+    *,
+    optimistic: bool = False,
+) -> float | None:
+    """Distance-based linkage disclosure by an attacker who does not know the strata.
+
+    Parameters
+    ----------
+    original, masked : array of shape (n, p)
+        The attributes that an attacker knows, before and after.
+    subsets : sequence of tuple of int, optional
+        Sets of them, over which the measure is averaged; all of them together by default.
+    joint : array of shape (p,), optional
+        The attribute that each column is a coordinate of: categories have several.
+    optimistic : bool, default False
+        As in `dld`.
+
+    Returns
+    -------
+    float or None
+        Per cent, from 0 to 100; None for an empty table.
+
+    Notes
+    -----
+    D. Pagliuca and G. Seri (1999). This is `dld` over all masked records, whatever their stratum. The
+    strata of a release are released unchanged, so `dld` is the risk; compare both to see how much of
+    it is due to the strata.
+
+    Examples
+    --------
+    >>> x, y = np.array([[1.0], [2.0], [9.0]]), np.array([[1.5], [1.5], [9.0]])
+    >>> round(dld_without_strata(x, y), 3)
+    66.667
+    """
+    return dld(original, masked, subsets, joint, optimistic=optimistic)
 
 
 @metric(cite="Pagliuca and Seri (1999)", assessed=105, reported=True, unit="%")
@@ -101,6 +150,7 @@ def dld_entity(
     subsets: Subsets | None = None,
     joint: Labels | None = None,
     entity: Labels | None = None,
+    strata: Labels | None = None,
     /,
     *,
     optimistic: bool = False,
@@ -117,6 +167,8 @@ def dld_entity(
         The attribute that each column is a coordinate of: categories have several.
     entity : array of shape (n,), optional
         The number of the person of each record.
+    strata : array of shape (n,), optional
+        The number of the stratum of each record, within which it is linked, as in `dld`.
     optimistic : bool, default False
         Whether a record counts fully if its own masked record is at the least distance, however
         many others are, as in `dld`. By default it counts 1 divided by the number of masked records
@@ -143,11 +195,11 @@ def dld_entity(
     """
     if not len(original) or entity is None:
         return None
-    known = attributes(original, masked, joint)
+    known = attributes(original, masked, joint, strata)
     chosen = [_all(original, joint)] if subsets is None else subsets
     shares = []
     for subset in chosen:
-        hits = expected_hits(*known.only(subset))
+        hits = expected_hits(*known.only(subset), known.strata)
         shares.append(linked_persons(np.sign(hits) if optimistic else hits, entity))
     return 100.0 * float(np.mean(shares))
 
@@ -160,6 +212,7 @@ def pld(
     masked: Matrix,
     subsets: Subsets | None = None,
     joint: Labels | None = None,
+    strata: Labels | None = None,
     /,
     *,
     agreement: Literal["sd", "rank", "exact"] = "sd",
@@ -176,6 +229,8 @@ def pld(
         Sets of them, over which the measure is averaged; all of them together by default.
     joint : array of shape (p,), optional
         The attribute that each column is a coordinate of: categories have several.
+    strata : array of shape (n,), optional
+        The number of the stratum of each record: only pairs of one stratum are compared.
     agreement : {"sd", "rank", "exact"}, default "sd"
         When an original and a masked value agree. "sd": they differ by at most `tolerance`
         standard deviations of the original column. "rank": their ranks, each in its own column,
@@ -215,7 +270,7 @@ def pld(
     before, after, owner = _comparable(original, masked, agreement)
     width = 0.0 if agreement == "exact" else tolerance * (1 + SLACK)
     chosen = [tuple(range(p))] if subsets is None else subsets
-    return 100.0 * float(np.mean([_linked(before, after, owner, s, width) for s in chosen]))
+    return 100.0 * float(np.mean([_linked(before, after, owner, s, width, strata) for s in chosen]))
 
 
 def _all(original: Matrix, joint: Labels | None) -> tuple[int, ...]:
@@ -251,14 +306,27 @@ def _ranks(x: Matrix) -> Matrix:
 
 
 def _linked(
-    before: Matrix, after: Matrix, owner: Labels, subset: tuple[int, ...], width: float
+    before: Matrix,
+    after: Matrix,
+    owner: Labels,
+    subset: tuple[int, ...],
+    width: float,
+    strata: Labels | None,
 ) -> float:
     """Expected share of records that are linked to their own by one set of attributes."""
     columns = np.isin(owner, subset)
     before, after = before[:, columns], after[:, columns]
+    if strata is not None:
+        # One attribute more, of which different values are farther apart than any tolerance.
+        place = 2.0 * (width + 1.0) * strata
+        before, after = np.column_stack([before, place]), np.column_stack([after, place])
     # Equal masked records agree with the same original ones, so that each is compared once.
     first, labels = distinct(after)
     weights, centroids = np.bincount(labels).astype(np.float64), after[first]
     counts = pattern_counts(before, centroids, weights, width)
-    evidence = pattern_weights(counts, len(before))
+    others = 0 if strata is None else len(counts) // 2
+    # Patterns of pairs from different strata come first: they are no candidates, and tell less than
+    # any pattern of one stratum.
+    evidence = pattern_weights(counts[others:], len(before))
+    evidence = np.concatenate([np.full(others, evidence.min() - 1.0), evidence])
     return float(pattern_hits(before, centroids, weights, labels, width, evidence).mean())

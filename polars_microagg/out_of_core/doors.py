@@ -17,7 +17,7 @@ from polars_microagg.core import registry
 from polars_microagg.core.options import KEY_OPTIONS, MODEL_OPTIONS, group_size, whole_number
 from polars_microagg.core.own_options import refuse_unknown
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.selection import ORIGINAL, Columns, Names, keys_of, named_options
+from polars_microagg.frames.selection import MASKED, ORIGINAL, Columns, Names, keys_of, named_options
 from polars_microagg.out_of_core.counts import class_sizes
 from polars_microagg.out_of_core.given_tables import (
     budget_of,
@@ -225,6 +225,7 @@ def assess(
     known_sample: int | None = None,
     by: Names = None,
     key: Names = None,
+    strata: Names = None,
     entity: Names = None,
     seed: int = 0,
     by_column: bool = False,
@@ -254,6 +255,10 @@ def assess(
     key : str, selector or list, optional
         Columns that identify a row; rows are matched by position by default. The log has a warning if
         the tables seem to be in different orders then.
+    strata : str, selector or list, optional
+        Columns of `masked` that an attacker knows, such as the strata of a release: `dld`, `dld_entity`
+        and `pld` compare records within them, and `k_min` and `k_prime` count classes within them, so
+        that `dr` and `score` know them, too. `dld_without_strata` is `dld` without them.
     entity : str, selector or list, optional
         Columns of `original` that say whom a record is about: with them `dld_entity`, which counts persons,
         is among the metrics.
@@ -316,7 +321,8 @@ def assess(
     refuse_unknown(assess, kinds, KEY_OPTIONS)
     refuse_files(memory, original=original, masked=masked)
     if memory is None:
-        asked = {"metrics": metrics, "entity": entity, "seed": seed, "by_column": by_column}
+        asked = {"metrics": metrics, "strata": strata, "entity": entity, "seed": seed}
+        asked["by_column"] = by_column
         return measuring.assess(original, masked, columns, **whole, **asked, **kinds)
     for name, value in (whole | {"by_column": by_column or None}).items():
         if value is not None:
@@ -328,11 +334,12 @@ def assess(
         before, after = tables
         empty = empty_of(before), empty_of(after)
         whose = keys_of(empty[0].schema, "entity", entity, ORIGINAL)
-        kinds = named_options(kinds, empty[0].schema)
-        names = measuring.shared_columns(*empty, columns, whose, kinds_asked(kinds, assess))
+        within = keys_of(empty[1].schema, "strata", strata, MASKED)
+        kinds, also = named_options(kinds, empty[0].schema), (*whose, *within)
+        names = measuring.shared_columns(*empty, columns, also, kinds_asked(kinds, assess))
         taken = [entry.name for entry in entries]
-        budget = budget_of(limit, [names], *tables)
-        asked = {"metrics": taken, "kinds": kinds, "entity": whose, "seed": seed}
+        budget = budget_of(limit, [names, within], *tables)
+        asked = {"metrics": taken, "kinds": kinds, "entity": whose, "strata": within, "seed": seed}
         row: dict[str, Any] = assessed(before, after, names, **asked, budget=budget)
     warn_of_order(*empty, names, [row.get("loss")])
     types = {

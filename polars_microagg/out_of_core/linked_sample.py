@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from polars_microagg.core.partition import Labels, Matrix, Vector
-from polars_microagg.kernels.risk.record_linkage import SLACK
+from polars_microagg.kernels.risk.record_linkage import FARTHEST, SLACK
 from polars_microagg.out_of_core.coordinate_files import CoordinateFiles
+from polars_microagg.out_of_core.sampled_strata import SampledStrata
 from polars_microagg.out_of_core.streamed_sums import Categories, Numbers
 
 __all__ = ["Linkage", "Share", "drawn_rows", "share_of"]
@@ -94,22 +95,27 @@ class Linkage:
     numbers: Numbers
     categories: dict[int, Categories]
     size: int
+    strata: SampledStrata | None = None
 
     def hits(self, rows: Labels) -> Vector:
         """Return the (m,) chance of some records to be linked to their own masked record.
 
-        Each is compared with all masked records: the chance is 1 divided by the number of those at the
-        least distance, if the own one is among them, else 0.
+        Each is compared with all masked records, or those of its stratum, of which the strata of `rows`
+        are known: the chance is 1 divided by the number of those at the least distance, if the own one
+        is among them, else 0.
         """
         columns = range(len(self.files.columns))
         x, own = (self._placed([self.files.at(j, side, rows) for j in columns]) for side in (0, 1))
-        if not x.shape[1]:
+        if not x.shape[1] and self.strata is None:
             return np.full(len(rows), 1.0 / max(self.files.rows, 1))
         slack = SLACK * max(self._largest(), 1.0)
         nearest = np.sqrt(((x - own) ** 2).sum(axis=1))
         radius = nearest + 2 * slack
+        apart = 2.0 * min(float(radius.max(initial=0.0)), FARTHEST) + 1.0
+        if self.strata is not None:
+            x = np.column_stack([x, apart * self.strata.own])
         alive, axis = np.arange(len(rows)), -1
-        for y in self._masked(alive):
+        for y in self._masked(alive, apart):
             if axis < 0:
                 axis = min(
                     range(y.shape[1]), key=lambda j: _candidates(x, np.sort(y[:, j]), radius, j)
@@ -121,21 +127,29 @@ class Linkage:
             if not len(alive):
                 break
         tied = np.zeros(len(rows))
-        for y in self._masked(alive):
+        for y in self._masked(alive, apart):
             for who, distance in _near(x[alive], y, radius[alive], axis):
                 equal = distance <= nearest[alive[who]] + slack
                 tied += np.bincount(alive[who[equal]], minlength=len(rows))
         hits: Vector = np.divide(1.0, tied, out=np.zeros(len(rows)), where=tied > 0)
         return hits
 
-    def _masked(self, wanted: Labels) -> Iterator[Matrix]:
-        """Yield all masked records piece by piece, the first piece small."""
+    def _masked(self, wanted: Labels, apart: float) -> Iterator[Matrix]:
+        """Yield all masked records piece by piece, the first piece small.
+
+        Of strata only those of the sample are left, in one coordinate more, in which they are `apart`.
+        """
         if not len(wanted):
             return
         stops = [0, *range(min(FIRST, self.size), self.files.rows, self.size), self.files.rows]
         for start, stop in itertools.pairwise(stops):
             columns = range(len(self.files.columns))
-            yield self._placed([self.files.read(j, 1, start, stop) for j in columns])
+            piece = self._placed([self.files.read(j, 1, start, stop) for j in columns])
+            if self.strata is not None:
+                number = self.strata.read(start, stop)
+                piece = np.column_stack([piece, apart * number])[number >= 0]
+            if len(piece):
+                yield piece
 
     def _largest(self) -> float:
         """Return the largest standardised number of both tables."""

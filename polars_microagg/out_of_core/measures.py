@@ -17,8 +17,9 @@ from polars_microagg.core import registry
 from polars_microagg.core.evaluate import MetricInputs, evaluate, inputs
 from polars_microagg.core.partition import Labels, Matrix, Vector
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.attributes import entity_of
+from polars_microagg.frames.attributes import entity_of, strata_of
 from polars_microagg.frames.columns import refuse
+from polars_microagg.frames.selection import as_frame
 from polars_microagg.kernels.risk.changed_moments import CHANGES
 from polars_microagg.kernels.risk.record_linkage import linked_persons
 from polars_microagg.leaves.memory_budget import MemoryBudget
@@ -29,11 +30,12 @@ from polars_microagg.out_of_core.counts import class_sizes, own_folder
 from polars_microagg.out_of_core.linked_sample import Linkage, Share, drawn_rows, share_of
 from polars_microagg.out_of_core.parquet_source import ParquetSource
 from polars_microagg.out_of_core.rank_intervals import inside_by_rank
+from polars_microagg.out_of_core.sampled_strata import SampledStrata
 from polars_microagg.out_of_core.streamed_sums import Categories, Numbers
 
 __all__ = ["LINKED", "OF_SAMPLE", "assessed", "parts_of"]
 
-OF_SAMPLE = ("dld", "dld_entity")
+OF_SAMPLE = ("dld", "dld_without_strata", "dld_entity")
 """Measures of the links of records that were drawn: that of persons has no value unless all are."""
 
 LINKED = 2000
@@ -49,6 +51,7 @@ def assessed(
     kinds: Mapping[str, Any] | None = None,
     known: Sequence[str] | None = None,
     entity: Sequence[str] = (),
+    strata: Sequence[str] = (),
     kept_rows: Kept = None,
     budget: MemoryBudget,
     seed: int = 0,
@@ -57,12 +60,13 @@ def assessed(
 ) -> dict[str, float | int | None]:
     """Measure the loss and the risk of a release in bounded memory, as `assess` does.
 
-    `known` are the columns that an intruder knows, those measured by default, and `entity` those of the
-    original that say whose a record is. `kept_rows` says which rows of the original are in the release.
-    All but `dld` is exact; `dld` is that of `sample` records drawn by `seed`, each compared with all masked
-    ones, and comes with `dld_low` and `dld_high`, an interval of 95 %, and `dld_sampled`, how many were
-    drawn. A measure that is made of `dld` has that of the sample. `dld_entity` is None where that is not
-    all records. Files take 16 bytes for each cell in `folder`.
+    `known` are the columns that an intruder knows, those measured by default, `entity` those of the
+    original that say whose a record is, and `strata` those of the release within which an intruder links
+    records. `kept_rows` says which rows of the original are in the release. All but links is exact: `dld`
+    is that of `sample` records drawn by `seed`, each compared with all masked ones, and comes with
+    `dld_low` and `dld_high`, an interval of 95 %, and `dld_sampled`, how many were drawn. A measure that is
+    made of `dld` has that of the sample. `dld_entity` is None where that is not all records. Files take 16
+    bytes for each cell in `folder`.
     """
     entries = entries_of(metrics, entity)
     asked = kinds_asked(dict(kinds or {}), assess)
@@ -77,7 +81,7 @@ def assessed(
 
         def pair_of(place: Path, names: Sequence[str]) -> _Pair:
             tables = original, released, list(names), asked, kept_rows
-            return _Pair(place, *tables, budget, seed, sample, entity)
+            return _Pair(place, *tables, budget, seed, sample, entity, strata)
 
         pair = attacked = pair_of(place, columns)
         if known is not None:
@@ -116,11 +120,12 @@ class _Pair:
         seed: int,
         sample: int,
         entity: Sequence[str] = (),
+        strata: Sequence[str] = (),
     ) -> None:
         self.folder, self.names, self.budget = folder, names, budget
         self.tables, self.asked, self.kept_rows = (original, released), asked, kept_rows
         self.rows, self.seed, self.sample = released.rows, seed, sample
-        self.size, self.whose = max(1, budget.batch), list(entity)
+        self.size, self.whose, self.strata = max(1, budget.batch), list(entity), list(strata)
 
     @cached_property
     def files(self) -> CoordinateFiles:
@@ -153,14 +158,19 @@ class _Pair:
     @cached_property
     def classes(self) -> ClassSizes:
         """The classes of equal masked records."""
-        return class_sizes(self.tables[1], [self.names], [], self.budget, folder=self.folder)[0]
+        asked = [self.names], self.strata, self.budget
+        return class_sizes(self.tables[1], *asked, folder=self.folder)[0]
 
     @cached_property
     def hits(self) -> Vector:
         """The chances of records of a sample to be linked to their own."""
-        rows = drawn_rows(self.rows, self.sample, self.seed)
-        linkage = Linkage(self.files, self.numbers, self.categories, self.size)
-        return linkage.hits(rows)
+        return self._hits(self.strata)
+
+    def _hits(self, strata: Sequence[str]) -> Vector:
+        rows, path = drawn_rows(self.rows, self.sample, self.seed), self.folder / "strata.i32"
+        of = (path, self.tables[1], strata, rows, self.size)
+        within = SampledStrata.made(*of) if strata else None
+        return Linkage(self.files, self.numbers, self.categories, self.size, within).hits(rows)
 
     @cached_property
     def linked(self) -> Share | None:
@@ -241,6 +251,11 @@ class _Pair:
         """Return the share of records of the sample that are linked, in per cent."""
         return None if self.linked is None else 100.0 * self.linked.mean
 
+    def dld_without_strata(self) -> float | None:
+        """Return the same share of an intruder who does not know the strata."""
+        hits = self._hits(()) if self.strata else self.hits
+        return 100.0 * share_of(hits, self.rows).mean if self.rows else None
+
     def dld_entity(self) -> float | None:
         """Return the share of persons with a record that is linked, if all records were.
 
@@ -266,7 +281,11 @@ class _Pair:
             joint += [j] * tables[0][-1].shape[1]
         owner = None if len(set(joint)) == len(joint) else np.array(joint, dtype=np.intp)
         before, after = (np.asfortranarray(np.hstack(table)) for table in tables)
-        found: float | None = entry.function(before, after, None, owner)
+        within = None
+        if self.strata:
+            batches = self.tables[1].batches(self.size, self.strata)
+            within = strata_of(pl.concat([as_frame(batch) for batch in batches]), self.strata)
+        found: float | None = entry.function(before, after, None, owner, within)
         return found
 
     def interval_disclosure(self) -> float | None:
@@ -300,6 +319,7 @@ MEASURES: dict[str, Callable[[_Pair], float | int | None]] = {
     "cells": _Pair.cells,
     "changed": _Pair.changed,
     "dld": _Pair.dld,
+    "dld_without_strata": _Pair.dld_without_strata,
     "dld_entity": _Pair.dld_entity,
     "pld": _Pair.pld,
     "interval_disclosure": _Pair.interval_disclosure,

@@ -94,6 +94,7 @@ def measured_on_demand(
     names: Sequence[str],
     kinds: Mapping[str, Any] | None = None,
     entity: Sequence[str] = (),
+    strata: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Compute the required metrics that `assess` does not give by default.
 
@@ -102,7 +103,12 @@ def measured_on_demand(
     metrics = list(dict.fromkeys(r.name for r in required if r.name in registry.on_demand()))
     if not metrics:
         return {}
-    asked: dict[str, Any] = {"metrics": metrics, "entity": entity, **(kinds or {})}
+    asked: dict[str, Any] = {
+        "metrics": metrics,
+        "entity": entity,
+        "strata": strata,
+        **(kinds or {}),
+    }
     measured = assess(original, masked, list(names), **asked)
     return measured.row(0, named=True)
 

@@ -177,12 +177,17 @@ class _InMemory:
 
     def taken(self) -> dict[str, Any]:
         """Measure a release."""
-        return taken(*self._persons, self.columns.names, self.request.kinds, self.columns.entity)
+        return taken(*self._persons, self.columns.names, **self._attack)
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
         """Compute the required measures that are not among those of every release."""
-        names, entity = self.columns.names, self.columns.entity
-        return measured_on_demand(required, *self._persons, names, self.request.kinds, entity)
+        return measured_on_demand(required, *self._persons, self.columns.names, **self._attack)
+
+    @property
+    def _attack(self) -> dict[str, Any]:
+        """What an attacker knows besides the masked columns, and the kinds of these."""
+        columns = self.columns
+        return {"kinds": self.request.kinds, "entity": columns.entity, "strata": columns.strata}
 
     def categories(self) -> list[Category]:
         """Describe the masked columns of categories."""

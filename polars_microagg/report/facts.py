@@ -135,7 +135,7 @@ class Facts:
         shown = unlike(dict.fromkeys([*names, *after.columns]))
         metrics = {**registry.assessed(entity=bool(entity)), **registry.on_demand()}
         reported = [name for name, metric in metrics.items() if metric.reported]
-        persons: dict[str, Any] = {"entity": list(entity), **asked}
+        persons: dict[str, Any] = {"entity": list(entity), "strata": keys, **asked}
         measured = assess(before, after, names, metrics=reported, **persons)
         measures = measured.row(0, named=True)
         records = fewest_records(names, before, after)
@@ -166,7 +166,7 @@ class Facts:
             _correlations(before, after, counted).with_columns(
                 pl.col("first", "second").replace(shown)
             ),
-            _rounded(linkage_table(before, after, drawn, asked)),
+            _rounded(linkage_table(before, after, drawn, asked, keys)),
             {n: _shares(histogram(before[n].alias("0"), after[n].alias("0"), k)) for n in counted},
             {n: _shares(category_shares(before[n], after[n], k, who)) for n in chosen},
             _changed(before, after, chosen, asked),

@@ -114,6 +114,7 @@ def _persons(facts: Facts) -> list[tuple[str, str, str]]:
 def _measured(facts: Facts) -> list[tuple[str, str, str]]:
     """List what was measured on the original, as far as it may be published."""
     loss, linked = facts.measures["loss"], facts.measures["dld"]
+    strata = f"{', '.join(facts.named(facts.strata))} and " if facts.strata else ""
     moved = (
         f" No mean moved by more than {number(facts.shift, 2)} standard deviations."
         if facts.shift is not None
@@ -123,7 +124,7 @@ def _measured(facts: Facts) -> list[tuple[str, str, str]]:
         (
             percent(linked),
             "of records linked rightly",
-            "by somebody who knows the exact original values of all masked columns.",
+            f"by an attacker who knows {strata}the exact original values of all masked columns.",
         ),
         *_persons(facts),
         (

@@ -65,7 +65,7 @@ def test_options_reach_the_methods_and_the_measures():
     )
     masked = mg.genetic(table, ["a", "b"], 3, strata="s", seed=4, generations=5)
     assert found["loss"].item() == mg.loss(table, masked, ["a", "b"])
-    assert found["dld"].item() == mg.dld(table, masked, ["a", "b"], known=1)
+    assert found["dld"].item() == mg.dld(table, masked, ["a", "b"], known=1, strata="s")
     # A stratum is known and not masked.
     found = mg.compare(table, "a", methods="mdav", ks=3, strata="s", known=["a", "s"])
     masked = mg.mdav(table, "a", 3, strata="s")

@@ -223,7 +223,7 @@ def test_risk_takes_its_columns_from_the_manifest(source, people, tmp_path, micr
     assert microagg("protect", source, "-o", target, *ROLES).code == 0
     found = json.loads(microagg("risk", target, "--original", source, "--json").out)
     masked = expected(people)
-    plain = mg.assess(people, masked, ["age", "income"]).row(0, named=True)
+    plain = mg.assess(people, masked, ["age", "income"], strata="region").row(0, named=True)
     assert found["dld"] == plain["dld"]
     assert found["loss"] == pytest.approx(plain["loss"], rel=1e-12)
     assert found["records"] == 60

@@ -16,7 +16,7 @@ from polars_microagg.metrics.components import (
 )
 from polars_microagg.metrics.information_loss import cells, changed, loss, sse, sst
 from polars_microagg.metrics.interval import drisk, il1s, interval_disclosure
-from polars_microagg.metrics.linkage import dld, dld_entity, pld
+from polars_microagg.metrics.linkage import dld, dld_entity, dld_without_strata, pld
 from polars_microagg.metrics.optimum import above_optimum
 from polars_microagg.metrics.score import dr, score
 from polars_microagg.metrics.variation import il, il1, il1_zero_cells, il2, il3, il4, il5
@@ -60,6 +60,12 @@ BY_HAND = {
     # All records are as far from their own mean as from that of the others: 1 in 4.
     ("dld", "of means"): (dld(X, MEANS), 25),
     # Each record is one of two: of two such records one is linked with 1 - 1/4, of one with 1/2.
+    # Records 1 and 3 are a stratum, and 2 and 4: in each the own masked record is the nearer one.
+    ("dld", "of strata"): (dld(X, Y, None, None, np.array([0, 1, 0, 1])), 100),
+    # Records 1 and 2 are a stratum, as they are a group.
+    ("dld", "of groups"): (dld(X, Y, None, None, np.array([0, 0, 1, 1])), 50),
+    ("dld_without_strata", ""): (dld_without_strata(X, Y), 50),
+    ("dld_without_strata", "optimistic"): (dld_without_strata(X, Y, optimistic=True), 100),
     ("dld_entity", ""): (dld_entity(X, Y, None, None, np.array([0, 1, 0, 2])), (75 + 50 + 50) / 3),
     ("dld_entity", "alone"): (dld_entity(X, Y, None, None, np.arange(4)), 50),
     ("dld_entity", "one person"): (dld_entity(X, Y, None, None, np.zeros(4, int)), 100 * 15 / 16),

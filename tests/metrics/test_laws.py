@@ -65,6 +65,7 @@ def all_metrics(x, y, subsets=None, entity=None):
         numeric=None,
         subsets=subsets or [tuple(range(x.shape[1]))],
         entity=np.arange(len(x)) // 2 if entity is None else entity,
+        strata=None,
         classes=[np.bincount(distinct(y)[1])],
     )
     found = {}

@@ -39,7 +39,7 @@ def test_what_is_on_disk_is_what_a_mask_gives(name, tmp_path):
 def test_the_measures_are_those_of_the_file(name, tmp_path):
     told = publish(f"{tmp_path}/{name}")
     masked = mg.mdav(PEOPLE, MASKED, 5, strata="region")
-    expected = mg.assess(PEOPLE, masked, MASKED).row(0, named=True)
+    expected = mg.assess(PEOPLE, masked, MASKED, strata="region").row(0, named=True)
     assert told["digits"] == 3
     assert list(told["measures"]) == [n for n in expected if n not in ("sse", "sst")]
     assert told["measures"] == published(expected, 3)  # more would let values be solved for

@@ -55,7 +55,7 @@ def pattern_weights(counts: Vector, n: int) -> Vector:
     """Return the (2**p,) weight of evidence of each pattern, its parameters by the EM algorithm.
 
     It is the sum over the columns of log(m / u) where they agree and log((1 - m) / (1 - u)) where
-    not; one in n pairs is a match.
+    not; `n` of the pairs are matches at first.
     """
     p = int(np.log2(len(counts)))
     agree = (np.arange(len(counts))[:, None] >> np.arange(p)) & 1 == 1
@@ -63,8 +63,8 @@ def pattern_weights(counts: Vector, n: int) -> Vector:
     # census of Tampa, Florida", Journal of the American Statistical Association 84, 414-420: start
     # from m = 0.9, u = 0.1.
     # Rows of `agreeing`: agreement on each column among matches, m, and among the rest, u.
-    agreeing, share = np.repeat([[0.9], [0.1]], p, axis=1), 1.0 / n
     total = counts.sum()
+    agreeing, share = np.repeat([[0.9], [0.1]], p, axis=1), min(n / total, 1 - SMALLEST)
     shares = agree.astype(np.float64)
     for _ in range(ROUNDS):
         # E step: the expected number of matches among the pairs of each pattern, in logarithms so

@@ -25,17 +25,24 @@ SLACK = 1e-12
 CELLS = 2_000_000
 """Numbers that a block of distances may hold."""
 
+FARTHEST = 1e100
+"""Distances above this count as this where strata are set apart, so that all numbers stay finite."""
+
 SHARED = 50_000_000
 """Pairs of records and centroids up to which sets of attributes share their distances."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Attributes:
-    """Standardised records before and after; several columns may belong to one attribute."""
+    """Standardised records before and after; several columns may belong to one attribute.
+
+    `strata` (n,) are those of the records: each is linked within its own. None is one of all records.
+    """
 
     before: Matrix
     after: Matrix
     owner: Labels
+    strata: Labels | None = None
 
     def only(self, subset: Sequence[int]) -> tuple[Matrix, Matrix]:
         """Return the columns of some of the attributes."""
@@ -45,10 +52,12 @@ class Attributes:
         return self.before[:, chosen], self.after[:, chosen]
 
 
-def attributes(original: Matrix, masked: Matrix, joint: Labels | None = None) -> Attributes:
+def attributes(
+    original: Matrix, masked: Matrix, joint: Labels | None = None, strata: Labels | None = None
+) -> Attributes:
     """Return two (n, p) tables in standard deviations of the first, as finite numbers.
 
-    `joint` (p,) is the attribute of each column; by default each is one.
+    `joint` (p,) is the attribute of each column; by default each is one. `strata` are passed on.
 
     An absent value is taken as the mean, and its absence as one column more, in which present and
     absent are one standard deviation apart. Constant columns are left out.
@@ -69,7 +78,7 @@ def attributes(original: Matrix, masked: Matrix, joint: Labels | None = None) ->
             for part, gaps in zip(parts, absent, strict=True):
                 part.append(gaps.astype(np.float64))
     before, after = (side_by_side(part, len(original)) for part in parts)
-    return Attributes(before, after, np.array(owner, dtype=np.intp))
+    return Attributes(before, after, np.array(owner, dtype=np.intp), strata)
 
 
 def as_codes(
@@ -102,12 +111,15 @@ def _slack(before: Matrix, after: Matrix) -> float:
     return float(SLACK * largest)
 
 
-def expected_hits(before: Matrix, after: Matrix, *, merge: bool = True) -> Vector:
+def expected_hits(
+    before: Matrix, after: Matrix, strata: Labels | None = None, *, merge: bool = True
+) -> Vector:
     """Return the (n,) chance of each record to be linked to its own masked record.
 
     It is 1 divided by the number of masked records at the least distance, if the own one is among
     them, else 0. Distances are equal if they differ by less than 1e-12 of the largest value. With
-    `merge` equal masked records are searched once; the result is the same.
+    `strata` (n,) only masked records of the same stratum are compared. With `merge` equal masked
+    records are searched once; the result is the same.
 
     >>> x, y = np.array([[1.0], [2.0], [9.0]]), np.array([[1.5], [1.5], [9.0]])
     >>> expected_hits(x, y)
@@ -116,6 +128,9 @@ def expected_hits(before: Matrix, after: Matrix, *, merge: bool = True) -> Vecto
     n = len(before)
     if not n:
         return np.empty(0)
+    slack = _slack(before, after)
+    if strata is not None:
+        before, after = _strata_apart(before, after, strata)
     first, labels = distinct(after) if merge else (np.arange(n), np.arange(n))
     sizes = np.bincount(labels).astype(np.float64)
     if len(first) == 1 or not before.shape[1]:
@@ -124,8 +139,21 @@ def expected_hits(before: Matrix, after: Matrix, *, merge: bool = True) -> Vecto
     # into a ball, and ends at the first masked record that is nearer.
     tree = CentroidTree(np.ascontiguousarray(after.T.take(first, axis=1)))
     records = np.ascontiguousarray(before.T)
-    tied = tied_weights(tree, sizes, records, labels, _slack(before, after))
+    tied = tied_weights(tree, sizes, records, labels, slack)
     return np.divide(1.0, tied, out=np.zeros(n), where=tied > 0)
+
+
+def _strata_apart(before: Matrix, after: Matrix, strata: Labels) -> tuple[Matrix, Matrix]:
+    """Add a coordinate in which strata are farther apart than any record is from its own masked one.
+
+    Within a stratum it changes no distance, and no masked record of another stratum is as near.
+    """
+    with np.errstate(over="ignore"):
+        own = np.sqrt(np.square(before - after).sum(axis=1)).max(initial=0.0)
+    # Multiples of a power of two have exact differences, so no rounding of this coordinate is larger
+    # than the distances within a stratum.
+    place = 2.0 ** np.ceil(np.log2(2.0 * min(own, FARTHEST) + 1.0)) * strata
+    return np.column_stack([before, place]), np.column_stack([after, place])
 
 
 def linked_persons(hits: Vector, entity: Labels) -> float:
@@ -150,13 +178,14 @@ def subset_hits(
     If `optimistic`, a record at the least distance counts fully even if others are at the same.
     """
     n = len(known.before)
-    first, labels = distinct(known.after)
+    merged = known.after if known.strata is None else np.column_stack([known.after, known.strata])
+    first, labels = distinct(merged)
     if len(subsets) > 1 and n * len(first) <= SHARED:
         totals = _shared_hits(known, subsets, first, labels, optimistic)
         return totals / max(n, 1)
     shares = np.empty(len(subsets))
     for number, subset in enumerate(subsets):
-        hits = expected_hits(*known.only(subset))
+        hits = expected_hits(*known.only(subset), known.strata)
         shares[number] = np.count_nonzero(hits) / max(n, 1) if optimistic else hits.mean()
     return shares
 
@@ -181,6 +210,8 @@ def _shared_hits(
         index = np.arange(len(own))
         by_attribute = _squares(known, centroids, rows)
         zero = np.zeros((len(own), g))
+        if known.strata is not None:
+            zero[known.strata[rows, None] != known.strata[first]] = np.inf
         stack = [zero]
         for depth, attribute, number in steps:
             del stack[depth + 1 :]

@@ -111,6 +111,7 @@ class OnDisk:
             metrics=metrics,
             kinds=dict(self.request.kinds),
             entity=self.columns.entity,
+            strata=self.columns.strata,
             kept_rows=self.kept,
             budget=self.budget,
             seed=SEED,

@@ -65,8 +65,9 @@ def measured_again(
     Of records that were drawn to be linked, what the manifest says of them must be so, or `dld` is None.
     """
     sampled, entity = _sampled(manifest), entity_in(manifest, before)
+    strata = manifest["roles"]["stratum"]
     if not sampled.get("linked"):
-        return taken(before, after, names, kinds, entity)
+        return taken(before, after, names, kinds, entity, strata)
     with _on_disk(manifest, before, after) as (one, other, budget, folder):
         measured: dict[str, Any] = assessed(
             one,
@@ -75,6 +76,7 @@ def measured_again(
             metrics=list(registry.assessed(entity=bool(entity))),
             kinds=kinds,
             entity=entity,
+            strata=strata,
             budget=budget,
             seed=sampled["seed"],
             sample=sampled["linked"],

@@ -255,19 +255,18 @@ class TablesOnDisk:
         return self.survey.fewest
 
     def measured(self) -> dict[str, Any]:
-        """Measure again: everything, or the release alone.
-
-        What is made of links between all records is left out, unless the release linked a sample.
-        """
+        """Measure again all but links between all records, unless a sample was linked; or the release."""
         if self.original is None:
             return self.assessed(list(OF_RELEASE))
-        sampled = self.manifest.get("how", {}).get("sampled", {}).get("linked")
         entity = entity_in(self.manifest, self.before)
-        found = self.assessed(list(registry.assessed(entity=bool(entity))))
-        if sampled or self.height <= LINKED:
-            return found
-        linked = [n for n in found if {*OF_SAMPLE} & {*parts_of(registry.metrics()[n])}]
-        return {n: v for n, v in found.items() if n not in linked}
+        return self._of_all(list(registry.assessed(entity=bool(entity))))
+
+    def _of_all(self, metrics: list[str]) -> dict[str, Any]:
+        linked = self.manifest.get("how", {}).get("sampled", {}).get("linked")
+        if self.height > LINKED and not linked:
+            entries = [registry.metrics()[name] for name in metrics]
+            metrics = [e.name for e in entries if not {*OF_SAMPLE} & {*parts_of(e)}]
+        return self.assessed(metrics) if metrics else {}
 
     def assessed(
         self, metrics: list[str], *, interval: bool = False, known: Sequence[str] | None = None
@@ -282,6 +281,7 @@ class TablesOnDisk:
             kinds=kinds_of(self.manifest["config"]),
             known=known,
             entity=entity_in(self.manifest, self.before),
+            strata=() if known else self._strata,
             budget=self._budget,
             seed=sampled.get("seed", SEED),
             sample=sampled.get("linked") or LINKED,
@@ -291,8 +291,8 @@ class TablesOnDisk:
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
         """Compute the required measures that are not among those of every release."""
-        names = list(dict.fromkeys(r.name for r in required if r.name in registry.on_demand()))
-        return self.assessed(names) if names else {}
+        named = dict.fromkeys(r.name for r in required)
+        return self._of_all([name for name in named if name in registry.on_demand()])
 
     def off_centre(self) -> list[str]:
         """Find the masked columns whose values are not centres; those of categories are left out."""

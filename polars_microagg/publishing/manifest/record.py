@@ -111,21 +111,26 @@ def taken(
     names: Sequence[str],
     kinds: Mapping[str, Any] | None = None,
     entity: Sequence[str] = (),
+    strata: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Compute the measures of a release.
 
-    `entity` are columns of the original that say whose a record is.
+    `entity` are columns of the original that say whose a record is, and `strata` those of the release.
     """
     metrics = list(registry.assessed(entity=bool(entity)))
-    asked: dict[str, Any] = {"metrics": metrics, "entity": entity, **(kinds or {})}
+    known: dict[str, Any] = {"entity": entity, "strata": strata}
+    asked: dict[str, Any] = {"metrics": metrics, **known, **(kinds or {})}
     return assess(original, masked, list(names), **asked).row(0, named=True)
 
 
 def taken_of_release(
-    masked: pl.DataFrame, names: Sequence[str], kinds: Mapping[str, Any]
+    masked: pl.DataFrame,
+    names: Sequence[str],
+    kinds: Mapping[str, Any],
+    strata: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Compute the measures of the release alone."""
-    measured = assess(masked, masked, list(names), metrics=OF_RELEASE, **kinds)
+    measured = assess(masked, masked, list(names), metrics=OF_RELEASE, strata=strata, **kinds)
     return measured.row(0, named=True)
 
 
@@ -138,17 +143,21 @@ def attack_scenario(known: Sequence[str], strata: Sequence[str], *, entity: bool
     persons = (
         "what all rows of one person tell together" if entity else "several rows of one person"
     )
+    within = ", ".join(map(repr, strata))
+    same = f" with the same {within}" if strata else ""
+    candidates = f" records{same}" if strata else ""
     attack: Attack = {
         "known": list(known),
-        "intruder": "knows the exact original values of these columns for every record, knows "
-        "that each person is in the release, and knows nothing else",
-        "dld": "links each original record to the nearest masked one, in standardised distance; "
+        "intruder": "knows the exact original values of these columns for every record, "
+        + (f"knows its {within}, " if strata else "")
+        + "knows that each person is in the release, and knows nothing else",
+        "dld": f"links each original record to the nearest masked one{same}, in standardised distance; "
         "the share of right links, in per cent",
-        "pld": "links by the likelihood of Fellegi and Sunter; null above 20,000 records",
+        "pld": f"links{candidates} by the likelihood of Fellegi and Sunter; null above 20,000 records",
         "interval_disclosure": "the share of original values inside an interval about the masked "
         "ones, in per cent",
         "k": "classes of equal masked records are counted"
-        + (f" within each value of {', '.join(map(repr, strata))}" if strata else ""),
+        + (f" within each value of {within}" if strata else ""),
         "not_measured": "attributes that all records of a class share, columns that were kept, "
         f"{persons}, and other releases of the same persons",
         "sources": {n: entry.cite for n, entry in registry.assessed(entity=entity).items()},

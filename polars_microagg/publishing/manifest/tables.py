@@ -16,7 +16,11 @@ from polars_microagg.publishing.column_kinds import kinds_of
 from polars_microagg.publishing.formats.files import Location, rows_digest
 from polars_microagg.publishing.formats.text_types import typed
 from polars_microagg.publishing.judgement import measured_on_demand
-from polars_microagg.publishing.large.sampled_checks import measured_again, warnings_again
+from polars_microagg.publishing.large.sampled_checks import (
+    measured_again,
+    of_sample,
+    warnings_again,
+)
 from polars_microagg.publishing.large.warnings import Asked
 from polars_microagg.publishing.manifest.categories import categories_again
 from polars_microagg.publishing.manifest.compare_original import (
@@ -169,13 +173,15 @@ class WholeTables:
         if self._aligned is not None:
             before, after = self.pair
             return measured_again(self.manifest, before, after, names, kinds)
-        return taken_of_release(self.pair[0], names, kinds)
+        return taken_of_release(self.pair[0], names, kinds, self.manifest["roles"]["stratum"])
 
     def on_demand(self, required: Sequence[Requirement]) -> dict[str, Any]:
         """Compute the required measures that are not among those of every release."""
         names, (before, after) = self.manifest["roles"]["mask"], self.pair
         asked = kinds_of(self.manifest["config"]), entity_in(self.manifest, before)
-        return measured_on_demand(required, before, after, names, *asked)
+        strata, sampled = self.manifest["roles"]["stratum"], of_sample(self.manifest)
+        required = [bound for bound in required if bound.name not in sampled]
+        return measured_on_demand(required, before, after, names, *asked, strata)
 
     def off_centre(self) -> list[str]:
         """Find the masked columns whose values are not centres of those before."""
