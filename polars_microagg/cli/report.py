@@ -7,18 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from polars_microagg.analysis.compare import compare
 from polars_microagg.cli.input_table import add_separator, source_of
 from polars_microagg.cli.options import names_in, number
 from polars_microagg.cli.output import tell
 from polars_microagg.cli.parser import Parser, example
+from polars_microagg.cli.report_map import release_map
 from polars_microagg.cli.settings import apart
-from polars_microagg.core.options import KEY_OPTIONS
-from polars_microagg.errors import InvalidParameterError, originals, usage
+from polars_microagg.errors import originals, usage
 from polars_microagg.publishing.atomic import free, put
-from polars_microagg.publishing.column_kinds import options_of
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.large.tables import on_disk
 from polars_microagg.publishing.manifest.check import check
@@ -27,7 +23,6 @@ from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.record import read_manifest
 from polars_microagg.report.release_page import WITHOUT, large_page, page, require_templates
 from polars_microagg.report.svg import drawable
-from polars_microagg.wording import COMMAND_LINE
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -49,32 +44,6 @@ def add(parser: Parser) -> None:
     parser.add_argument("--memory", metavar="2GB", help="most to take, for larger tables")
     parser.add_argument("-o", "--output", metavar="HTML", help="OUT.report.html by default")
     parser.add_argument("--overwrite", action="store_true", help="replace HTML")
-
-
-SHARED = ("scale", "nulls", "small_strata", *KEY_OPTIONS, "weigh")
-"""Options of the release that the methods on the map take as well."""
-
-
-def _map(before: pl.DataFrame, manifest: Manifest, seconds: Any) -> pl.DataFrame | None:
-    """Compare methods at the k of the release and at those of the papers."""
-    if seconds == 0:
-        return None
-    if not isinstance(seconds, int | float) or not seconds > 0:
-        raise InvalidParameterError.kind("seconds", seconds, "a number above 0, or 0 for no map")
-    config = manifest["config"]
-    blocks = config["columns"]
-    try:
-        return compare(
-            before,
-            blocks if len(blocks) > 1 else blocks[0],
-            ks=sorted({3, 5, 10, manifest["k"]["asked"]}),
-            strata=config["strata"] or None,
-            seconds=seconds,
-            **{name: value for name, value in options_of(config).items() if name in SHARED},
-        )
-    except InvalidParameterError as error:
-        tell(f"The report has no map: {error.told(COMMAND_LINE)}")
-        return None
 
 
 def run(arguments: Namespace) -> int:
@@ -112,7 +81,7 @@ def _whole(place: Location, source: Location, manifest: Manifest, seconds: Any) 
     names = [name for block in blocks for name in block]
     names_in("original", [*names, *strata], original.columns)
     before, after = in_types(manifest, place.format, original, masked)
-    compared = _map(before, manifest, seconds)
+    compared = release_map(before, manifest, seconds)
     return page(before, after, blocks, manifest["k"]["asked"], strata, manifest, compared)
 
 
@@ -121,6 +90,6 @@ def _in_batches(
 ) -> bytes:
     """Write the page of tables on disk: all records are counted, charts and the map are of a sample."""
     with on_disk(manifest, place, source, memory) as tables:
-        compared = _map(tables.survey.before, manifest, seconds)
+        compared = release_map(tables.survey.before, manifest, seconds)
         classes = tables.counted(manifest["config"]["columns"])
         return large_page(tables.survey, classes, manifest, compared)

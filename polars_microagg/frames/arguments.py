@@ -270,7 +270,7 @@ WITHIN = Argument(
     "Columns of the masked table that an attacker knows, such as the strata of the release: records\n"
     "are linked, and classes counted, within them.",
     None,
-    numpydoc="str or list of str",
+    numpydoc="str, selector or list",
 )
 DRAW = Argument("seed", "int", "Seed of `known_sample`.", 0)
 WHOSE = Argument(

@@ -1,0 +1,63 @@
+"""The map of a report: its marks keep what the release keeps, and its own mark is the release."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_microagg as mg
+from polars_microagg.cli.report_map import release_map
+
+RNG = np.random.default_rng(6)
+PEOPLE = pl.DataFrame(
+    {
+        "who": np.repeat(np.arange(60), 6),
+        "a": np.repeat(RNG.normal(size=60), 6) + RNG.normal(size=360) / 50,
+        "b": np.repeat(RNG.integers(0, 300, 60), 6),
+        "c": RNG.choice(["x", "y", "z"], 360).tolist(),
+        "town": np.repeat(RNG.choice(["n", "s"], 60), 6).tolist(),
+        "pay": np.repeat(RNG.integers(0, 9, 60), 6),
+    }
+)
+MASKED = ["a", "b", "c"]
+PLAIN = {"strata": "town", "ordinal": "c", "weigh": {"c": 0.1}, "center": "median"}
+PROMISES = {"entity": "who", "confidential": "pay", "l": 3}
+
+
+@pytest.mark.parametrize("options", [PLAIN, PLAIN | PROMISES, PROMISES | {"refine": True}])
+def test_the_mark_of_the_method_and_k_of_a_release_is_the_release(options, tmp_path):
+    """Each line is masked, and measured, under the guarantees of the release."""
+    out = tmp_path / "out.parquet"
+    roles = options if "entity" in options else options | {"keep": ["who", "pay"]}
+    if "strata" not in options:
+        roles = roles | {"keep": "town"}
+    told = mg.publish(PEOPLE, out, MASKED, 5, **roles)
+    found = release_map(PEOPLE, told, 5)
+    release = pl.read_parquet(out)
+    (own,) = found.filter(method="mdav", k=5).to_dicts()
+    known = {"strata": options.get("strata"), "ordinal": options.get("ordinal")}
+    names = ["loss", "dld", "pld", "dr", "k_min"]
+    expected = mg.assess(PEOPLE, release, MASKED, metrics=names, **known).row(0, named=True)
+    assert {name: own[name] for name in names} == pytest.approx(expected)
+
+
+def test_text_is_read_as_it_was_when_it_was_released(tmp_path):
+    """The distance of a class to the table, t, is one of numbers also where the file is text."""
+    PEOPLE.write_csv(tmp_path / "in.csv")
+    roles = {"strata": "town", "entity": "who", "confidential": "pay", "t": 0.35}
+    told = mg.publish(
+        str(tmp_path / "in.csv"), tmp_path / "out.csv", ["a", "b"], 5, drop="c", **roles
+    )
+    text = pl.read_csv(tmp_path / "in.csv", infer_schema=False)
+    before = text.with_columns(pl.col("a", "b").cast(pl.Float64))
+    found = release_map(before, told, 3).filter(method="mdav", k=5)
+    assert round(found["loss"].item()) == told["measures"]["loss"]
+
+
+def test_without_a_column_that_the_guarantees_need_there_is_a_sentence_and_no_map(tmp_path, capsys):
+    told = mg.publish(PEOPLE, tmp_path / "out.csv", MASKED, 5, keep="town", **PROMISES)
+    assert release_map(PEOPLE.drop("pay"), told, 3) is None
+    said = "The report has no map: 'pay' is needed for the guarantees of this release"
+    assert said in capsys.readouterr().err
+    told["config"]["l"] = 99
+    assert release_map(PEOPLE, told, 3) is None
+    assert "The report has no map: " in capsys.readouterr().err
