@@ -17,7 +17,14 @@ from polars_microagg.core import registry
 from polars_microagg.core.options import KEY_OPTIONS, MODEL_OPTIONS, group_size, whole_number
 from polars_microagg.core.own_options import refuse_unknown
 from polars_microagg.errors import InvalidParameterError
-from polars_microagg.frames.selection import MASKED, ORIGINAL, Columns, Names, keys_of, named_options
+from polars_microagg.frames.selection import (
+    MASKED,
+    ORIGINAL,
+    Columns,
+    Names,
+    keys_of,
+    named_options,
+)
 from polars_microagg.out_of_core.counts import class_sizes
 from polars_microagg.out_of_core.given_tables import (
     budget_of,
