@@ -290,11 +290,11 @@ class ClassSizes:
 
     def _broken(self, plan: Plan) -> Iterator[tuple[Setting, str, Worst]]:
         """Yield each bound that some classes break, the column it counts, and the worst of them."""
-        for name, of_rows in self.rows_of.items():
-            if of_rows.classes:
-                yield Setting(name, plan.models[name]), ", ".join(plan.entity), of_rows
-        for name, by_column in self.found.items():
-            for column in self.hidden:
+        who = ", ".join(plan.entity)
+        counted = {**self.found, **{name: {who: worst} for name, worst in self.rows_of.items()}}
+        # In the order in which a rule has its models.
+        for name, by_column in sorted(counted.items()):
+            for column in (*self.hidden, who):
                 worst = by_column.get(column)
                 if worst is not None and worst.classes:
                     yield Setting(name, plan.models[name]), column, worst
