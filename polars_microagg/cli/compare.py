@@ -77,7 +77,7 @@ def run(arguments: Namespace) -> int:
     if not configured.get("input"):
         raise usage.needed("compare", "IN")
     ks = _sizes(arguments.ks, configured)
-    place = source_of(configured["input"], configured.get("separator"))
+    place = source_of(configured["input"], arguments.separator, configured.get("separator"))
     frame = raw(place)
     role = roles(configured, frame.columns, released=False)
     options = {name: configured[name] for name in COMMON if name in configured}

@@ -15,7 +15,7 @@ from polars_microagg.cli.name_words import is_place
 from polars_microagg.cli.options import number
 from polars_microagg.cli.output import plain, show, tell
 from polars_microagg.cli.parser import Parser, example
-from polars_microagg.cli.role_guess import DELICATE, GROUPS, as_prefixes, guess
+from polars_microagg.cli.role_guess import DELICATE, FEW_VALUES, GROUPS, as_prefixes, guess
 from polars_microagg.cli.settings import apart
 from polars_microagg.core.model import Model, models
 from polars_microagg.core.options import group_size
@@ -112,7 +112,7 @@ def configuration(
         for name, (guessed, why) in guesses.items():
             if guessed == role or (guessed, role) == ("nominal", "columns"):
                 lines.append(f"    {toml_string(name)},  # {plain(types[name])}; {why}")
-            elif role == "confidential" and why.startswith(DELICATE):
+            elif role == "confidential" and why.startswith(OFFERED):
                 lines.append(f"    # {toml_string(name)},  # {plain(types[name])}; yours to decide")
         lines.append("]")
     lines += _kinds(guesses) + _questions(guesses)
@@ -130,10 +130,10 @@ def configuration(
         'method = "mdav"',
         '# Publish nothing unless these hold, for instance also "dld<=10" or "loss<=15".',
         f'require = ["k={k}"]',
-        '# nulls = "impute"          # fill them with the centre of their group, or "pattern"',
+        *_nulls(frame, guesses),
         '# small_strata = "drop"     # leave out strata below k; "null" empties them',
     ]
-    if any(why.startswith(DELICATE) for _, why in guesses.values()):
+    if any(why.startswith(OFFERED) for _, why in guesses.values()):
         lines += ["# Bounds on what a group tells of its members, for each confidential column:"]
         lines += [_bound(entry) for entry in models().values() if entry.of == "confidential"]
     lines += _trees(frame, guesses)
@@ -149,6 +149,22 @@ def _kinds(guesses: dict[str, tuple[str, str]]) -> list[str]:
         "# Masked as categories. Those with an order go in ordinal instead, if they are numbers or an Enum.",
         f"nominal = [{', '.join(nominal)}]",
         "# ordinal = []",
+    ]
+
+
+def _nulls(frame: pl.DataFrame, guesses: dict[str, tuple[str, str]]) -> list[str]:
+    """Say which columns that are or may be masked have nulls, and the ways to mask them."""
+    counts = {
+        name: frame.get_column(name).null_count()
+        for name, (role, _) in guesses.items()
+        if role in ("columns", "nominal", "ask")
+    }
+    found = ", ".join(f"{toml_string(name)} ({n:,})" for name, n in counts.items() if n)
+    about = f"# These columns have nulls: {found}. If you mask them, protect needs one of:"
+    return [
+        *([about] if found else []),
+        '# nulls = "impute"          # fill them with the centre of their group',
+        '# nulls = "pattern"         # keep them, and group records that lack the same columns',
     ]
 
 
@@ -183,6 +199,9 @@ def _questions(guesses: dict[str, tuple[str, str]]) -> list[str]:
     ask = "# These have no role yet, and protect refuses the file: put each into one of the lists."
     return ["", ask, *lines] if lines else []
 
+
+OFFERED = (DELICATE, FEW_VALUES)
+"""Advice on columns that may be confidential."""
 
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 """Names that TOML takes without quotes."""

@@ -124,7 +124,7 @@ def protect(arguments: Namespace) -> Mapping[str, Any]:
     for name, place in (("input", "IN"), ("output", "-o OUT")):
         if not options.get(name) and not (name == "output" and arguments.dry_run):
             raise usage.needed("protect", place)
-    source = source_of(options["input"], options.get("separator"))
+    source = source_of(options["input"], arguments.separator, options.get("separator"))
     target = Location.to(options.get("output", "-"))
     if arguments.json and target.piped and not arguments.dry_run:
         raise usage.both_to_standard_output()

@@ -46,7 +46,7 @@ from polars_microagg.publishing.manifest.compare_original import (
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import names_told
 from polars_microagg.publishing.manifest.recheck import Recheck
-from polars_microagg.publishing.manifest.record import read_manifest
+from polars_microagg.publishing.manifest.record import read_manifest, separator_in
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -125,7 +125,7 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
     if arguments.original is not None:
         if manifest:
             refuse_another(Recheck(manifest, place, frame))
-        source = source_of(arguments.original, arguments.separator)
+        source = source_of(arguments.original, arguments.separator, separator_in(manifest))
         original = source.read()
         key = names_in("key", arguments.key, frame.columns) or None
         for name in (names, known or (), key or ()):

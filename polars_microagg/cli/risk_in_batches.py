@@ -28,6 +28,7 @@ from polars_microagg.publishing.large.tables import TablesOnDisk, on_disk
 from polars_microagg.publishing.manifest.compare_original import entity_in, other_measures
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.recheck import Recheck
+from polars_microagg.publishing.manifest.record import separator_in
 from polars_microagg.publishing.privacy_models import figures_of
 from polars_microagg.wording import Setting
 
@@ -47,7 +48,8 @@ def figures_in_batches(
         raise InvalidParameterError.cannot("memory", Setting(name, getattr(arguments, name)), way)
     if manifest is None:
         return _of_tables(arguments, place)
-    source = arguments.original and source_of(arguments.original, arguments.separator)
+    noted = separator_in(manifest)
+    source = arguments.original and source_of(arguments.original, arguments.separator, noted)
     known = names_in("known", arguments.known, list(manifest["output"]["columns"]))
     with on_disk(manifest, place, source or None, arguments.memory, known) as tables:
         return _of_release(arguments, manifest, tables, known or None)

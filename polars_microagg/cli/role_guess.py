@@ -18,8 +18,9 @@ from polars_microagg.cli.name_words import (
     is_stratum,
 )
 from polars_microagg.frames.columns import is_number
+from polars_microagg.publishing.formats.csv_suspicions import written_otherwise
 
-__all__ = ["DELICATE", "GROUPS", "as_prefixes", "guess"]
+__all__ = ["DELICATE", "FEW_VALUES", "GROUPS", "as_prefixes", "guess"]
 
 MANY = 0.9
 """Share of distinct values from which a column identifies nearly every record."""
@@ -58,6 +59,15 @@ EITHER = "an id or a quantity"
 DELICATE = "looks like a confidential attribute"
 """Advice on a column that nobody should learn of a person."""
 
+FEW_VALUES = "has few values"
+"""Advice on a column of unknown meaning that may be confidential as well."""
+
+WRITTEN = {
+    "dates": ("dates such as DD.MM.YYYY", "Write them as YYYY-MM-DD"),
+    "numbers": ("numbers with other marks than a point", "Write them as 1234.5"),
+}
+"""Text that would be a quantity if it was written as protect reads it, and how that is."""
+
 OUT = "Drop it, or keep it?"
 """The question about a column that cannot be masked."""
 
@@ -80,12 +90,17 @@ def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
         return "ask", f"holds several values in each cell, or bytes. {OUT}"
     sizes = column.drop_nulls().value_counts()["count"]
     counted = f"{len(sizes):,} distinct in {len(column):,} rows"
+    if written := _written(name, column):
+        return (
+            "ask",
+            f"looks like {written[0]} ({counted}), which are not read. {written[1]}, or drop it?",
+        )
     if is_place(name) and len(sizes) > FEWEST:
         ways = "Drop it, make it a stratum, or mask it with a tree of its first characters?"
         return "ask", f"looks like the code of a place ({counted}). {ways}"
     masked = is_amount(name) or not _whole(column)
     if is_confidential(name) and not (masked and _quantity(column, len(sizes))):
-        ways = "Drop it, or take it into confidential, with a bound on what a group tells?"
+        ways = "Drop it, mask it, or take it into confidential, with a bound on what a group tells?"
         return "ask", f"{DELICATE} ({counted}). {ways}"
     unique = len(sizes) > MANY * len(column)
     if (unique or len(sizes) > FEW) and (who := _who(frame, name, column, len(sizes))):
@@ -99,6 +114,15 @@ def guess(frame: pl.DataFrame, name: str, k: int) -> tuple[str, str]:
     return _plain(name, column, sizes, counted, k)
 
 
+def _written(name: str, column: pl.Series) -> tuple[str, str] | None:
+    """Return what a column of text looks like that is written as protect does not read it."""
+    if column.dtype != pl.String or is_id(name) or is_contact(name):
+        return None
+    written = written_otherwise(column.drop_nulls().head(ENOUGH))
+    # Numbers with spaces or several points may be telephone numbers, dates are none.
+    return None if written == "numbers" and _pattern(column) else WRITTEN.get(written)
+
+
 def _plain(name: str, column: pl.Series, sizes: pl.Series, counted: str, k: int) -> tuple[str, str]:
     """Guess the role of a column that neither identifies a person nor is confidential."""
     coded = is_code(name)
@@ -110,7 +134,8 @@ def _plain(name: str, column: pl.Series, sizes: pl.Series, counted: str, k: int)
             # A stratum is released as it is, and a column of unknown meaning may be a diagnosis.
             return (
                 "ask",
-                f"has few values ({counted}), and may tell a secret. Drop it, or make it a stratum?",
+                f"{FEW_VALUES} ({counted}), and may be confidential. Drop it, mask it, take it into "
+                "confidential, or make it a stratum?",
             )
         return "strata", f"{counted}, the rarest in {smallest:,}: few classes, all large enough"
     common = int(sizes.filter(sizes >= k).sum())
@@ -120,8 +145,9 @@ def _plain(name: str, column: pl.Series, sizes: pl.Series, counted: str, k: int)
             return "nominal", f"{counted}, the rarest in {smallest:,}: masked as categories"
         return "drop", f"{counted}: most are of fewer than {k} records, so little would be left"
     if len(sizes) <= FEW and (coded or not is_number(column.dtype)):
-        why = f"has few values ({counted}), of which the rarest has {smallest:,} records or some are null"
-        return "ask", f"{why}. Drop it, merge its classes to strata, or mask it as categories?"
+        why = f"{FEW_VALUES} ({counted}), of which the rarest has {smallest:,} records or some are null"
+        ways = "Drop it, mask it as categories, take it into confidential, or merge its classes to strata?"
+        return "ask", f"{why}. {ways}"
     if is_number(column.dtype) and not coded:
         return "columns", f"{counted}: it can be masked"
     if is_number(column.dtype):

@@ -16,6 +16,7 @@ from polars_microagg.cli.options import names_in, number, own_options, value_of
 from polars_microagg.core.options import COMMON, KEY_OPTIONS
 from polars_microagg.errors import InvalidDataError, mappings, usage
 from polars_microagg.publishing.column_roles import ColumnRoles
+from polars_microagg.publishing.formats.csv_suspicions import refuse_written_otherwise
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.text_types import typed
@@ -135,7 +136,11 @@ def roles(
 
 def table_of(frame: pl.DataFrame, names: Sequence[str], form: str) -> pl.DataFrame:
     """Read numbers and dates from the text of a CSV file, in the columns that are masked."""
-    return typed(frame, names) if formats()[form].typed else frame
+    if not formats()[form].typed:
+        return frame
+    read = typed(frame, names)
+    refuse_written_otherwise(read, names)
+    return read
 
 
 def hash_key(path: str | None) -> bytes | None:

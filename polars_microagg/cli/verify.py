@@ -44,7 +44,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("input", metavar="OUT", help="the release")
     parser.add_argument("--manifest", metavar="JSON", help="OUT.manifest.json by default")
     parser.add_argument("--original", metavar="IN", help="take measures, give warnings again")
-    add_separator(parser, "the original")
+    add_separator(parser, "the original, or of OUT without a manifest")
     parser.add_argument("--hash-key-file", metavar="KEY", help="check the seal of the manifest")
     parser.add_argument("--columns", action="append", metavar="A,B", help="without a manifest")
     parser.add_argument("--strata", action="append", metavar="C", help="without a manifest")
@@ -60,12 +60,12 @@ def add(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Check a release; return 4 if something does not hold."""
+    _refuse_alone(arguments)
+    if arguments.columns is not None or arguments.k is not None or model_options(arguments):
+        return _without(arguments, source_of(arguments.input, arguments.separator))
     place = Location.of(arguments.input)
     if arguments.separator is not None and arguments.original is None:
         raise usage.separator_of_the_original()
-    _refuse_alone(arguments)
-    if arguments.columns is not None or arguments.k is not None or model_options(arguments):
-        return _without(arguments, place)
     record, key = (
         Path(arguments.manifest) if arguments.manifest else None,
         hash_key(arguments.hash_key_file),

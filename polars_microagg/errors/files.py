@@ -21,6 +21,7 @@ __all__ = [
     "not_utf8",
     "other_format",
     "other_schema",
+    "other_separator",
     "packed",
     "ragged",
     "stream_beside",
@@ -61,6 +62,15 @@ def bad_names() -> InvalidDataError:
     """Refuse a header in which a name is that of two columns."""
     return InvalidDataError.of_fields(
         "its header names a column twice or none. {way}", way="Name each column once."
+    )
+
+
+def other_separator(typed: str) -> InvalidDataError:
+    """Refuse a table of one column that is one of several with another separator."""
+    return InvalidDataError.of_fields(
+        "it looks separated by {value}, and would be a single column. {way}",
+        value=typed,
+        way=f"Add --separator {typed}, or --separator , if it is one column.",
     )
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "unmatched_key",
     "unmatched_releases",
     "unmatched_rows",
+    "without_masked",
 ]
 
 WITHOUT_DROPPED = Sentence(
@@ -221,4 +222,13 @@ def other_kinds(columns: Sequence[str]) -> InvalidDataError:
         columns=listed(columns[:10]),
         need="categories are measured in the order that they had",
         way="Name the table that was protected, in a format that keeps its types.",
+    )
+
+
+def without_masked(name: str) -> InvalidDataError:
+    """Refuse an original that lacks a column that was masked."""
+    return InvalidDataError.of_fields(
+        "The original has no column {column}, which was masked. {way}",
+        column=repr(name),
+        way="Name the table that was protected, and the separator of its cells.",
     )

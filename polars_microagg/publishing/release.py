@@ -34,7 +34,7 @@ from polars_microagg.publishing.staging import stage
 from polars_microagg.publishing.warnings.advice import advice, of_release
 from polars_microagg.publishing.warnings.persons import Persons
 
-__all__ = ["Hooks", "release", "work_path"]
+__all__ = ["Hooks", "noted", "release", "work_path"]
 
 
 def _ignore(*_: object) -> None:
@@ -231,6 +231,13 @@ def _warnings(
 def _source(request: ReleaseRequest, source: Location | None, original: pl.DataFrame) -> Source:
     """Hash the input, only with a key: a hash without one confirms guesses."""
     if request.hash_key is None:
-        return {"of": None, "hmac_sha256": None}
+        return noted({"of": None, "hmac_sha256": None}, source)
     digest = (source or Location(Path("-"), STREAM)).mac(request.hash_key, original)
-    return {"of": digest["of"], "hmac_sha256": digest["hmac_sha256"]}
+    return noted({"of": digest["of"], "hmac_sha256": digest["hmac_sha256"]}, source)
+
+
+def noted(made: Source, source: Location | None) -> Source:
+    """Note how the source was read, so that it is read again in the same way."""
+    if source is not None and source.separator not in ("", ","):
+        made["separator"] = source.separator
+    return made

@@ -62,7 +62,7 @@ class FileTarget(Swap):
     def reread(self) -> pl.DataFrame:
         """Read the file by its name."""
         with self.path.open("rb") as file:
-            return parsed(file, self._place.format, self._place)
+            return parsed(file, self._place.format, self._place, ",")
 
     def content(self) -> tuple[str, str, int | None]:
         """Return "file", its hash and its size."""
@@ -93,7 +93,7 @@ class _Stream:
 
     def reread(self) -> pl.DataFrame:
         """Read it from memory."""
-        return parsed(self._buffer, self._place.format, self._place)
+        return parsed(self._buffer, self._place.format, self._place, ",")
 
     def content(self) -> tuple[str, str, int | None]:
         """Return "file", and the hash and the size of what will be sent."""
@@ -282,4 +282,4 @@ def _trial(place: Location, frame: pl.DataFrame) -> pl.DataFrame:
         return place.tables.trial(frame)
     buffer = io.BytesIO()
     write(frame, buffer, place.format, place)
-    return parsed(buffer, place.format, place)
+    return parsed(buffer, place.format, place, ",")

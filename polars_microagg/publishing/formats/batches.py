@@ -144,8 +144,9 @@ def set_down_frame(
     2
     """
     _refuse_types(schema_of(frame).to_frame(), "frame")
-    sunk(frame, folder / name, batch)
-    return ParquetSource.of(folder / name)
+    path = _unused(folder, name)
+    sunk(frame, path, batch)
+    return ParquetSource.of(path)
 
 
 def set_down_frames(
@@ -158,8 +159,16 @@ def set_down_frames(
     >>> set_down_frames(parts, Path(tempfile.mkdtemp()), "a table", batch=9).rows
     2
     """
-    _write(even(frames, lambda _: batch), folder / name, what)
-    return ParquetSource.of(folder / name)
+    path = _unused(folder, name)
+    _write(even(frames, lambda _: batch), path, what)
+    return ParquetSource.of(path)
+
+
+def _unused(folder: Path, name: str) -> Path:
+    """Return a path of this name, or of a longer one: a source that is still read stays as it is."""
+    while (folder / name).exists():
+        name = f"next-{name}"
+    return folder / name
 
 
 def frames_of(source: ParquetSource, batch: int) -> Iterator[pl.DataFrame]:

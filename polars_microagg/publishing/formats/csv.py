@@ -14,7 +14,11 @@ import polars as pl
 
 from polars_microagg.errors.files import bad_header, bad_names
 from polars_microagg.leaves.metadata_scrub import empty_table
-from polars_microagg.publishing.formats.csv_errors import ragged_line, refuse_encoding
+from polars_microagg.publishing.formats.csv_errors import (
+    ragged_line,
+    refuse_encoding,
+    refuse_separator,
+)
 from polars_microagg.publishing.formats.csv_suspicions import NearlyTyped, refuse_doubtful
 from polars_microagg.publishing.formats.file_content import opened
 from polars_microagg.publishing.formats.register import Format, register
@@ -35,16 +39,17 @@ STRADDLES = "straddles two block boundaries"
 """Arrow's message for a line that does not fit."""
 
 
-def read_csv(file: IO[bytes], separator: str = ",") -> pl.DataFrame:
+def read_csv(file: IO[bytes], separator: str = "") -> pl.DataFrame:
     """Read every column as text, so that what is kept is written as it was read.
 
     An empty cell that is not quoted is null. Ragged lines, a header that names a column twice, and
-    bytes that are not UTF-8 are refused.
+    bytes that are not UTF-8 are refused. Without a `separator`, cells are separated by commas, and a file
+    that looks separated otherwise is refused.
     """
     from pyarrow import csv as arrow
 
     names, options = _options(file, separator)
-    with _ragged(file, len(names), separator), _lent(file) as content:
+    with _ragged(file, len(names), separator or ","), _lent(file) as content:
         return _named(arrow.read_csv(content, **options), names)
 
 
@@ -58,7 +63,7 @@ def _batches(
     while True:
         passed = 0
         try:
-            for frame in _blocks(file, separator or ",", known, small=small):
+            for frame in _blocks(file, separator, known, small=small):
                 rest = frame.slice(max(0, done - passed))
                 passed += frame.height
                 yield from rest.iter_slices(rows) if frame.height else [frame]
@@ -80,7 +85,7 @@ def _blocks(
     if small:
         options["read_options"].block_size = min(BLOCK, max(SMALL, len(names) * CELLS))
         options["read_options"].use_threads = False
-    with _ragged(file, len(names), separator), _lent(file) as content:
+    with _ragged(file, len(names), separator or ","), _lent(file) as content:
         reader = arrow.open_csv(content, **options)
         yield _named(empty_table(reader.schema), names)
         for batch in reader:
@@ -127,14 +132,16 @@ def _options(
     if not checked:
         refuse_encoding(file)
     file.seek(0)
-    names = _header(file, separator)
+    names = _header(file, separator or ",")
+    if len(names) == 1 and not separator:
+        refuse_separator(names[0], _second_line(file))
     places = [str(i) for i in range(len(names))]
     options: dict[str, Any] = {
         "read_options": arrow.ReadOptions(
             column_names=places, skip_rows_after_names=1, block_size=BLOCK
         ),
         "parse_options": arrow.ParseOptions(
-            delimiter=separator, newlines_in_values=True, ignore_empty_lines=len(names) > 1
+            delimiter=separator or ",", newlines_in_values=True, ignore_empty_lines=len(names) > 1
         ),
         "convert_options": arrow.ConvertOptions(
             column_types=dict.fromkeys(places, pa.large_string()),
@@ -186,6 +193,14 @@ def _header(file: IO[bytes], separator: str) -> list[str]:
     return names
 
 
+def _second_line(file: IO[bytes]) -> str:
+    """Return the line behind the header, and leave the file at its beginning."""
+    file.readline()
+    line = file.readline(BLOCK).decode("utf-8", "replace")
+    file.seek(0)
+    return line
+
+
 UNHELD = (
     *(pl.Object, pl.Binary, pl.Duration, pl.List, pl.Array, pl.Struct, pl.BaseExtension),
     *((pl.Map,) if hasattr(pl, "Map") else ()),
@@ -213,7 +228,7 @@ CSV = register(
         "csv",
         "CSV",
         (".csv",),
-        read=lambda file, separator: read_csv(file, separator or ","),
+        read=read_csv,
         read_batches=_batches,
         write_batches=lambda made, file: _write(made.frames(), file),
         write=lambda frame, file: _write([frame], file),

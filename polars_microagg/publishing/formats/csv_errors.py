@@ -15,7 +15,7 @@ import numpy as np
 
 from polars_microagg.errors import InvalidDataError, files
 
-__all__ = ["line_of", "ragged_line", "refuse_encoding"]
+__all__ = ["line_of", "ragged_line", "refuse_encoding", "refuse_separator"]
 
 PIECE = 1 << 24
 """Bytes that are looked at in one go."""
@@ -38,6 +38,23 @@ def refuse_encoding(file: IO[bytes]) -> None:
     if decoder.getstate()[0]:
         raise files.not_utf8(lines)
     file.seek(0)
+
+
+SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'"}
+"""Other separators, and how each is typed in a shell."""
+
+
+def refuse_separator(header: str, record: str) -> None:
+    """Refuse a table of one column with a header and a record that another separator cuts alike.
+
+    >>> refuse_separator("age;income", "31;1234,5")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    polars_microagg.errors.InvalidDataError: it looks separated by ';', and would be a single column...
+    """
+    for mark, typed in SEPARATORS.items():
+        if 0 < header.count(mark) == record.count(mark):
+            raise files.other_separator(typed)
 
 
 def ragged_line(file: IO[bytes], width: int, separator: str) -> InvalidDataError:

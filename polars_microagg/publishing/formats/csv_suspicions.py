@@ -11,16 +11,18 @@ import polars as pl
 
 from polars_microagg.errors import InvalidDataError, files
 from polars_microagg.frames.selection import by_name
-from polars_microagg.publishing.formats.csv_errors import line_of
+from polars_microagg.publishing.formats.csv_errors import line_of, refuse_separator
 from polars_microagg.publishing.formats.text_types import READ
 
-__all__ = ["NearlyTyped", "refuse_doubtful"]
+__all__ = [
+    "NearlyTyped",
+    "refuse_doubtful",
+    "refuse_written_otherwise",
+    "written_otherwise",
+]
 
 BLOCK = 1 << 24
 """Bytes that are looked at in one go."""
-
-SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'"}
-"""Other separators, and how each is typed in a shell."""
 
 WIDE = 1000
 """Separators in a line from which on it reads like a line of any table; patterns have a limit of size."""
@@ -45,7 +47,10 @@ def refuse_doubtful(
     rows, inside, names = 0, 0, list[str]()
     for frame in frames:
         if frame.width == 1 and not separator:
-            _refuse_separator(path, frame.columns[0])
+            try:
+                refuse_separator(frame.columns[0], frame.columns[0])
+            except InvalidDataError as error:
+                raise InvalidDataError.unreadable(path, error.sentence) from None
         names, rows = frame.columns, rows + frame.height
         between = min(max(1, frame.width - 1), WIDE)
         lines = rf"\n[^\n]*({re.escape(separator or ',')}[^\n]*){{{between}}}\n"
@@ -68,14 +73,6 @@ def refuse_doubtful(
     if numbers:
         why = f"{numbers} name(s) in its header are numbers, so that may be its first record."
         raise InvalidDataError.unreadable(path, f"{why} Write a line of names above it.")
-
-
-def _refuse_separator(path: Path, name: str) -> None:
-    for mark, typed in SEPARATORS.items():
-        if mark in name:
-            why = f"it looks separated by {typed}, and would be a single column."
-            way = f"Add --separator {typed}, or --separator , if it is one column."
-            raise InvalidDataError.unreadable(path, f"{why} {way}")
 
 
 KINDS = list(READ)[1:]
@@ -110,16 +107,38 @@ class NearlyTyped:
         `again` gives all parts once more, and `place` the file that has a record, and which it is there.
         """
         for name, cells in self._cells.items():
-            if cells.slashed > MOST * cells.filled:
-                raise files.two_readings_of_dates(name)
+            _refuse_written(name, cells.written)
             kind, lost = cells.nearest()
-            if lost > MOST * cells.filled and cells.marked > MOST * cells.filled:
-                raise files.like_numbers(name)
             if cells.filled and lost <= MOST * cells.filled:
                 texts = (frame.select(by_name(name).alias("0")) for frame in again())
                 path, file, record = place(cells.first_lost(texts, kind))
                 line = line_of(file, record + 1, separator, blank=self._width == 1)
                 raise files.wrong_cells(name, lost, kind, line, path)
+
+
+def written_otherwise(column: pl.Series) -> str:
+    """Return ``"dates"`` or ``"numbers"`` if most cells of a column are that in a form that is not read.
+
+    >>> written_otherwise(pl.Series(["1,5", "2,25"])), written_otherwise(pl.Series(["31.12.2024"]))
+    ('numbers', 'dates')
+    """
+    cells = _Cells()
+    cells.see(column)
+    return cells.written
+
+
+def refuse_written_otherwise(frame: pl.DataFrame, names: Iterable[str]) -> None:
+    """Refuse columns of text that `written_otherwise` takes for dates or numbers."""
+    for name in names:
+        if frame.schema[name] == pl.String:
+            _refuse_written(name, written_otherwise(frame.get_column(name)))
+
+
+def _refuse_written(name: str, written: str) -> None:
+    if written == "dates":
+        raise files.two_readings_of_dates(name)
+    if written:
+        raise files.like_numbers(name)
 
 
 class _Cells:
@@ -140,6 +159,14 @@ class _Cells:
         for kind, counts in self._read.items():
             read = READ[kind](text.to_frame()).to_series()
             counts[read.dtype] = counts.get(read.dtype, 0) + int(read.count())
+
+    @property
+    def written(self) -> str:
+        """Return what most cells are in a form that is not read: dates, numbers or nothing."""
+        most = MOST * self.filled
+        if self.slashed > most:
+            return "dates"
+        return "numbers" if self.marked > most and self.nearest()[1] > most else ""
 
     def nearest(self) -> tuple[str, int]:
         """Return the type that most cells are of, and how many are not."""

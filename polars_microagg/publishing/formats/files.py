@@ -174,6 +174,19 @@ class Location:
             with unchanged(self.path, self.state), opened(self.path, self.format, folder) as file:
                 yield file
 
+    @property
+    def separated(self) -> bool:
+        """Return whether its files may have a separator of cells."""
+        return self.format == "folder" or formats()[self.format].separated
+
+    def separated_by(self, mark: str | None) -> Self:
+        """Return the place with a separator that was noted elsewhere, unless it has one or takes none."""
+        return (
+            replace(self, separator=mark)
+            if mark and self.separated and not self.separator
+            else self
+        )
+
     def pinned(self) -> Self:
         """Return the place with the state of its file now: one that changes is not read again."""
         return self if self.table or self.piped else replace(self, state=state_of(self.path))

@@ -32,7 +32,7 @@ from polars_microagg.publishing.large.survey import Survey
 from polars_microagg.publishing.manifest.model import How, Manifest, Source
 from polars_microagg.publishing.manifest.record import dumped
 from polars_microagg.publishing.privacy_models import Recount
-from polars_microagg.publishing.release import NONE, Hooks
+from polars_microagg.publishing.release import NONE, Hooks, noted
 from polars_microagg.publishing.released_columns import ReleasedColumns
 from polars_microagg.publishing.request import ReleaseRequest
 from polars_microagg.wording import Setting
@@ -171,9 +171,9 @@ def _told(how: How, masked: MaskedFile, found: OnDisk, digits: int) -> How:
 def _source(request: ReleaseRequest, source: Location | None, original: ParquetSource) -> Source:
     """Hash the input, only with a key: a hash without one confirms guesses."""
     if request.hash_key is None:
-        return {"of": None, "hmac_sha256": None}
+        return noted({"of": None, "hmac_sha256": None}, source)
     if source is None or source.table or source.piped or not source.path.is_file():
         frames: Iterator[pl.DataFrame] = map(as_frame, original.batches(BATCH))
-        return {"of": "rows", "hmac_sha256": digest_of(frames, request.hash_key)}
+        return noted({"of": "rows", "hmac_sha256": digest_of(frames, request.hash_key)}, source)
     digest = source.mac(request.hash_key, pl.DataFrame())
-    return {"of": digest["of"], "hmac_sha256": digest["hmac_sha256"]}
+    return noted({"of": digest["of"], "hmac_sha256": digest["hmac_sha256"]}, source)

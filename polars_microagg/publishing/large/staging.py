@@ -110,7 +110,7 @@ class LargeStaged:
             if self._place.tables:
                 again = self._target.batches(self.batch), self.folder, self._place
                 return set_down_frames(*again, batch=self.batch, name=AGAIN)
-            waits = Location(self._target.path, self._place.format)
+            waits = Location(self._target.path, self._place.format).separated_by(",")
             return set_down(waits, self.folder, batch=self.batch, name=AGAIN)
         except InvalidDataError:
             why = f"what was written cannot be read again. {WAY}"

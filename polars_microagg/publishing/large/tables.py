@@ -46,6 +46,7 @@ from polars_microagg.publishing.manifest.compare_original import (
     exchanged,
     not_text,
     off_centre,
+    refuse_lacking,
     refuse_other_kinds,
     restored,
 )
@@ -116,14 +117,14 @@ class TablesOnDisk:
         release, original, form = after, None, place.format
         typeless = formats()[form].typeless
         if source is not None:
-            ordered = {n: t for n, t in empty_of(after).schema.items() if isinstance(t, pl.Enum)}
-            mask = manifest["roles"]["mask"]
-            types: dict[str, pl.DataType] = {n: t for n, t in ordered.items() if n in mask}
+            mask, schema = manifest["roles"]["mask"], empty_of(after).schema
+            types: Any = {n: t for n, t in schema.items() if isinstance(t, pl.Enum) and n in mask}
             also = [name for name in known if typeless and name not in mask]
 
             def given(there: list[str]) -> Typed:
-                more = [name for name in also if name in there]
-                return replace(numbers, names=[*numbers.names, *more], types=types)
+                refuse_lacking(manifest, there)
+                names = [*numbers.names, *(name for name in also if name in there)]
+                return replace(numbers, names=names, types=types)
 
             original = set_down(source, folder, batch=BATCH, typed=given, name="before.parquet")
             refuse_other_kinds(manifest, empty_of(original))

@@ -13,13 +13,14 @@ from polars_microagg.core.masked import Holders
 from polars_microagg.core.options import KEY_OPTIONS
 from polars_microagg.core.partition import Strata
 from polars_microagg.core.registry import methods
-from polars_microagg.errors.originals import other_kinds
+from polars_microagg.errors.originals import other_kinds, without_masked
 from polars_microagg.frames.attributes import entity_of
 from polars_microagg.frames.columns import floats, is_number, kind_for, type_name, unit
 from polars_microagg.frames.mask import MaskRequest, suppressed_rows
 from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.column_kinds import categories, kinds_of, options_of
 from polars_microagg.publishing.formats.column_types import alike
+from polars_microagg.publishing.formats.csv_suspicions import refuse_written_otherwise
 from polars_microagg.publishing.formats.register import formats
 from polars_microagg.publishing.formats.text_types import quantities, retyped, typed
 from polars_microagg.publishing.manifest.model import Manifest
@@ -38,6 +39,7 @@ __all__ = [
     "not_text",
     "off_centre",
     "other_measures",
+    "refuse_lacking",
     "refuse_other_kinds",
     "restored",
 ]
@@ -256,6 +258,13 @@ def _directed(before: pl.Series, after: pl.Series) -> bool:
     return bool(pair.group_by(y.alias("value")).agg(right.alias("right"))["right"].all())
 
 
+def refuse_lacking(manifest: Manifest, columns: Sequence[str]) -> None:
+    """Refuse an original without a column that was masked."""
+    for name in manifest["roles"]["mask"]:
+        if name not in columns:
+            raise without_masked(name)
+
+
 def in_types(
     manifest: Manifest, form: str, before: pl.DataFrame, after: pl.DataFrame
 ) -> list[pl.DataFrame]:
@@ -265,7 +274,10 @@ def in_types(
     """
     ordered = {n: t for n, t in after.schema.items() if isinstance(t, pl.Enum)}
     mask = manifest["roles"]["mask"]
-    before = typed(before, not_text(manifest)).with_columns(
+    refuse_lacking(manifest, before.columns)
+    before = typed(before, not_text(manifest))
+    refuse_written_otherwise(before, not_text(manifest))
+    before = before.with_columns(
         by_name(name).cast(dtype, strict=False)
         for name, dtype in ordered.items()
         if name in mask and before.schema[name] == pl.String

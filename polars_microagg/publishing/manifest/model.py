@@ -8,6 +8,7 @@ from polars_microagg.core.options import ENTITY_MODES
 
 __all__ = [
     "SCHEMA",
+    "SEPARATOR",
     "VERSION",
     "Attack",
     "Category",
@@ -49,6 +50,10 @@ VERSION: Final[Version] = 4
 Sha256: TypeAlias = Annotated[str, Pattern("[0-9a-f]{64}")]
 Release: TypeAlias = Annotated[str, Pattern(r"\d+\.[\w.+-]+")]
 Hashed: TypeAlias = Annotated[str, Pattern("file|rows")]
+SEPARATOR: Final = r"[\x01-\t\x0b\x0c\x0e-!#-&(-,/:-@\[-`{-\x7f]"
+"""A separator of cells: no letter, digit, quote, point, minus or line break."""
+
+Separator: TypeAlias = Annotated[str, Pattern(SEPARATOR)]
 Engine: TypeAlias = Annotated[str, Pattern("whole|leaves")]
 Mode: TypeAlias = Annotated[str, Pattern("|".join(ENTITY_MODES))]
 Measure: TypeAlias = int | float | None
@@ -212,10 +217,14 @@ class Times(TypedDict):
 
 
 class Source(TypedDict):
-    """The hash of what came in, with a key; without one it would confirm guesses."""
+    """The hash of what came in, with a key; without one it would confirm guesses.
+
+    `separator` is that of the cells of a CSV file, if it was not a comma.
+    """
 
     of: Hashed | None
     hmac_sha256: Sha256 | None
+    separator: NotRequired[Separator]
 
 
 class Sampled(TypedDict):

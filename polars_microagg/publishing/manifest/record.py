@@ -8,6 +8,7 @@ import importlib.metadata
 import json
 import math
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from polars_microagg.core import registry
 from polars_microagg.errors import InvalidDataError
 from polars_microagg.publishing.manifest.model import (
     SCHEMA,
+    SEPARATOR,
     VERSION,
     Attack,
     Manifest,
@@ -40,6 +42,7 @@ __all__ = [
     "read_manifest",
     "recorded_classes",
     "seal",
+    "separator_in",
     "taken",
     "taken_of_release",
     "tools",
@@ -49,6 +52,13 @@ SEALED = b"polars_microagg/manifest\n"
 """Prefix that is hashed before a manifest, so that no other file can have its seal as its hash."""
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+
+def separator_in(manifest: Manifest | None) -> str | None:
+    """Return the separator by which the source was read, if a manifest has one that is not a comma."""
+    noted: Any = manifest and manifest["input"]
+    mark = noted.get("separator") if isinstance(noted, dict) else None
+    return mark if isinstance(mark, str) and re.fullmatch(SEPARATOR, mark) else None
 
 
 def tools() -> Tool:
