@@ -41,6 +41,7 @@ CLASSES = [
     mg.InvalidParameterError.no_columns(),
     mg.InvalidParameterError.duplicate("strata", ["region"]),
     mg.InvalidParameterError.unknown_column("order_by", "agee", ["age"]),
+    mg.InvalidParameterError.selects_nothing("strata", "cs.binary()", "table"),
     mg.InvalidParameterError.duplicate_columns("age", "AGE"),
     mg.InvalidParameterError.changed(),
     mg.InvalidParameterError.overlap("strata", ["age"]),
@@ -169,6 +170,7 @@ SUBJECTS = {
         categories.new_categories("job", 3),
         categories.not_masked("weigh", "agee", ["age", "job"]),
         categories.not_of_kind("age", "Int64", "taxonomy", "text"),
+        categories.unlike_kinds("grade", "Int64", "Categorical"),
         categories.without_order("sex", "univariate", ordinal=True),
     ],
     release: [
@@ -185,8 +187,10 @@ SUBJECTS = {
     tables: [
         tables.beyond_memory(5_000_000, 4, 2_300_000_000, 1_000_000_000),
         tables.copy_of_masked("age_1", "age"),
+        tables.indexed("frame", ["id"]),
         tables.no_order(),
         tables.not_a_connection(3),
+        tables.not_a_frame("original", 3),
         tables.not_a_table("source", 3),
     ],
     mappings: [

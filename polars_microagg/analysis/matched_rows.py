@@ -7,15 +7,14 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from polars_microagg.errors.categories import not_measured
 from polars_microagg.errors.originals import (
-    in_other_order,
     rows_not_released,
     unmatched_key,
     unmatched_rows,
 )
 from polars_microagg.frames.columns import type_name
 from polars_microagg.frames.selection import by_name
+from polars_microagg.wording import Parameter, Sentence, listed
 
 __all__ = ["matched", "warn_of_order"]
 
@@ -90,10 +89,35 @@ def warn_of_order(
         if before.equals(after):
             continue
         if before.sort().equals(after.sort()):
-            LOG.warning("%s", in_other_order(name))
+            LOG.warning("%s", _in_other_order(name))
             return
         changed.append(name)
     if any(loss is not None and loss > 100 for loss in losses):
-        LOG.warning("%s", in_other_order(None))
+        LOG.warning("%s", _in_other_order(None))
     elif every and changed:
-        LOG.warning("%s", not_measured(changed))
+        LOG.warning("%s", _not_measured(changed))
+
+
+def _in_other_order(column: str | None) -> Sentence:
+    """Warn that the rows of two tables seem to be matched wrongly."""
+    found = (
+        "the loss is above 100 %"
+        if column is None
+        else f"column {column!r} has the same values in another order"
+    )
+    return Sentence(
+        "The rows of original and masked were matched by position, and {found}: the tables seem to be "
+        "in different orders. Name columns that identify a row with {key}.",
+        found=found,
+        key=Parameter("key"),
+    )
+
+
+def _not_measured(columns: list[str]) -> Sentence:
+    """Warn that columns of categories have changed and are not among those measured by default."""
+    return Sentence(
+        "Without {parameter} only numbers are measured: {columns} changed and not measured. Name "
+        "every masked column in {parameter}, with the kinds of the mask.",
+        parameter=Parameter("columns"),
+        columns=f"{listed(columns)} {'was' if len(columns) == 1 else 'were'}",
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from polars_microagg.errors.data import InvalidDataError, NotNumericError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import Given, Parameter, Sentence, hint, listed
+from polars_microagg.wording import Given, Parameter, Sentence, hint
 
 __all__ = [
     "mostly_rare",
@@ -14,7 +14,6 @@ __all__ = [
     "new_categories",
     "not_as_fitted",
     "not_masked",
-    "not_measured",
     "not_of_kind",
     "unlike_kinds",
     "without_order",
@@ -78,16 +77,6 @@ def unlike_kinds(column: str, original: str, masked: str) -> InvalidDataError:
         masked=masked,
         need="numbers are not compared with categories",
         way="Convert one of them to the type of the other.",
-    )
-
-
-def not_measured(columns: list[str]) -> Sentence:
-    """Warn that columns of categories have changed and are not among those measured by default."""
-    return Sentence(
-        "Without {parameter} only numbers are measured: {columns} changed and not measured. Name "
-        "every masked column in {parameter}, with the kinds of the mask.",
-        parameter=Parameter("columns"),
-        columns=f"{listed(columns)} {'was' if len(columns) == 1 else 'were'}",
     )
 
 

@@ -8,7 +8,6 @@ from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.wording import Parameter, PerDoor, Sentence, Setting, listed
 
 __all__ = [
-    "in_other_order",
     "measures_differ",
     "not_as_the_manifest_says",
     "other_kinds",
@@ -109,21 +108,6 @@ def unlike_keys(types: Sequence[Sequence[str]]) -> InvalidDataError:
         key=Parameter("key"),
         types=" and ".join(", ".join(of) for of in types),
         way="Name columns of text, numbers or dates that both have.",
-    )
-
-
-def in_other_order(column: str | None) -> Sentence:
-    """Warn that the rows of two tables seem to be matched wrongly."""
-    found = (
-        "the loss is above 100 %"
-        if column is None
-        else f"column {column!r} has the same values in another order"
-    )
-    return Sentence(
-        "The rows of original and masked were matched by position, and {found}: the tables seem to be "
-        "in different orders. Name columns that identify a row with {key}.",
-        found=found,
-        key=Parameter("key"),
     )
 
 

@@ -52,7 +52,7 @@ def indexed(what: str, names: list[object]) -> InvalidParameterError:
         parameter=Parameter(what),
         names=f", {listed(named)}" if named else "",
         need="the result has no index",
-        way="Make it a column with reset_index(), or remove it with reset_index(drop=True).",
+        way="Make it a column with reset_index(), or remove it with its option drop.",
     )
 
 

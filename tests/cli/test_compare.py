@@ -67,7 +67,7 @@ def test_the_roles_of_a_configuration_hold(source, people, tmp_path, microagg, m
     [
         (["--drop", "nmae"], 3, "--drop names 'nmae', which is not a column of the table."),
         (["--drop", "age"], 2, "Column 'age' has more than one role."),
-        (["--require", "dlx<=3"], 2, "The measure dlx of --require is not known"),
+        (["--require", "dlx<=3"], 2, "The measure 'dlx' of --require is not known"),
         (["--methods", "mdva"], 2, "There is no method 'mdva'. Did you mean 'mdav'?"),
         (["--config", "none.toml"], 2, "there is no such file. Write one with microagg init."),
         (["--ks", "3,x"], 2, "--ks 3,x was given; it must be whole numbers of at least 2"),

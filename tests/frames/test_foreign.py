@@ -17,7 +17,7 @@ INDEXED = {
     "two names": (PLAIN.set_index(["id", "age"], drop=False), ", 'id', 'age'"),
     "a name alone": (PLAIN.rename_axis("row"), ", 'row'"),
 }
-WAY = "Make it a column with reset_index(), or remove it with reset_index(drop=True)."
+WAY = "Make it a column with reset_index(), or remove it with its option drop."
 
 
 def sql(frame, **_):
