@@ -185,13 +185,14 @@ SUBJECTS = {
         release.without_role(["age"]),
     ],
     tables: [
-        tables.beyond_memory(5_000_000, 4, 2_300_000_000, 1_000_000_000),
+        tables.beyond_memory(5_000_000, 4, 2_300_000_000, 1_000_000_000, "mdav", "3 h"),
         tables.copy_of_masked("age_1", "age"),
         tables.indexed("frame", ["id"]),
         tables.no_order(),
         tables.not_a_connection(3),
         tables.not_a_frame("original", 3),
         tables.not_a_table("source", 3),
+        tables.several_maskings(["age"]),
     ],
     mappings: [
         mappings.twice("taxonomy", "edu", "b.csv"),
