@@ -131,6 +131,8 @@ def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:
             release = place, found.columns
             within = [name for name in found.strata if name not in (known or ())]
             result = _measured(arguments, release, known, within, keys_asked(kinds), folder)
+        # Classes of known columns are counted on a copy that replaces this one.
+        emptied = found.emptied()
         if known:
             beside_known = [name for name in found.strata if name not in known]
             counted = CountedTable.of(place, folder, (known, beside_known), *counting, **how)
@@ -138,8 +140,7 @@ def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:
         else:
             classes = found.classes
         result |= _counts(classes) | figures_of(classes)
-        result["emptied"] = found.emptied()
-        return result
+        return result | {"emptied": emptied}
 
 
 def _whose(arguments: Namespace, options: Mapping[str, Any], folder: Path) -> ParquetSource | None:

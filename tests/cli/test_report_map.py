@@ -10,12 +10,12 @@ from polars_microagg.cli.report_map import release_map
 RNG = np.random.default_rng(6)
 PEOPLE = pl.DataFrame(
     {
-        "who": np.repeat(np.arange(60), 6),
-        "a": np.repeat(RNG.normal(size=60), 6) + RNG.normal(size=360) / 50,
-        "b": np.repeat(RNG.integers(0, 300, 60), 6),
-        "c": RNG.choice(["x", "y", "z"], 360).tolist(),
-        "town": np.repeat(RNG.choice(["n", "s"], 60), 6).tolist(),
-        "pay": np.repeat(RNG.integers(0, 9, 60), 6),
+        "who": np.repeat(np.arange(40), 3),
+        "a": np.repeat(RNG.normal(size=40), 3) + RNG.normal(size=120) / 50,
+        "b": np.repeat(RNG.integers(0, 300, 40), 3),
+        "c": RNG.choice(["x", "y", "z"], 120).tolist(),
+        "town": np.repeat(RNG.choice(["n", "s"], 40), 3).tolist(),
+        "pay": np.repeat(RNG.integers(0, 9, 40), 3),
     }
 )
 MASKED = ["a", "b", "c"]
@@ -23,33 +23,36 @@ PLAIN = {"strata": "town", "ordinal": "c", "weigh": {"c": 0.1}, "center": "media
 PROMISES = {"entity": "who", "confidential": "pay", "l": 3}
 
 
-@pytest.mark.parametrize("options", [PLAIN, PLAIN | PROMISES, PROMISES | {"refine": True}])
+DEEP = [pytest.param(each, marks=pytest.mark.deep) for each in (PLAIN, PROMISES | {"refine": True})]
+
+
+@pytest.mark.parametrize("options", [PLAIN | PROMISES, *DEEP])
 def test_the_mark_of_the_method_and_k_of_a_release_is_the_release(options, tmp_path):
     """Each line is masked, and measured, under the guarantees of the release."""
     out = tmp_path / "out.parquet"
     roles = options if "entity" in options else options | {"keep": ["who", "pay"]}
     if "strata" not in options:
         roles = roles | {"keep": "town"}
-    told = mg.publish(PEOPLE, out, MASKED, 5, **roles)
-    found = release_map(PEOPLE, told, 5)
+    told = mg.publish(PEOPLE, out, MASKED, 5, method="fixed_size", **roles)
+    found = release_map(PEOPLE, told, 30)
     release = pl.read_parquet(out)
-    (own,) = found.filter(method="mdav", k=5).to_dicts()
+    (own,) = found.filter(method="fixed_size", k=5).to_dicts()
     known = {"strata": options.get("strata"), "ordinal": options.get("ordinal")}
     names = ["loss", "dld", "pld", "dr", "k_min"]
     expected = mg.assess(PEOPLE, release, MASKED, metrics=names, **known).row(0, named=True)
     assert {name: own[name] for name in names} == pytest.approx(expected)
 
 
+@pytest.mark.deep
 def test_text_is_read_as_it_was_when_it_was_released(tmp_path):
     """The distance of a class to the table, t, is one of numbers also where the file is text."""
     PEOPLE.write_csv(tmp_path / "in.csv")
     roles = {"strata": "town", "entity": "who", "confidential": "pay", "t": 0.35}
-    told = mg.publish(
-        str(tmp_path / "in.csv"), tmp_path / "out.csv", ["a", "b"], 5, drop="c", **roles
-    )
+    roles |= {"drop": "c", "method": "fixed_size"}
+    told = mg.publish(str(tmp_path / "in.csv"), tmp_path / "out.csv", ["a", "b"], 5, **roles)
     text = pl.read_csv(tmp_path / "in.csv", infer_schema=False)
     before = text.with_columns(pl.col("a", "b").cast(pl.Float64))
-    found = release_map(before, told, 3).filter(method="mdav", k=5)
+    found = release_map(before, told, 30).filter(method="fixed_size", k=5)
     assert round(found["loss"].item()) == told["measures"]["loss"]
 
 
