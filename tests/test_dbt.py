@@ -255,6 +255,7 @@ def test_other_dialects_have_nothing_of_duckdb(test, dialect):
         ("entities", {"entityy": "who"}, "Did you mean 'entity'?"),
         ("l", {"weigh": 1}, "Choose from columns, confidential, l, strata."),
         ("share", {"maxshare": 1}, "Did you mean 'max_share'?"),
+        ("entity_share", {"weigh": 1}, "microagg.entity_share has no argument 'weigh'."),
         ("t", {"order": True}, "Did you mean 'ordered'?"),
     ],
 )

@@ -53,6 +53,15 @@ def test_a_model_takes_every_parameter_of_the_macro_and_every_key_of_dbt(con):
         con.sql(rendered_model(con, PEOPLE, **SETTINGS, **(more | {"l": 4}))[1]).fetchall()
 
 
+def test_a_model_of_persons_is_verified_by_what_comes_out(con):
+    persons = PEOPLE.replace("i AS id", "i % 42 AS id")
+    own = SETTINGS | {"drop": [], "entity": ["id"], "entity_mode": "rows", "max_entity_share": 0.9}
+    mask, verify = rendered_model(con, persons, **own, keep=["region", "sick"])
+    con.execute(f"CREATE OR REPLACE TEMP TABLE masked AS {mask}")
+    assert "id" not in con.table("masked").columns
+    assert con.sql(verify).fetchall()
+
+
 def test_a_model_without_the_plugin_is_refused():
     with duckdb.connect() as bare, pytest.raises(ValueError, match="List microagg_plugin"):
         rendered_model(bare, PEOPLE, **SETTINGS)
@@ -88,7 +97,7 @@ def test_the_project_builds_and_fails_where_more_is_asked(tmp_path):
     assert dbt("deps").returncode == 0
     done = dbt("build")
     assert done.returncode == 0, done.stdout
-    assert "PASS=11 WARN=0 ERROR=0" in done.stdout
+    assert "PASS=12 WARN=0 ERROR=0" in done.stdout
     with duckdb.connect(project / "example.duckdb") as con:
         before, after = con.table("patients").pl(), con.table("patients_masked").pl()
     columns = ["age", "income", "admitted"]
@@ -119,4 +128,4 @@ def test_the_project_builds_and_fails_where_more_is_asked(tmp_path):
         assert con.table("patients_masked").pl().equals(after)
     harder = dbt("build", "--vars", "{harder: true, tested: 6}")
     assert harder.returncode == 1
-    assert "PASS=3 WARN=0 ERROR=8" in harder.stdout, harder.stdout
+    assert "PASS=3 WARN=0 ERROR=9" in harder.stdout, harder.stdout

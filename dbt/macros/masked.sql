@@ -98,5 +98,6 @@
 {% macro verifying(relation) %}
   from {{ var('microagg_catalog', 'microagg') }}.verify({{ microagg.literal(relation | string) }},
     {{ microagg.literal(config.require('columns')) }}, {{ microagg.literal(config.require('k')) }}
-    {{- microagg.given(microagg.parameters('verify') | reject('in', ['columns', 'k', 'entity', 'entity_mode'])) }})
+    {{- microagg.given(microagg.parameters('verify') | reject('in',
+      ['columns', 'k', 'entity', 'entity_mode', 'max_entity_share'])) }})
 {% endmacro %}

@@ -35,6 +35,8 @@ select classes, fewest, nameless from mg_few cross join mg_unknown where classes
 
 {# No entity has more than this share of the rows of a class; none of them is null. #}
 {% test entity_share(model, columns, entity, max_entity_share, strata=none) %}
+{% do microagg.refuse_unknown('microagg.entity_share', 'argument', kwargs,
+  ['columns', 'entity', 'max_entity_share', 'strata']) %}
 {% do microagg.required('entity_share', 'columns', columns) %}
 {% do microagg.required('entity_share', 'entity', entity) %}
 {% set keys = microagg.expressions(microagg.listed(columns) + microagg.listed(strata), 'c', false) %}
