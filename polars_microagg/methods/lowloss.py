@@ -137,9 +137,10 @@ def lowloss(
     swaps in many places, each kept if local search made them pay; more neighbours for a single
     record; hot annealing of very many records; with k = 10 two copies for longer instead of eight,
     annealing inside the borders of 8 or 20 groups, dissolving groups more rarely, larger batches,
-    other temperatures or shares of hot annealing, two copies for longer only while it is hot, chains
-    only in the best two of eight copies, wider chains, and no more recombinations of a kind that
-    gained nothing the first time.
+    other temperatures or shares of hot annealing, half of the copies at one fixed temperature, a
+    hotter start with k = 20, two copies for longer only while it is hot, chains only in the best two
+    of eight copies, wider chains, and no more recombinations of a kind that gained nothing the first
+    time.
 
     Examples
     --------
