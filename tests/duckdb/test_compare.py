@@ -42,6 +42,16 @@ def test_it_is_the_table_of_python(con, case):
     assert picked.equals(mg.recommend(expected, require=asked, k=3))
 
 
+def test_a_recommendation_names_the_lines_that_had_no_time(con):
+    note = "lowloss was not begun: it is expected to take 58 seconds, and of seconds=20 there were 9 left."
+    con.sql(
+        "CREATE TABLE short AS SELECT * FROM (VALUES ('mdav', 3, 9.5, 4.5, NULL), "
+        f"('lowloss', 3, NULL, NULL, '{note}')) AS t(method, k, loss, dld, note)"
+    )
+    reason = con.sql("SELECT reason FROM microagg.recommend('short')").fetchall()[0][0]
+    assert "1 line did not run for lack of time and may lose less: lowloss (k=3). " in reason
+
+
 def test_columns_masked_each_on_its_own_are_not_recommended(con):
     con.execute(PEOPLE)
     ways = "methods := ['univariate', 'mdav'], ks := 3"
