@@ -117,8 +117,8 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
         "strata", manifest["roles"]["stratum"] if manifest else arguments.strata, frame.columns
     )
     known = names_in("known", arguments.known, frame.columns) or None
-    # Strata of the release are released, but are known only to whom they are said to be.
-    within = [] if manifest and known else [n for n in strata if n not in (known or ())]
+    # An attacker knows the strata, whatever else they know.
+    within = [name for name in strata if name not in (known or ())]
     classes = known or names, within
     result: dict[str, Any] = anonymity(frame, classes[0], strata=within or None).row(0, named=True)
     whose, aside = None, frame
@@ -163,7 +163,7 @@ def _whole(arguments: Namespace, place: Location, manifest: Manifest | None) -> 
         compared = _comparable(manifest, entity, bool(known)) if manifest else []
         wanted = list(dict.fromkeys([*listed, *compared]))
         asked = {"metrics": wanted, "known": known, "key": key, "entity": entity, **kinds}
-        measured = assess(before, after, names, strata=within, **asked)
+        measured = assess(before, after, names, strata=strata, **asked)
         computed = measured.row(0, named=True)
         if manifest:
             if differ := other_measures(manifest, {name: computed[name] for name in compared}):

@@ -85,7 +85,8 @@ def _of_release(
         listed = _listed(arguments, entity_in(manifest, tables.before))
         result = tables.assessed(listed, interval=True, known=known)
     if known:
-        classes = _classes(manifest, tables, (known, None))
+        within = [name for name in manifest["roles"]["stratum"] if name not in known]
+        classes = _classes(manifest, tables, (known, within))
         result |= _counts(classes) | figures_of(classes)
     else:
         counted = tables.counted([manifest["roles"]["mask"]])[0]
@@ -129,8 +130,7 @@ def _of_tables(arguments: Namespace, place: Location) -> dict[str, Any]:
         if arguments.original is not None:
             kinds = named_kinds(read_kinds({}, vars(arguments)), found.table.schema.names)
             release = place, found.columns
-            within = [name for name in found.strata if name not in (known or ())]
-            result = _measured(arguments, release, known, within, keys_asked(kinds), folder)
+            result = _measured(arguments, release, known, found.strata, keys_asked(kinds), folder)
         # Classes of known columns are counted on a copy that replaces this one.
         emptied = found.emptied()
         if known:

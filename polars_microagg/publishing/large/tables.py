@@ -282,7 +282,7 @@ class TablesOnDisk:
             kinds=kinds_of(self.manifest["config"]),
             known=known,
             entity=entity_in(self.manifest, self.before),
-            strata=() if known else self._strata,
+            strata=self._strata,
             budget=self._budget,
             seed=sampled.get("seed", SEED),
             sample=sampled.get("linked") or LINKED,
