@@ -8,7 +8,7 @@ from polars_microagg.analysis.lower_bound import lower_bound
 from polars_microagg.analysis.recommend import recommend
 from polars_microagg.core.taxonomy import Taxonomy
 from polars_microagg.errors import (
-    BrokenPromiseError,
+    GuaranteeError,
     InvalidDataError,
     InvalidParameterError,
     MicroaggError,
@@ -33,7 +33,7 @@ from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.publish import publish
 
 __all__ = [
-    "BrokenPromiseError",
+    "GuaranteeError",
     "InvalidDataError",
     "InvalidParameterError",
     "Leaves",

@@ -83,7 +83,7 @@ class Options(TypedDict, total=False):
     nominal: Names  # default None
     ordinal: Names  # default None
     taxonomy: Mapping[str, Taxonomy] | None  # default None
-    weigh: Mapping[str, float] | None  # default None
+    column_weights: Mapping[str, float] | None  # default None
     entity: Names  # default None
     entity_mode: Literal["rows", "mean", "alike"] | None  # default None
     confidential: Names  # default None
@@ -106,7 +106,7 @@ class FrameOptions(Options, total=False):
     """Options of every method on frames; behind each its default."""
 
     strata: Names  # default None
-    cap_rows: int | None  # default None
+    max_rows_per_entity: int | None  # default None
     order_by: Names  # default None
 
 @type_check_only

@@ -153,8 +153,8 @@ def fit(
         Name of a method that groups records.
     **options : Any
         ``strata``, ``small_strata``, ``nulls``, ``order_by``, ``scale``, ``seed``, ``center``, ``dtype``,
-        ``refine``, the kinds of columns, ``weigh``, the privacy models and the options of the method, as
-        for `polars_microagg.fit_leaves`.
+        ``refine``, the kinds of columns, ``column_weights``, the privacy models and the options of the
+        method, as for `polars_microagg.fit_leaves`.
 
     Returns
     -------
@@ -251,7 +251,7 @@ def _same_call(
 
 def _but_for_kinds(leaves: Leaves) -> dict[str, Any]:
     """Return the options of leaves that are the same for all blocks of a call."""
-    own_columns = (*KEY_OPTIONS, "weigh")
+    own_columns = (*KEY_OPTIONS, "column_weights")
     own = {name: value for name, value in leaves.options.items() if name not in own_columns}
     return {**own, "method": leaves.method}
 

@@ -192,7 +192,7 @@ FROM __mg_x JOIN __mg_k
 
 -- Whether rows may be left out.
 CREATE OR REPLACE MACRO microagg_internals._drops(spec) AS
-    (spec->>'small_strata') = 'drop' OR (spec->>'cap_rows') IS NOT NULL;
+    (spec->>'small_strata') = 'drop' OR (spec->>'max_rows_per_entity') IS NOT NULL;
 
 -- True, or an error: what is put side by side must be the same record. Under a LIMIT the join
 -- stops reading on the left and fills up with null, which no record is. DuckDB 2.0 numbers records once

@@ -102,7 +102,9 @@ MATRIX = {
     "persons by rows": Cell(TWO, {"entity": "who", "entity_mode": "rows"}),
     "persons by their mean": Cell(TWO, {"entity": "who", "entity_mode": "mean"}, WITHIN),
     "persons alike": Cell(TWO, {"entity": "who", "entity_mode": "alike", **DROP}, WITHIN),
-    "cap_rows": Cell(TWO, {"entity": "who", "entity_mode": "alike", "cap_rows": 1, **DROP}, WITHIN),
+    "max_rows_per_entity": Cell(
+        TWO, {"entity": "who", "entity_mode": "alike", "max_rows_per_entity": 1, **DROP}, WITHIN
+    ),
     "max_entity_share": Cell(
         TWO, {"entity": "who", "entity_mode": "rows", "max_entity_share": 0.4}
     ),
@@ -123,7 +125,7 @@ MATRIX = {
         {"circular": ["hour"]},
         {SPARK: r"'hour' is of type time\(6\), which Spark does not pass to Python"},
     ),
-    "weigh": Cell(["age", "job"], {"weigh": {"job": 3.0}}),
+    "column_weights": Cell(["age", "job"], {"column_weights": {"job": 3.0}}),
     "columns one by one": Cell(
         TWO,
         {"method": "univariate"},

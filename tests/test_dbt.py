@@ -253,9 +253,13 @@ def test_other_dialects_have_nothing_of_duckdb(test, dialect):
         ("t", {"t_scale": "rank"}, "t_scale must be one of 'values', 'ranks'"),
         ("k", {"strta": "s"}, "microagg.k has no argument 'strta'. Did you mean 'strata'?"),
         ("entities", {"entityy": "who"}, "Did you mean 'entity'?"),
-        ("l", {"weigh": 1}, "Choose from columns, confidential, l, strata."),
+        ("l", {"column_weights": 1}, "Choose from columns, confidential, l, strata."),
         ("share", {"maxshare": 1}, "Did you mean 'max_share'?"),
-        ("entity_share", {"weigh": 1}, "microagg.entity_share has no argument 'weigh'."),
+        (
+            "entity_share",
+            {"column_weights": 1},
+            "microagg.entity_share has no argument 'column_weights'.",
+        ),
         ("t", {"order": True}, "Did you mean 'ordered'?"),
     ],
 )

@@ -29,14 +29,20 @@ def con():
 @pytest.mark.whole
 @pytest.mark.parametrize(
     ("name", "near"),
-    {"entityy": "entity", "weight": "weigh", "refin": "refine", "K": "k", "tag": "tags"}.items(),
+    {
+        "entityy": "entity",
+        "weight": "column_weights",
+        "refin": "refine",
+        "K": "k",
+        "tag": "tags",
+    }.items(),
 )
 def test_a_model_with_an_unknown_setting_is_refused_with_the_nearest_name(con, name, near):
     sentence = f"The materialization masked has no setting '{name}'. Did you mean '{near}'?"
     with pytest.raises(ValueError, match=re.escape(sentence)):
         rendered_model(con, PEOPLE, **SETTINGS, **{name: "id"})
     with pytest.raises(
-        ValueError, match=r"Choose from cap_rows, .* Move settings of your own to meta\."
+        ValueError, match=r"Choose from max_rows_per_entity, .* Move settings of your own to meta\."
     ):
         rendered_model(con, PEOPLE, **SETTINGS, zzz="id")
 

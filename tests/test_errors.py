@@ -35,7 +35,7 @@ TREE = {
     "OutputError": "NotPublishedError",
     "TargetExistsError": "OutputError",
     "WorkerError": "MicroaggError",
-    "BrokenPromiseError": "MicroaggError",
+    "GuaranteeError": "MicroaggError",
 }
 
 
@@ -86,8 +86,8 @@ def test_a_promise_of_ours_that_breaks_is_our_bug(monkeypatch, door, labels, sai
         f"mdav {said} Nothing was released. This is a bug of polars_microagg: please report the "
         "call and the versions."
     )
-    with refused(mg.BrokenPromiseError, text):
-        door(Case(mg.BrokenPromiseError, text, ["income", "age"]))
+    with refused(mg.GuaranteeError, text):
+        door(Case(mg.GuaranteeError, text, ["income", "age"]))
 
 
 @pytest.mark.parametrize("door", [on_a_frame, lazily("in-memory"), lazily("streaming")])

@@ -15,7 +15,7 @@ TREES = {"taxonomy": {"zip": PREFIXES}}
 CALLS = {
     "texts": (["sex", "job", "rich"], {}),
     "named": (["code", "day", "job"], {"nominal": ["code"], "ordinal": ["day", "job"]}),
-    "a tree": (["zip", "age"], {**TREES, "weigh": {"zip": 3}}),
+    "a tree": (["zip", "age"], {**TREES, "column_weights": {"zip": 3}}),
     "a tree's median": (["zip", "rich"], {**TREES, "center": "median", "dtype": "float"}),
     "entities": (["job", "zip", "age"], {**TREES, "entity": "who", "entity_mode": "rows"}),
 }

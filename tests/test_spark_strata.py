@@ -56,7 +56,13 @@ CALLS = {
     "blocks": ([["a.b"], ["pay", "job"]], {**STRATA, "small_strata": "null", "dtype": "float"}),
     "blocks of kinds": (
         [["pay", "a.b"], ["job", "zero"]],
-        {"size": 60, "nulls": "impute", "nominal": "pay", "ordinal": "job", "weigh": {"job": 3}},
+        {
+            "size": 60,
+            "nulls": "impute",
+            "nominal": "pay",
+            "ordinal": "job",
+            "column_weights": {"job": 3},
+        },
     ),
     "ordered by what a block masks": (
         [["a.b"], ["pay"], ["job"]],

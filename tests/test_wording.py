@@ -88,10 +88,10 @@ CLASSES = [
     mg.OutputError.after_publishing("a.csv", "its report is not."),
     mg.OutputError.demo_unshown("demo"),
     mg.TargetExistsError.of("a.csv"),
-    mg.BrokenPromiseError.model("mdav", Setting("l", 2), "distinct values", 1),
-    mg.BrokenPromiseError.small_class("mdav", 1, 5),
-    mg.BrokenPromiseError.shape("mdav", 4, 5),
-    mg.BrokenPromiseError.unchecked(),
+    mg.GuaranteeError.model("mdav", Setting("l", 2), "distinct values", 1),
+    mg.GuaranteeError.small_class("mdav", 1, 5),
+    mg.GuaranteeError.shape("mdav", 4, 5),
+    mg.GuaranteeError.unchecked(),
     mg.WorkerError.ended(),
 ]
 SUBJECTS = {
@@ -168,7 +168,7 @@ SUBJECTS = {
         categories.nearly_unique("name", 30, 40, 99),
         categories.not_as_fitted("age", "String"),
         categories.new_categories("job", 3),
-        categories.not_masked("weigh", "agee", ["age", "job"]),
+        categories.not_masked("column_weights", "agee", ["age", "job"]),
         categories.not_of_kind("age", "Int64", "taxonomy", "text"),
         categories.unlike_kinds("grade", "Int64", "Categorical"),
         categories.without_order("sex", "univariate", ordinal=True),

@@ -39,7 +39,16 @@ def handed_on(
     assert_type(mg.MicroaggFrame(df).mdav("a", 2, **settings), pl.DataFrame)
     assert_type(mg.MicroaggExpr(pl.struct("a")).vmdav(2, gamma=0.2, **settings), pl.Expr)
     assert_type(mg.sse(df, df, **settings), float)
-    mg.mdav(df, "a", 2, order_by=["r"], cap_rows=3, entity="b", entity_mode="alike", refine=True)
+    mg.mdav(
+        df,
+        "a",
+        2,
+        order_by=["r"],
+        max_rows_per_entity=3,
+        entity="b",
+        entity_mode="alike",
+        refine=True,
+    )
 
 
 def pipes(df: pl.DataFrame) -> None:

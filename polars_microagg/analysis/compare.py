@@ -50,7 +50,12 @@ TYPES = {
 MEASURING = 5e-6
 """Seconds of one processor that measuring takes for each record."""
 
-UNRULED: dict[str, Any] = {"entity": (), "entity_mode": None, "cap_rows": None, "confidential": ()}
+UNRULED: dict[str, Any] = {
+    "entity": (),
+    "entity_mode": None,
+    "max_rows_per_entity": None,
+    "confidential": (),
+}
 """Fields of a plan without privacy models."""
 
 RULED = 10

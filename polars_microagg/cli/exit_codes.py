@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polars_microagg.errors import (
-    BrokenPromiseError,
+    GuaranteeError,
     InvalidDataError,
     InvalidParameterError,
     MicroaggError,
@@ -32,7 +32,7 @@ CODES: dict[type[MicroaggError], int] = {
     UnreachableError: 4,
     NotAnonymousError: 4,
     RequirementError: 4,
-    BrokenPromiseError: 4,
+    GuaranteeError: 4,
     TargetExistsError: 2,
     NotPublishedError: 5,
     WorkerError: 5,

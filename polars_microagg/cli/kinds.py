@@ -13,7 +13,7 @@ from polars_microagg.errors import InvalidDataError, InvalidParameterError, mapp
 
 __all__ = ["MAPPINGS", "add_kinds", "named_kinds", "read_kinds", "refuse_entries"]
 
-MAPPINGS = (*(name for name, entry in KEY_OPTIONS.items() if entry.each), "weigh")
+MAPPINGS = (*(name for name, entry in KEY_OPTIONS.items() if entry.each), "column_weights")
 """Options that map columns to something."""
 
 FORMS = {
@@ -33,8 +33,8 @@ NEEDS = {
 SOURCE = "the name of a file, or numbers as in prefix:5,3,2 and intervals:5,10"
 
 
-def add_kinds(part: Any, *, weigh: bool = True) -> None:
-    """Describe the options that say of which kind columns are; with `weigh` that of their weights."""
+def add_kinds(part: Any, *, column_weights: bool = True) -> None:
+    """Add the options for the kinds of columns and, if asked, for their weights."""
     for name, entry in KEY_OPTIONS.items():
         short = " ".join(entry.doc.split()).partition(": ")[0]
         short = short.replace(f", a `mg.{entry.each.__name__}` each" if entry.each else "\n", "")
@@ -45,9 +45,9 @@ def add_kinds(part: Any, *, weigh: bool = True) -> None:
         part.add_argument(
             typed_as(name), action="append", metavar=metavar, help=f"{short.rstrip('.')}{way}"
         )
-    if weigh:
+    if column_weights:
         part.add_argument(
-            typed_as("weigh"),
+            typed_as("column_weights"),
             action="append",
             metavar="C=2",
             help="weight of a column in distances; again for each column",
@@ -61,11 +61,11 @@ def read_kinds(
 
     Paths in a configuration are relative to its `folder`.
 
-    >>> read_kinds({"weigh": {"age": 2}, "nominal": "sex"}, {"taxonomy": ["zip=prefix:5,3"]})
-    {'nominal': 'sex', 'taxonomy': {'zip': Taxonomy(prefixes, 2 levels)}, 'weigh': {'age': 2}}
+    >>> read_kinds({"column_weights": {"age": 2}, "nominal": "sex"}, {"taxonomy": ["zip=prefix:5,3"]})
+    {'nominal': 'sex', 'taxonomy': {'zip': Taxonomy(prefixes, 2 levels)}, 'column_weights': {'age': 2}}
     """
     read: dict[str, Any] = {}
-    for name in (*KEY_OPTIONS, "weigh"):
+    for name in (*KEY_OPTIONS, "column_weights"):
         value, words = configured.get(name), typed.get(name)
         if name not in MAPPINGS:
             value = words if words is not None else value
@@ -80,9 +80,15 @@ def _pairs(name: str, words: Sequence[str] | None) -> dict[str, str]:
     """Split what was typed at its first equals sign, or at the last where a number is behind it."""
     pairs = dict[str, str]()
     for text in words or ():
-        column, sign, value = text.rpartition("=") if name == "weigh" else text.partition("=")
+        column, sign, value = (
+            text.rpartition("=") if name == "column_weights" else text.partition("=")
+        )
         if not (sign and column and value):
-            need = "a column, an equals sign and a number" if name == "weigh" else "COLUMN=FILE"
+            need = (
+                "a column, an equals sign and a number"
+                if name == "column_weights"
+                else "COLUMN=FILE"
+            )
             raise InvalidParameterError.kind(name, text, need)
         if column in pairs:
             raise mappings.twice(name, column, value)
@@ -131,7 +137,7 @@ def _made(entry: KeyOption, column: str, text: str, folder: Path | None) -> Any:
 def named_kinds(options: Mapping[str, Any], table: Sequence[str]) -> dict[str, Any]:
     """Find the columns of these options in a table."""
     found: dict[str, Any] = {}
-    for name in (*KEY_OPTIONS, "weigh"):
+    for name in (*KEY_OPTIONS, "column_weights"):
         value = options.get(name)
         if value is None:
             continue

@@ -41,7 +41,9 @@ def add_models(part: Any, *, caps: bool = False, bounds: bool = True) -> None:
         "--entity-mode", metavar="|".join(ENTITY_MODES), help="rows if ID is not released"
     )
     if caps:
-        part.add_argument("--cap-rows", metavar="N", help="of one entity, with --entity-mode alike")
+        part.add_argument(
+            "--max-rows-per-entity", metavar="N", help="of one entity, with --entity-mode alike"
+        )
     for entry in models().values():
         known = [entry.bound] * (bounds and entry.bound.name in MODEL_OPTIONS)
         for option in (*known, *entry.options.values()):

@@ -163,7 +163,7 @@ class _Call:
     def roles(self, names: Sequence[str]) -> tuple[ColumnRoles, dict[str, Any]]:
         """Return the roles and kinds of the columns of a table."""
         kinds = named_kinds(self.options, names)
-        kinds.pop("weigh", None)
+        kinds.pop("column_weights", None)
         return roles(self.options, names), kinds
 
     def texts(self, names: Sequence[str]) -> Typed:

@@ -75,7 +75,7 @@ def add(parser: Parser) -> None:
     add_separator(parser, "the original, or of TABLE without one")
     parser.add_argument("--key", action="append", metavar="ID", help="matches the rows of both")
     about = "With --original; those of the manifest by default."
-    add_kinds(parser.add_argument_group("kinds of masked columns", about), weigh=False)
+    add_kinds(parser.add_argument_group("kinds of masked columns", about), column_weights=False)
     part = parser.add_argument_group(
         "persons and confidential columns", "Those of the manifest by default."
     )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from polars_microagg.core.partition import Grouping, Labels, Matrix, Members, Partition
 from polars_microagg.core.registry import Method
 from polars_microagg.core.work import seconds_of
-from polars_microagg.errors import BrokenPromiseError
+from polars_microagg.errors import GuaranteeError
 from polars_microagg.processes.crew import shared
 from polars_microagg.progress import part, whole
 
@@ -143,7 +143,7 @@ def _each_stratum(
         grouped = np.count_nonzero(partition.labels >= 0) if runs is None else 0
         records = int(grouped) if runs is None else _listed(runs, len(x))
         if records != len(x):
-            raise BrokenPromiseError.shape(name, records, len(x))
+            raise GuaranteeError.shape(name, records, len(x))
         found.append(partition)
     return found
 

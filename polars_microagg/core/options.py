@@ -61,11 +61,11 @@ COMMON: dict[str, Any] = {
     "seed": 0,
     "entity": None,
     "entity_mode": None,
-    "cap_rows": None,
+    "max_rows_per_entity": None,
     "confidential": None,
     **{name: option.default for name, option in MODEL_OPTIONS.items()},
     **dict.fromkeys(KEY_OPTIONS),
-    "weigh": None,
+    "column_weights": None,
     "workers": None,
 }
 """Options that every method shares, with their defaults."""
@@ -159,14 +159,16 @@ def checked_options(
         common[name] = names_of(name, common[name])
     bounds = {name: common.pop(name) for name in MODEL_OPTIONS}
     kinds = keys_asked({name: common.pop(name) for name in KEY_OPTIONS})
-    common["weigh"] = weights_of(common["weigh"])
+    common["column_weights"] = weights_of(common["column_weights"])
     for name, value in bounds.items():
         check_option(MODEL_OPTIONS[name], value)
     if common["entity_mode"] not in (None, *ENTITY_MODES):
         raise InvalidParameterError.choice("entity_mode", common["entity_mode"], ENTITY_MODES)
-    if common["cap_rows"] is not None:
+    if common["max_rows_per_entity"] is not None:
         need = "a whole number of at least 1"
-        common["cap_rows"] = whole_number("cap_rows", common["cap_rows"], need, 1)
+        common["max_rows_per_entity"] = whole_number(
+            "max_rows_per_entity", common["max_rows_per_entity"], need, 1
+        )
     common["workers"] = number_of_workers(common["workers"])
     common["seed"] = whole_number("seed", common["seed"], "a whole number of at least 0", 0)
     return own, common | {"models": bounds, "kinds": kinds}
@@ -211,23 +213,25 @@ def _refuse_mapping(name: str, value: object, each: type) -> NoReturn:
     raise InvalidParameterError.kind(name, type(other).__name__, need, str(column))
 
 
-def weights_of(weigh: object) -> dict[str, float]:
+def weights_of(column_weights: object) -> dict[str, float]:
     """Check the weights of columns in distances.
 
     >>> weights_of({"region": 2})
     {'region': 2.0}
     """
-    if weigh is None:
+    if column_weights is None:
         return {}
     need = "a mapping of columns to numbers above 0"
-    if not isinstance(weigh, Mapping) or not all(isinstance(name, str) for name in weigh):
-        raise InvalidParameterError.kind("weigh", weigh, need)
-    for column, value in weigh.items():
+    if not isinstance(column_weights, Mapping) or not all(
+        isinstance(name, str) for name in column_weights
+    ):
+        raise InvalidParameterError.kind("column_weights", column_weights, need)
+    for column, value in column_weights.items():
         number = isinstance(value, int | float | np.integer | np.floating)
         if not number or isinstance(value, bool) or not LIGHTEST <= value <= HEAVIEST:
             need = f"a number from {LIGHTEST:g} to {HEAVIEST:g}"
-            raise InvalidParameterError.kind("weigh", value, need, column)
-    return {name: float(value) for name, value in weigh.items()}
+            raise InvalidParameterError.kind("column_weights", value, need, column)
+    return {name: float(value) for name, value in column_weights.items()}
 
 
 def check_option(option: Option, value: object, key: str | None = None) -> None:

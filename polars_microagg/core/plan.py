@@ -30,7 +30,7 @@ from polars_microagg.core.refusals import refuse_what_would_be_ignored
 from polars_microagg.core.registry import Method
 from polars_microagg.core.rule import Rule
 from polars_microagg.errors import (
-    BrokenPromiseError,
+    GuaranteeError,
     InvalidParameterError,
     UnknownMethodError,
 )
@@ -72,11 +72,11 @@ class Plan:
     seed: int = 0
     entity: tuple[str, ...] = ()
     entity_mode: str | None = None
-    cap_rows: int | None = None
+    max_rows_per_entity: int | None = None
     confidential: tuple[str, ...] = ()
     models: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, Any] = field(default_factory=dict)
-    weigh: Mapping[str, float] = field(default_factory=dict)
+    column_weights: Mapping[str, float] = field(default_factory=dict)
     blocks: tuple[tuple[str, ...], ...] = ()
     progress_callback: Callback | None = None
     workers: int | None = None
@@ -120,27 +120,27 @@ class Plan:
     @property
     def drops(self) -> bool:
         """Return whether rows may be left out."""
-        return self.small_strata == "drop" or self.cap_rows is not None
+        return self.small_strata == "drop" or self.max_rows_per_entity is not None
 
     def rule(self, entity: Attribute | None = None, confidential: Sequence[Attribute] = ()) -> Rule:
         """Return what every group must satisfy, counted on these columns of its records."""
         rule = Rule.of({**self.models, "k": self.k}, entity, confidential)
         # Without a model every release would pass.
         if not any(bound.model.name == "k" for bound in rule.bounds):
-            raise BrokenPromiseError.unchecked()
+            raise GuaranteeError.unchecked()
         return rule
 
     def keep_promise(self, groups: Members, rule: Rule) -> None:
         """Refuse groups of records, or classes of emitted ones, that break what the call promises.
 
-        It raises BrokenPromiseError, and nothing is released.
+        It raises GuaranteeError, and nothing is released.
         """
         if bound := rule.broken(groups):
             name, worst = bound.model.name, bound.worst(groups)
             if name == "k":
                 what = "record(s)" if bound.attribute is None else bound.model.what
-                raise BrokenPromiseError.small_class(self.method.name, int(worst), self.k, what)
-            raise BrokenPromiseError.model(
+                raise GuaranteeError.small_class(self.method.name, int(worst), self.k, what)
+            raise GuaranteeError.model(
                 self.method.name, Setting(name, bound.limit), bound.model.what, worst
             )
 
@@ -156,7 +156,7 @@ class Plan:
                     if value not in block:
                         raise InvalidParameterError.choice(name, value, [*option.choices, *block])
         masked = [name for block in blocks for name in block]
-        for parameter, columns in (*self.kinds.items(), ("weigh", self.weigh)):
+        for parameter, columns in (*self.kinds.items(), ("column_weights", self.column_weights)):
             for name in columns:
                 if name not in masked:
                     raise not_masked(parameter, name, masked)
@@ -248,8 +248,8 @@ class Plan:
         ready, zero = part, self.method.absolute
         if self.method.scaled:
             ready = scaled(part, self.scale, factors, strata.sizes, joint, spans, zero=zero)
-        if self.weigh:
-            ready = ready * np.sqrt([self.weigh.get(name, 1.0) for name in block])
+        if self.column_weights:
+            ready = ready * np.sqrt([self.column_weights.get(name, 1.0) for name in block])
         # Records of one null pattern are grouped by the columns that they have.
         firsts = np.cumsum(strata.sizes) - strata.sizes
         present = ~np.isnan(ready[firsts]) if self.nulls == "pattern" else None
@@ -333,7 +333,7 @@ class Plan:
         def masked(part: Matrix) -> Matrix:
             result: ValueMasking = self.method.function(part, **self._arguments(block))
             if result.values.shape != part.shape:
-                raise BrokenPromiseError.shape(self.method.name, len(result.values), len(part))
+                raise GuaranteeError.shape(self.method.name, len(result.values), len(part))
             return result.values
 
         parts = self.patterns(x, strata)

@@ -76,8 +76,10 @@ def _refuse_modes_without_entity(plan: Plan) -> None:
             mode=Setting("entity_mode", "alike"),
         )
         raise InvalidParameterError.cannot(mode, Setting("small_strata", "null"), way)
-    if plan.cap_rows is None:
+    if plan.max_rows_per_entity is None:
         return
     if plan.entity_mode != "alike":
         alike = Setting("entity_mode", "alike")
-        raise InvalidParameterError.needs(Setting("cap_rows", plan.cap_rows), alike)
+        raise InvalidParameterError.needs(
+            Setting("max_rows_per_entity", plan.max_rows_per_entity), alike
+        )

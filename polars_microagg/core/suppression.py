@@ -40,8 +40,8 @@ def to_suppress(
     """
     whole = rule or plan.rule()
     hidden = np.zeros(len(x), dtype=np.bool_)
-    if plan.cap_rows is not None:
-        hidden = rows_above_cap(whole.entity_codes, plan.cap_rows)
+    if plan.max_rows_per_entity is not None:
+        hidden = rows_above_cap(whole.entity_codes, plan.max_rows_per_entity)
     before = -1
     # A record that is suppressed for one block is missing in the others, whose strata may then
     # be too small. Records are only ever added, so this ends at the least set that leaves k everywhere.

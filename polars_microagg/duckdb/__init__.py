@@ -2,9 +2,9 @@
 
 from polars_microagg.duckdb.assess import assess, compare
 from polars_microagg.duckdb.register import register
-from polars_microagg.duckdb.relation import mask, needs
+from polars_microagg.duckdb.relation import estimate_memory, mask
 
-__all__ = ["assess", "compare", "mask", "needs", "register"]
+__all__ = ["assess", "compare", "estimate_memory", "mask", "register"]
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,7 @@ from polars_microagg.duckdb.column_types import (
     outline,
     refuse_infinite,
 )
-from polars_microagg.errors import BrokenPromiseError, NotNumericError
+from polars_microagg.errors import GuaranteeError, NotNumericError
 from polars_microagg.frames.columns import require
 from polars_microagg.frames.safe_collect import quietly
 
@@ -102,7 +102,7 @@ def in_order(rows: Labels) -> Labels | None:
     # Every number from 0 to n - 1 must be there once: a record that is missing or there twice would
     # put values beside other records.
     if not np.array_equal(rows[order], numbered):
-        raise BrokenPromiseError.shape("list()", len(np.unique(rows)), len(rows))
+        raise GuaranteeError.shape("list()", len(np.unique(rows)), len(rows))
     return order
 
 

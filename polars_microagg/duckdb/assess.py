@@ -31,7 +31,7 @@ from polars_microagg.frames.selection import MASKED, ORIGINAL, as_frame
 
 __all__ = ["assess", "compare"]
 
-KEYS = (*KEY_OPTIONS, "weigh")
+KEYS = (*KEY_OPTIONS, "column_weights")
 """Parameters that say what a column is, or that map columns to something."""
 
 NAMES = (*KEYS, "strata", "entity", "confidential", "order_by", "known", "by", "key")

@@ -88,7 +88,7 @@ def compare_lists(
     frame = batch.rename(dict(zip(batch.columns, names, strict=True)))
     asked = dict(call.asked)
     options = {n: v for n, v in asked.pop("common").items() if v != COMMON[n]}
-    for name, found in {**plan.kinds, "weigh": plan.weigh}.items():
+    for name, found in {**plan.kinds, "column_weights": plan.column_weights}.items():
         options |= {name: found} if found else {}
     options |= {"entity": plan.entity or None, "confidential": plan.confidential or None}
     if isinstance(asked["known"], str | list) and asked["known"] not in ("all", "subsets"):

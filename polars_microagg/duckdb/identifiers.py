@@ -133,14 +133,14 @@ def is_named(name: str, kinds: Mapping[str, Any]) -> bool:
 def keyed_by(plan: Plan, table: Sequence[str]) -> Plan:
     """Return the plan with the columns of which it has kinds and weights written as in the table.
 
-    >>> keyed_by(Plan.make("mdav", 5, weigh={"AGE": 2}), ["age"]).weigh
+    >>> keyed_by(Plan.make("mdav", 5, column_weights={"AGE": 2}), ["age"]).column_weights
     {'age': 2.0}
     """
-    if not (plan.kinds or plan.weigh):
+    if not (plan.kinds or plan.column_weights):
         return plan
-    names = find("weigh", [*plan.weigh], table)
-    weigh = dict(zip(names, plan.weigh.values(), strict=True))
-    return replace(plan, kinds=keys_in(plan.kinds, table), weigh=weigh)
+    names = find("column_weights", [*plan.column_weights], table)
+    column_weights = dict(zip(names, plan.column_weights.values(), strict=True))
+    return replace(plan, kinds=keys_in(plan.kinds, table), column_weights=column_weights)
 
 
 def refuse_both(masked: Sequence[str], strata: Sequence[str], plan: Plan) -> None:

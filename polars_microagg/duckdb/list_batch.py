@@ -13,7 +13,7 @@ from polars_microagg.duckdb.arrow_lists import ListColumn, in_order
 from polars_microagg.duckdb.column_types import refuse_kind, typed
 from polars_microagg.duckdb.identifiers import copies_of, is_named, refuse_copy
 from polars_microagg.duckdb.macro_call import MaskCall
-from polars_microagg.errors import BrokenPromiseError
+from polars_microagg.errors import GuaranteeError
 from polars_microagg.frames.batch import BatchMasker
 
 __all__ = ["batch_of"]
@@ -68,5 +68,5 @@ def _bound(
         if copy not in counted:
             by_name.pop(copy)
     if len(by_name) != len(names) + len(counted):
-        raise BrokenPromiseError.shape("The macro", len(by_name), len(names) + len(counted))
+        raise GuaranteeError.shape("The macro", len(by_name), len(names) + len(counted))
     return plan, [by_name[name] for name in names], [by_name[name] for name in counted]

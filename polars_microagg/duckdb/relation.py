@@ -28,7 +28,7 @@ from polars_microagg.duckdb.source_table import SourceTable
 from polars_microagg.duckdb.trees import tables_read
 from polars_microagg.frames.mask import MaskRequest
 
-__all__ = ["mask", "needs"]
+__all__ = ["estimate_memory", "mask"]
 
 
 def mask(
@@ -117,7 +117,7 @@ def mask(
     return table_.released(result, released.suppressed, plan)
 
 
-def needs(
+def estimate_memory(
     con: DuckDBPyConnection,
     source: Any,
     columns: str | Sequence[str] | Sequence[Sequence[str]],
@@ -155,7 +155,7 @@ def needs(
     >>> import duckdb
     >>> with duckdb.connect() as con:
     ...     con.execute("SET memory_limit = '1GiB'")
-    ...     needs(con, con.sql("FROM range(1000000) r(age)"), "age", k=5)
+    ...     estimate_memory(con, con.sql("FROM range(1000000) r(age)"), "age", k=5)
     <...>
     {'rows': 1000000, 'mask': 216000000, 'macro': 308000000, 'memory_limit': 1073741824}
     """
@@ -204,7 +204,7 @@ class _Call:
         plan = keyed_by(counted_by(plan, table), table)
         options = {**options, **axes(plan, blocks).options}
         options |= {"entity": plan.entity, "confidential": plan.confidential}
-        options |= {**plan.kinds, "weigh": plan.weigh}
+        options |= {**plan.kinds, "column_weights": plan.column_weights}
         keys = find("strata", listed_names("strata", strata), table)
         order = find("order_by", listed_names("order_by", order_by), table)
         refuse_both(masked, keys, plan)

@@ -58,7 +58,7 @@ SIGNED = re.compile(r"FLOAT|DOUBLE|VARIANT")
 # Under a LIMIT the join stops reading on the left and fills up with null, which no record is.
 ALIGNED = (
     f"CASE WHEN {ROW} IS NULL THEN false WHEN {ROW} = {AT} THEN true ELSE "
-    "error('BrokenPromiseError: rows came back in another order. Nothing was released. "
+    "error('GuaranteeError: rows came back in another order. Nothing was released. "
     "This is a bug of polars_microagg: please report the call and the versions.') END"
 )
 

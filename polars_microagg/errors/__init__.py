@@ -16,7 +16,7 @@
         OutputError             the file cannot be written
           TargetExistsError     it is there and may not be replaced
       WorkerError               a process that did part of the work was ended
-      BrokenPromiseError        our bug; nothing was released
+      GuaranteeError        our bug; nothing was released
 
 A message names columns, counts and parameters and never a data value of a record. It is a
 sentence that stands alone, because DuckDB keeps only the text. The sentence is written from the
@@ -35,7 +35,7 @@ from polars_microagg.errors.data import (
 )
 from polars_microagg.errors.missing import MissingValuesError
 from polars_microagg.errors.output import (
-    BrokenPromiseError,
+    GuaranteeError,
     NotPublishedError,
     OutputError,
     RequirementError,
@@ -46,7 +46,7 @@ from polars_microagg.errors.parameters import InvalidParameterError, UnknownMeth
 from polars_microagg.errors.unreachable import UnreachableError
 
 __all__ = [
-    "BrokenPromiseError",
+    "GuaranteeError",
     "InvalidDataError",
     "InvalidParameterError",
     "MicroaggError",

@@ -132,7 +132,7 @@ class TooFewRecordsError(InvalidDataError):
             way=Sentence(
                 "Lower k, leave out what an entity has beyond some rows by {parameter}, or use {drop} "
                 "to leave such entities out.",
-                parameter=Parameter("cap_rows"),
+                parameter=Parameter("max_rows_per_entity"),
                 drop=DROP,
             ),
         )

@@ -9,7 +9,7 @@ from polars_microagg.errors.base import MicroaggError
 from polars_microagg.wording import Sentence, Setting, shown_path
 
 __all__ = [
-    "BrokenPromiseError",
+    "GuaranteeError",
     "NotPublishedError",
     "OutputError",
     "RequirementError",
@@ -106,8 +106,8 @@ class WorkerError(MicroaggError):
         )
 
 
-class BrokenPromiseError(MicroaggError):
-    """A result broke our own promise; a bug of ours, and nothing was released."""
+class GuaranteeError(MicroaggError):
+    """A result breaks a guarantee: a bug of this package. Nothing is released."""
 
     @classmethod
     def small_class(cls, method: str, smallest: int, k: int, what: str = "record(s)") -> Self:

@@ -14,7 +14,7 @@ from polars_microagg.core.options import CHOICES, COMMON
 from polars_microagg.core.registry import Option, docstring
 
 __all__ = [
-    "CAP_ROWS",
+    "MAX_ROWS_PER_ENTITY",
     "COLUMNS",
     "CONFIDENTIAL",
     "DRAW",
@@ -34,7 +34,7 @@ __all__ = [
     "SEED",
     "SHARED",
     "STRATA",
-    "WEIGH",
+    "COLUMN_WEIGHTS",
     "WHOSE",
     "WITHIN",
     "WORKERS",
@@ -127,8 +127,8 @@ ENTITY_MODE = Argument(
     None,
     numpydoc='{"rows", "mean", "alike"}',
 )
-CAP_ROWS = Argument(
-    "cap_rows",
+MAX_ROWS_PER_ENTITY = Argument(
+    "max_rows_per_entity",
     "int | None",
     'Most rows of an entity, with ``entity_mode="alike"``: those beyond it, in the order of the\n'
     "records, do not come out.",
@@ -190,8 +190,8 @@ def _key_kinds(options: tuple[KeyOption, ...]) -> tuple[Argument, ...]:
     return tuple(arguments)
 
 
-WEIGH = Argument(
-    "weigh",
+COLUMN_WEIGHTS = Argument(
+    "column_weights",
     "Mapping[str, float] | None",
     "How much columns weigh in distances: with 2 a squared distance counts twice. Every column\n"
     "weighs 1 by default, whatever its kind.",

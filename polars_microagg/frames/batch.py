@@ -14,7 +14,7 @@ from polars_microagg.core.partition import Grouping, Labels, Matrix, Members, Pa
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Rule
 from polars_microagg.core.suppression import refuse_none_left, to_suppress
-from polars_microagg.errors import BrokenPromiseError
+from polars_microagg.errors import GuaranteeError
 from polars_microagg.frames.attributes import confidential_of, entity_of
 from polars_microagg.frames.classes import entities_alike, members_of
 from polars_microagg.frames.columns import emit, kind_for, numbers, require
@@ -72,7 +72,7 @@ class BatchMasker:
 
         Raises MissingValuesError for nulls against the policy, NaN and infinities,
         TooFewRecordsError for strata of fewer than k records that may not be emptied, and
-        BrokenPromiseError for a class of emitted records that is too small.
+        GuaranteeError for a class of emitted records that is too small.
         """
         columns = batch.get_columns()[: len(self.names)]
         if not batch.height:
@@ -235,7 +235,7 @@ class BatchMasker:
                 fewest = kind.fewest(column, emitted, chosen.holders)
                 if fewest < self.plan.k:
                     name, k = self.plan.method.name, self.plan.k
-                    raise BrokenPromiseError.small_class(name, fewest, k, "holders of a category")
+                    raise GuaranteeError.small_class(name, fewest, k, "holders of a category")
 
     def keep_promise(
         self, block: list[pl.Series], groups: Grouping, strata: Strata, rule: Rule | None = None
@@ -273,7 +273,7 @@ class BatchMasker:
             fewest = int(entities_alike(rule.entity_codes, members_of(records)).min())
             if fewest < self.plan.k:
                 name, k = self.plan.method.name, self.plan.k
-                raise BrokenPromiseError.small_class(name, fewest, k, "entities alike")
+                raise GuaranteeError.small_class(name, fewest, k, "entities alike")
 
 
 def _holds(rule: Rule, groups: Grouping, columns: list[pl.Series]) -> bool:

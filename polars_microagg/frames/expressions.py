@@ -40,7 +40,10 @@ def _expression_plan(method: object, k: object, options: Mapping[str, Any]) -> P
             continue
         if value is not None:
             raise InvalidParameterError.cannot("An expression", name, refused)
-    for name, drops in (("small_strata", "drop"), ("cap_rows", options.get("cap_rows"))):
+    for name, drops in (
+        ("small_strata", "drop"),
+        ("max_rows_per_entity", options.get("max_rows_per_entity")),
+    ):
         if drops is not None and options.get(name) == drops:
             instead = f"{PARTED} It may return fewer rows."
             raise InvalidParameterError.cannot("An expression", Setting(name, drops), instead)

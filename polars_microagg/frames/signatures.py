@@ -10,7 +10,7 @@ from polars_microagg.core.evaluate import inputs
 from polars_microagg.core.model import Model
 from polars_microagg.core.registry import Method, Metric, docstring
 from polars_microagg.frames.arguments import (
-    CAP_ROWS,
+    COLUMN_WEIGHTS,
     COLUMNS,
     CONFIDENTIAL,
     DRAW,
@@ -21,6 +21,7 @@ from polars_microagg.frames.arguments import (
     KNOWN,
     KNOWN_SAMPLE,
     MASKED,
+    MAX_ROWS_PER_ENTITY,
     MEASURED,
     ORDER_BY,
     ORIGINAL,
@@ -30,7 +31,6 @@ from polars_microagg.frames.arguments import (
     SEED,
     SHARED,
     STRATA,
-    WEIGH,
     WHOSE,
     WITHIN,
     WORKERS,
@@ -107,8 +107,8 @@ def frame_spec(entry: Method, *, bound: bool = False) -> Spec:
     own = tuple(
         own_argument(option, doc.get("Parameters", "")) for option in entry.options.values()
     )
-    people = (ENTITY, ENTITY_MODE, CAP_ROWS, CONFIDENTIAL, *model_bounds())
-    kinds = (*key_kinds(), WEIGH)
+    people = (ENTITY, ENTITY_MODE, MAX_ROWS_PER_ENTITY, CONFIDENTIAL, *model_bounds())
+    kinds = (*key_kinds(), COLUMN_WEIGHTS)
     arguments = (COLUMNS, K, *own, STRATA, *kinds, *people, SCALE, *SHARED, ORDER_BY, REFINE, SEED)
     arguments = (*arguments, WORKERS)
     returns = (
@@ -160,7 +160,18 @@ def expression_spec(entry: Method) -> Spec:
         ("Examples", example),
     )
     people = (ENTITY, ENTITY_MODE, CONFIDENTIAL, *model_bounds())
-    arguments = (K, *own, *key_kinds(), WEIGH, *people, SCALE, *SHARED, REFINE, SEED, WORKERS)
+    arguments = (
+        K,
+        *own,
+        *key_kinds(),
+        COLUMN_WEIGHTS,
+        *people,
+        SCALE,
+        *SHARED,
+        REFINE,
+        SEED,
+        WORKERS,
+    )
     return Spec(entry.name, arguments, "pl.Expr", summary_of(doc), sections, bound=True)
 
 

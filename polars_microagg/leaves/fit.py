@@ -235,8 +235,10 @@ class _Call:
         """Fit a tree to the sampled records of a stratum, of which there are `n` in the table."""
         plan, n = self.request.plan, round(sample.height * self.each)
         sample, entity = _in_order(sample, self.names, plan)
-        keys, own = fitted_keys(sample, plan.kinds, plan.weigh, plan.scale, plan.k, n, entity)
-        x, weights = keys.matrix(sample.get_columns()), keys.weights(own, plan.weigh)
+        keys, own = fitted_keys(
+            sample, plan.kinds, plan.column_weights, plan.scale, plan.k, n, entity
+        )
+        x, weights = keys.matrix(sample.get_columns()), keys.weights(own, plan.column_weights)
         there = np.maximum((~np.isnan(x)).sum(axis=0), 1)
         centre = (np.nan_to_num(x) / there).sum(axis=0)
         values = with_distance(completed_by(x, centre), centre, weights)

@@ -49,7 +49,7 @@ class _Column:
 def fitted_keys(
     sample: pl.DataFrame,
     kinds: Mapping[str, Any],
-    weigh: Mapping[str, float],
+    column_weights: Mapping[str, float],
     scale: str,
     k: int,
     records: int,
@@ -67,7 +67,7 @@ def fitted_keys(
         read.append(_read(column, kind, _Holders(k, entity), records))
     x = np.asfortranarray(np.column_stack([one.values for one in read]))
     weights = _weights(x, read, scale)
-    heavy = weights * np.sqrt([weigh.get(name, 1.0) for name in sample.columns])
+    heavy = weights * np.sqrt([column_weights.get(name, 1.0) for name in sample.columns])
     return KeyColumns(tuple(sample.columns), kinds, _most_telling(read, heavy)), weights
 
 

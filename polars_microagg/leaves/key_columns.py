@@ -88,9 +88,11 @@ class KeyColumns:
         """Return whether all columns are of numbers."""
         return not any(self.known)
 
-    def weights(self, weights: Sequence[float] | Vector, weigh: Mapping[str, float]) -> Vector:
+    def weights(
+        self, weights: Sequence[float] | Vector, column_weights: Mapping[str, float]
+    ) -> Vector:
         """Return the weight of each column of the matrix, from those of the columns."""
-        heavy = np.array(weights) * np.sqrt([weigh.get(name, 1.0) for name in self.names])
+        heavy = np.array(weights) * np.sqrt([column_weights.get(name, 1.0) for name in self.names])
         return np.asarray(heavy[self.owner])
 
     @cached_property

@@ -192,7 +192,7 @@ class Leaves:
         """Return the leaf of each record before any are merged; `keys` are the strata, if known."""
         keys = self.stratum_keys(frame) if keys is None else keys
         plan = self.plan
-        placing = Placing(self.columns, plan.kinds, plan.weigh, self.large, self.tree)
+        placing = Placing(self.columns, plan.kinds, plan.column_weights, self.large, self.tree)
         return placing.leaves(frame.select(map(by_name, self.columns)), keys)
 
     def after_merging(self, leaves: npt.NDArray[np.integer]) -> Labels:
@@ -248,7 +248,7 @@ class Leaves:
         ------
         InvalidDataError
             As of the function of the method, or the emptied rows of this leaf alone are fewer than k.
-        BrokenPromiseError
+        GuaranteeError
             A class of masked records is smaller than k; nothing is released.
 
         Notes

@@ -96,7 +96,7 @@ class LeafPlan(Plan):
     def by_rank(self, columns: list[pl.Series]) -> Matrix:
         """Return the weighted coordinates by which a leaf that is too large is halved."""
         x = completed_by(self.keys.matrix(columns), np.array(self.centre))
-        x *= _bounded(x, self.keys.weights(self.weights, self.weigh))
+        x *= _bounded(x, self.keys.weights(self.weights, self.column_weights))
         # Where leaves know no category, records go by their order.
         return x if x.shape[1] else np.zeros((len(x), 1))
 

@@ -108,7 +108,10 @@ def block_request(request: MaskRequest, names: Sequence[str]) -> MaskRequest:
     plan = request.plan
     kinds = {option: _of_columns(value, names) for option, value in plan.kinds.items()}
     kinds = {option: own for option, own in kinds.items() if own}
-    return replace(request, plan=replace(plan, kinds=kinds, weigh=_of_columns(plan.weigh, names)))
+    return replace(
+        request,
+        plan=replace(plan, kinds=kinds, column_weights=_of_columns(plan.column_weights, names)),
+    )
 
 
 def with_kinds_of(plans: Sequence[Plan]) -> Plan:
@@ -120,8 +123,10 @@ def with_kinds_of(plans: Sequence[Plan]) -> Plan:
                 kinds[option] = {**kinds.get(option, {}), **own}
             else:
                 kinds[option] = (*kinds.get(option, ()), *own)
-    weigh = {name: weight for plan in plans for name, weight in plan.weigh.items()}
-    return replace(plans[0], kinds=kinds, weigh=weigh)
+    column_weights = {
+        name: weight for plan in plans for name, weight in plan.column_weights.items()
+    }
+    return replace(plans[0], kinds=kinds, column_weights=column_weights)
 
 
 def _of_columns(value: Any, names: Sequence[str]) -> Any:

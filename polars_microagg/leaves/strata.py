@@ -114,7 +114,7 @@ class Placing:
 
     columns: tuple[str, ...]
     kinds: Mapping[str, Any]
-    weigh: Mapping[str, float]
+    column_weights: Mapping[str, float]
     large: tuple[LargeStratum, ...]
     tree: Tree
 
@@ -185,7 +185,7 @@ class Placing:
     ) -> tuple[Matrix, Matrix]:
         """Return the centre of the stratum of each record, and the weights of its coordinates."""
         centres = np.array([one.centre for one in large])
-        weights = np.array([keys.weights(one.weights, self.weigh) for one in large])
+        weights = np.array([keys.weights(one.weights, self.column_weights) for one in large])
         if len(large) == 1:
             return centres, weights
         # Records of small strata have a number that is one too high, and any coordinates will do.

@@ -21,7 +21,7 @@ from polars_microagg.core.model import Model
 from polars_microagg.core.partition import Labels, Members
 from polars_microagg.core.plan import Plan
 from polars_microagg.core.rule import Bound
-from polars_microagg.errors import BrokenPromiseError, NotAnonymousError
+from polars_microagg.errors import GuaranteeError, NotAnonymousError
 from polars_microagg.leaves.references import Reference
 from polars_microagg.wording import Setting
 
@@ -278,15 +278,15 @@ class ClassSizes:
         }
 
     def keep_promise(self, plan: Plan) -> None:
-        """Refuse classes of a result of ours that break what a plan promises: BrokenPromiseError."""
+        """Refuse classes of a result of ours that break what a plan promises: GuaranteeError."""
         what, least = "record(s)", self.smallest
         if self.entities is not None:
             what, least = "entities", self.fewest_entities
         if least is not None and least < plan.k:
-            raise BrokenPromiseError.small_class(plan.method.name, least, plan.k, what)
+            raise GuaranteeError.small_class(plan.method.name, least, plan.k, what)
         for setting, _, worst in self._broken(plan):
             said = setting, worst.model.what, worst.number
-            raise BrokenPromiseError.model(plan.method.name, *said)
+            raise GuaranteeError.model(plan.method.name, *said)
 
     def _broken(self, plan: Plan) -> Iterator[tuple[Setting, str, Worst]]:
         """Yield each bound that some classes break, the column it counts, and the worst of them."""

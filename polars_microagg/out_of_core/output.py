@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_microagg.errors import BrokenPromiseError
+from polars_microagg.errors import GuaranteeError
 from polars_microagg.frames.released_strata import released_keys
 from polars_microagg.frames.selection import as_frame
 from polars_microagg.leaves.leaves import Leaves
@@ -47,7 +47,7 @@ def write_masked(
             for frame in masked:
                 if not np.array_equal(frame["row"], np.arange(start, stop)):
                     height = frame.height
-                    raise BrokenPromiseError.shape(run.plan.method.name, height, table.num_rows)
+                    raise GuaranteeError.shape(run.plan.method.name, height, table.num_rows)
             if len(gone):
                 gone[start:stop] = masked[0]["gone"].to_numpy()
             writer.write_table(_settled(run, table, masked, schema))
@@ -111,7 +111,7 @@ def verify_written(
     written = ParquetSource.of(made)
     expected = run.table.rows if kept is None else int(kept.sum())
     if written.rows != expected:
-        raise BrokenPromiseError.shape(run.plan.method.name, written.rows, expected)
+        raise GuaranteeError.shape(run.plan.method.name, written.rows, expected)
     if not written.rows:
         return
     plan, there = run.plan, written.schema.names

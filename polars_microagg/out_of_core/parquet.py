@@ -90,7 +90,7 @@ def protect_parquet(
         records (but none are as good as masked), small strata that are not suppressed, a privacy
         model that all records as one group do not satisfy, or a file that cannot be read or changes
         while it is read.
-    BrokenPromiseError
+    GuaranteeError
         A class of the written records is smaller than k or breaks a privacy model; the target is
         as it was.
 

@@ -205,7 +205,7 @@ class Trial:
             small_strata="drop",
             entity=(),
             entity_mode=None,
-            cap_rows=None,
+            max_rows_per_entity=None,
             confidential=(),
             models={},
         )

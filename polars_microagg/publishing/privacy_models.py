@@ -33,7 +33,7 @@ __all__ = [
     "masking_options",
 ]
 
-PROMISES = ("entity", "entity_mode", "cap_rows", "confidential", *MODEL_OPTIONS)
+PROMISES = ("entity", "entity_mode", "max_rows_per_entity", "confidential", *MODEL_OPTIONS)
 """Options of a call that say what its groups must satisfy besides their size."""
 
 

@@ -92,7 +92,11 @@ class ReleaseRequest:
         asked = masking_options(options)
         if method is None:
             size = group_size(k)
-            known = ["strata", *(name for name in PROMISES if name != "cap_rows"), *KEY_OPTIONS]
+            known = [
+                "strata",
+                *(name for name in PROMISES if name != "max_rows_per_entity"),
+                *KEY_OPTIONS,
+            ]
             if own := [name for name in options if name not in known]:
                 takes = [entry.name for entry in methods().values() if own[0] in entry.options]
                 raise only_masking(own[0], takes)

@@ -30,12 +30,12 @@ ordinal = ["level"]
 [taxonomy]
 edu = "edu.csv"
 zip = "prefix:5,3,2"
-[weigh]
+[column_weights]
 edu = 2
 """
 CALL = [
     *("--columns", "age,zip,edu,job,level", "-k", "5", "--ordinal", "level"),
-    *("--taxonomy", "zip=prefix:5,3,2", "--weigh", "edu=2"),
+    *("--taxonomy", "zip=prefix:5,3,2", "--column-weights", "edu=2"),
 ]
 
 
@@ -60,7 +60,9 @@ def test_a_configuration_options_and_python_release_the_same(folder, microagg):
         assert done.code == 0, done.err
         assert "0.3 % of 'job' lost a rare category" in done.err
     trees = {"zip": mg.Taxonomy.prefix(5, [3, 2]), "edu": mg.Taxonomy.read(tree)}
-    own = mg.mdav(TABLE, TABLE.columns, 5, ordinal="level", taxonomy=trees, weigh={"edu": 2})
+    own = mg.mdav(
+        TABLE, TABLE.columns, 5, ordinal="level", taxonomy=trees, column_weights={"edu": 2}
+    )
     own.write_csv(folder / "c.csv")
     assert len({(folder / name).read_bytes() for name in ("a.csv", "b.csv", "c.csv")}) == 1
     told, other = (json.loads((folder / f"{n}.csv.manifest.json").read_text()) for n in "ab")
@@ -70,13 +72,17 @@ def test_a_configuration_options_and_python_release_the_same(folder, microagg):
 
 def test_what_was_typed_wins_column_by_column(folder):
     found = read_kinds(
-        {"taxonomy": {"edu": "edu.csv", "zip": "prefix:5,3"}, "nominal": ["a"], "weigh": {"a": 1}},
-        {"taxonomy": ["zip=prefix:5,2"], "nominal": ["b"], "weigh": ["c=d=2"]},
+        {
+            "taxonomy": {"edu": "edu.csv", "zip": "prefix:5,3"},
+            "nominal": ["a"],
+            "column_weights": {"a": 1},
+        },
+        {"taxonomy": ["zip=prefix:5,2"], "nominal": ["b"], "column_weights": ["c=d=2"]},
         folder / "conf",
     )
     assert found["taxonomy"]["zip"] == mg.Taxonomy.prefix(5, [2])
     assert found["taxonomy"]["edu"].path("basic") == ("basic", "low", "*")
-    assert (found["nominal"], found["weigh"]) == (["b"], {"a": 1, "c=d": 2})
+    assert (found["nominal"], found["column_weights"]) == (["b"], {"a": 1, "c=d": 2})
 
 
 FORMS = ["csv", pytest.param("parquet", marks=pytest.mark.deep)]
@@ -166,7 +172,7 @@ def test_a_dry_run_says_of_which_kind_columns_are(folder, microagg):
 
 WRONG = {
     "no equals sign": (["--taxonomy", "zip"], 2, "it must be COLUMN=FILE"),
-    "no number": (["--weigh", "zip"], 2, "an equals sign and a number"),
+    "no number": (["--column-weights", "zip"], 2, "an equals sign and a number"),
     "no such file": (["--taxonomy", "zip=no.csv"], 3, "'no.csv' cannot be read"),
     "no such column": (["--taxonomy", "zap=prefix:5,3"], 3, "Did you mean 'zip'"),
     "not masked": (["--nominal", "job"], 2, "--nominal names 'job'"),
@@ -178,16 +184,20 @@ WRONG = {
     "no width": (["--taxonomy", "zip=intervals:x"], 2, "as in intervals:5,10,20."),
     "two trees": (["--taxonomy", "zip=a.csv", "--taxonomy", "zip=b.csv"], 2, "'zip' already"),
     "two weights": (
-        ["--weigh", "zip=1", "--weigh", "zip=1"],
+        ["--column-weights", "zip=1", "--column-weights", "zip=1"],
         2,
-        "--weigh has column 'zip' already",
+        "--column-weights has column 'zip' already",
     ),
-    "no weight": (["--weigh", "zip=x"], 2, "--weigh zip=x was given; it must be a number from"),
+    "no weight": (
+        ["--column-weights", "zip=x"],
+        2,
+        "--column-weights zip=x was given; it must be a number from",
+    ),
     "not in the tree": (["--taxonomy", "zip=prefix:4,3"], 3, "'zip'"),
     "weight of nothing": (
-        ["--weigh", "zip=0"],
+        ["--column-weights", "zip=0"],
         2,
-        "--weigh zip=0 was given; it must be a number from",
+        "--column-weights zip=0 was given; it must be a number from",
     ),
 }
 
@@ -210,18 +220,26 @@ KEYS = {
         "'taxonomy' of the configuration is text",
         "a table",
     ),
-    "a list for a table": ("weigh = [1]", "'weigh' of the configuration is a list", "a table"),
+    "a list for a table": (
+        "column_weights = [1]",
+        "'column_weights' of the configuration is a list",
+        "a table",
+    ),
     "a table in a table": (
         "[taxonomy.zip]\na = 1",
         "'taxonomy.zip' ",
         "the name of a file, or numbers",
     ),
     "no number": (
-        '[weigh]\nzip = "x"',
-        "'weigh.zip' of the configuration is text",
+        '[column_weights]\nzip = "x"',
+        "'column_weights.zip' of the configuration is text",
         "a number above 0",
     ),
-    "a switch": ("[weigh]\nzip = true", "'weigh.zip' of the configuration is true or", "a number"),
+    "a switch": (
+        "[column_weights]\nzip = true",
+        "'column_weights.zip' of the configuration is true or",
+        "a number",
+    ),
     "a table for names": (
         "[nominal]\nzip = 1",
         "'nominal' of the configuration is a table",
@@ -244,7 +262,7 @@ def test_a_wrong_key_is_named_with_what_it_must_be(case, folder, microagg):
 
 
 def test_a_weight_in_a_text_is_a_number(folder):
-    assert read_kinds({"weigh": {"zip": "2"}}, {})["weigh"] == {"zip": 2}
+    assert read_kinds({"column_weights": {"zip": "2"}}, {})["column_weights"] == {"zip": 2}
 
 
 def test_the_help_says_that_an_option_is_repeated(microagg):
@@ -255,7 +273,9 @@ def test_the_help_says_that_an_option_is_repeated(microagg):
 
 
 def test_the_options_are_those_of_the_register():
-    assert set(MAPPINGS) == {name for name, entry in KEY_OPTIONS.items() if entry.each} | {"weigh"}
+    assert set(MAPPINGS) == {name for name, entry in KEY_OPTIONS.items() if entry.each} | {
+        "column_weights"
+    }
 
 
 def test_texts_of_numbers_are_refused_in_a_dry_run_and_a_real_one(tmp_path, microagg):

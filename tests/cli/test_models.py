@@ -84,7 +84,7 @@ def test_a_configuration_has_the_same_keys(file, visits, microagg):
 @pytest.mark.parametrize("command", ["protect", "compare"])
 def test_every_option_of_the_register_is_there(command, visits, microagg):
     done = microagg(command, "--help")
-    for name in ("entity", "confidential", "entity_mode", "cap_rows", *MODEL_OPTIONS):
+    for name in ("entity", "confidential", "entity_mode", "max_rows_per_entity", *MODEL_OPTIONS):
         assert name in COMMON
         assert f"\n  {COMMAND_LINE.parameter(name)} " in done.out
     for shell in SHELLS:
@@ -114,7 +114,11 @@ def test_a_released_person_needs_a_mode(visits, microagg):
         (["--t", "2"], 2, "--t 2.0 was given; it must be a number from 0 to 1"),
         (["--l", "two"], 2, "--l two was given; it must be a whole number at least 1"),
         (["--entity-mode", "some"], 2, "--entity-mode some is not known"),
-        (["--cap-rows", "3"], 2, "--cap-rows 3 was given without --entity-mode alike"),
+        (
+            ["--max-rows-per-entity", "3"],
+            2,
+            "--max-rows-per-entity 3 was given without --entity-mode alike",
+        ),
         (["--keep", "dx"], 2, "Column 'dx' has more than one role"),
         (["--drop", "patient"], 2, "Column 'patient' has more than one role"),
         (["--k", "121"], 4, "strata have fewer than k=121 entities"),

@@ -19,7 +19,7 @@ PEOPLE = pl.DataFrame(
     }
 )
 MASKED = ["a", "b", "c"]
-PLAIN = {"strata": "town", "ordinal": "c", "weigh": {"c": 0.1}, "center": "median"}
+PLAIN = {"strata": "town", "ordinal": "c", "column_weights": {"c": 0.1}, "center": "median"}
 PROMISES = {"entity": "who", "confidential": "pay", "l": 3}
 
 

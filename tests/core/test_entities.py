@@ -51,7 +51,7 @@ def test_entities_alike_across_strata_have_their_mean_in_each():
 
 
 def test_rows_beyond_the_cap_do_not_come_out():
-    options = {"entity": "person", "entity_mode": "alike", "cap_rows": 1}
+    options = {"entity": "person", "entity_mode": "alike", "max_rows_per_entity": 1}
     masked = mg.mdav(VISITS, ["a", "b"], 4, **options)
     assert masked["person"].to_list() == [1, 2, 3, 4]
     assert masked["a"].to_list() == [(1 + 2 + 10 + 14) / 4] * 4

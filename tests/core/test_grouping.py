@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polars_microagg.core.grouping import group_strata
 from polars_microagg.core.partition import Grouping, Members, Partition
 from polars_microagg.core.registry import methods
-from polars_microagg.errors import BrokenPromiseError
+from polars_microagg.errors import GuaranteeError
 
 
 def same_groups(one, other):
@@ -79,5 +79,5 @@ def test_a_method_that_leaves_a_record_without_a_group_is_refused():
         return Partition(labels, np.bincount(labels[labels >= 0]))
 
     method = replace(methods()["mdav"], name="incomplete", function=incomplete, lockstep=None)
-    with pytest.raises(BrokenPromiseError, match="incomplete"):
+    with pytest.raises(GuaranteeError, match="incomplete"):
         group_strata(method, np.zeros((9, 1)), np.array([9]), {"k": 3}, None)

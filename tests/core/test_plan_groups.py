@@ -203,7 +203,7 @@ def together(toys, monkeypatch):
 def test_a_plan_has_the_defaults_of_the_door():
     plan = Plan(registry.methods()["mdav"], 2)
     named = {name: getattr(plan, name) for name in COMMON if hasattr(plan, name)}
-    for name in ("entity", "confidential", "weigh"):
+    for name in ("entity", "confidential", "column_weights"):
         named[name] = named[name] or None
     assert named == {name: COMMON[name] for name in named}
     kinds = {"nominal", "ordinal", "taxonomy", "circular"}
@@ -281,9 +281,9 @@ def test_groups_of_k_pass_and_smaller_ones_do_not(toys):
 
     x = matrix(range(5))
     assert labels_of(Plan.make("last", 2).bind([["a"]]), x) == [0, 0, 0, 1, 1]
-    with pytest.raises(mg.BrokenPromiseError, match=r"class of 2 record\(s\) where k=3"):
+    with pytest.raises(mg.GuaranteeError, match=r"class of 2 record\(s\) where k=3"):
         labels_of(Plan.make("last", 3).bind([["a"]]), x)
-    with pytest.raises(mg.BrokenPromiseError, match=r"class of 1 record\(s\) where k=2"):
+    with pytest.raises(mg.GuaranteeError, match=r"class of 1 record\(s\) where k=2"):
         labels_of(Plan.make("last", 2).bind([["a"]]), x, strata_of(2, 3))
 
 

@@ -140,11 +140,11 @@ def test_a_broken_promise_releases_nothing(toys, broken, columnwise, how):
 
     door = getattr(mg, how)
     wanted = f"^liar {said}.*Nothing was released. This is a bug of polars_microagg"
-    with pytest.raises(mg.BrokenPromiseError, match=wanted):
+    with pytest.raises(mg.GuaranteeError, match=wanted):
         door(TABLE, ["a"], 2, method="liar")
     lazy = door(TABLE.lazy(), ["a"], 2, method="liar")
     for engine in ("in-memory", "streaming"):
-        with pytest.raises(mg.BrokenPromiseError, match=wanted):
+        with pytest.raises(mg.GuaranteeError, match=wanted):
             lazy.collect(engine=engine)
 
 
@@ -177,7 +177,7 @@ def test_a_list_that_is_no_partition_releases_nothing(toys, broken, how):
         lambda: door(table, ["a"], 2, method="liar"),
         lambda: door(table.lazy(), ["a"], 2, method="liar").collect(),
     ):
-        with pytest.raises(mg.BrokenPromiseError, match=wanted):
+        with pytest.raises(mg.GuaranteeError, match=wanted):
             call()
 
 
@@ -188,7 +188,7 @@ def test_values_of_the_wrong_shape_are_not_released(toys, rows):
         """Return other rows than were given."""
         return ValueMasking(np.zeros((rows, x.shape[1])))
 
-    with pytest.raises(mg.BrokenPromiseError, match=f"^liar labelled {rows} of 4 records"):
+    with pytest.raises(mg.GuaranteeError, match=f"^liar labelled {rows} of 4 records"):
         mg.mask(TABLE, ["a", "b"], 2, method="liar")
 
 
@@ -200,7 +200,7 @@ def test_the_promise_is_counted_in_each_stratum(toys):
 
     frame = pl.DataFrame({"a": [1, 1, 1, 1, 1], "s": [0, 0, 1, 1, 1]})
     # All five records hold the same value, so only a count within the strata finds the one.
-    with pytest.raises(mg.BrokenPromiseError, match=r"^uneven made a class of 1 record\(s\)"):
+    with pytest.raises(mg.GuaranteeError, match=r"^uneven made a class of 1 record\(s\)"):
         mg.mask(frame, "a", 2, method="uneven", strata="s")
 
 
@@ -211,7 +211,7 @@ def test_the_promise_is_counted_on_what_is_emitted(monkeypatch):
         return pl.Series(column.name, range(len(column)), dtype=dtype)
 
     monkeypatch.setattr(batch, "emit", different)
-    with pytest.raises(mg.BrokenPromiseError, match=r"^mdav made a class of 1 record\(s\)"):
+    with pytest.raises(mg.GuaranteeError, match=r"^mdav made a class of 1 record\(s\)"):
         mg.mdav(TABLE, ["a", "b"], 2)
 
 
@@ -265,5 +265,5 @@ def test_groups_that_refining_left_too_small_are_not_released(monkeypatch):
         return np.arange(len(x)), len(x)
 
     monkeypatch.setattr(plan, "refined", apart)
-    with pytest.raises(mg.BrokenPromiseError, match=r"^mdav made a class of 1 record\(s\)"):
+    with pytest.raises(mg.GuaranteeError, match=r"^mdav made a class of 1 record\(s\)"):
         mg.mdav(TABLE, ["a", "b"], 2, refine=True)

@@ -15,7 +15,7 @@ CASES = [
     {"columns": ["age", "income", "since"]},
     {"columns": "weight", "ks": 4, "methods": ["univariate", "mdav"]},
     {"columns": ["age", "weight"], "strata": "region", "metrics": ["sse", "il5", "loss"]},
-    {"columns": ["age", "job"], "nominal": "job", "weigh": {"age": 2.0}, "metrics": "sst"},
+    {"columns": ["age", "job"], "nominal": "job", "column_weights": {"age": 2.0}, "metrics": "sst"},
     {"columns": ["age", "income"], "entity": "person", "ks": [3]},
     {"columns": ["age", "income"], "confidential": "sick", "l": 2, "ks": [3]},
     {"columns": [["age", "income"], ["weight"]], "known": ["age"], "scale": "minmax"},

@@ -19,7 +19,7 @@ MOODS = ["it's low", "mid, )", "high"]
 COLUMNS = ["age", "sex", "ok", "zip", "job", "mood", "clock", "day"]
 SQL = (
     "FROM microagg.{}('people', {}, 4, nominal := 'ZIP', ordinal := ['day'], circular := 'clock', "
-    "taxonomy := {{'Job': 'jobs'}}, weigh := {{'age': 2.0, 'sex': 3}}{})"
+    "taxonomy := {{'Job': 'jobs'}}, column_weights := {{'age': 2.0, 'sex': 3}}{})"
 )
 
 
@@ -70,12 +70,12 @@ def in_microseconds(frame):
 
 
 def test_categories_are_masked_as_in_python_and_keep_their_types(people):
-    expected = in_microseconds(mg.mdav(table(), COLUMNS, 4, **kinds(), weigh=WEIGH)).rows()
+    expected = in_microseconds(mg.mdav(table(), COLUMNS, 4, **kinds(), column_weights=WEIGH)).rows()
     found = people.sql(SQL.format("mdav", COLUMNS, ""))
     assert found.types == people.table("people").types
     assert found.fetchall() == expected
     assert people.sql(SQL.format("mask", COLUMNS, ", method := 'mdav'")).fetchall() == expected
-    call = kinds(taxonomy={"JOB": "jobs"}, nominal=["Zip"], weigh=WEIGH)
+    call = kinds(taxonomy={"JOB": "jobs"}, nominal=["Zip"], column_weights=WEIGH)
     arrow = mgd.mask(people, "people", COLUMNS, 4, **call)
     assert arrow.types == found.types
     assert arrow.fetchall() == expected
@@ -87,11 +87,11 @@ def test_categories_are_masked_as_in_python_and_keep_their_types(people):
 
 def test_groups_and_measures_are_those_of_python(people):
     numbers = people.sql(SQL.format("groups", COLUMNS, "")).pl()["microagg_group"]
-    expected = mg.groups(table(), COLUMNS, 4, **kinds(), weigh=WEIGH)["microagg_group"]
+    expected = mg.groups(table(), COLUMNS, 4, **kinds(), column_weights=WEIGH)["microagg_group"]
     assert numbers.to_list() == expected.to_list()
     people.execute("CREATE TABLE masked AS " + SQL.format("mdav", COLUMNS, ""))
     asked = "nominal := 'ZIP', ordinal := 'day', circular := 'clock', taxonomy := {'job': 'jobs'}"
-    masked = in_microseconds(mg.mdav(table(), COLUMNS, 4, **kinds(), weigh=WEIGH))
+    masked = in_microseconds(mg.mdav(table(), COLUMNS, 4, **kinds(), column_weights=WEIGH))
     for columns, known in (
         (COLUMNS, None),
         (None, None),
@@ -137,7 +137,7 @@ def test_a_category_that_the_type_before_does_not_have_is_not_shown(people):
 def test_classes_of_categories_are_counted_and_verified(people):
     people.execute("CREATE TABLE masked AS " + SQL.format("mdav", COLUMNS, ""))
     counts = people.sql(f"FROM microagg.anonymity('masked', {COLUMNS})").pl()
-    masked = in_microseconds(mg.mdav(table(), COLUMNS, 4, **kinds(), weigh=WEIGH))
+    masked = in_microseconds(mg.mdav(table(), COLUMNS, 4, **kinds(), column_weights=WEIGH))
     assert counts.row(0) == mg.anonymity(masked, COLUMNS).row(0)
     assert people.sql(f"FROM microagg.verify('masked', {COLUMNS}, 4)").fetchall()
     with pytest.raises(duckdb.InvalidInputException, match="NotAnonymousError"):
@@ -159,11 +159,11 @@ def test_numbers_become_double_and_categories_do_not(people):
     kept = dict(zip(found.columns, people.table("people").types, strict=True))
     for name in COLUMNS:
         assert types[name] == ("DOUBLE" if name == "age" else kept[name])
-    call = kinds(taxonomy={"job": "jobs"}, weigh=WEIGH, dtype="float")
+    call = kinds(taxonomy={"job": "jobs"}, column_weights=WEIGH, dtype="float")
     arrow = mgd.mask(people, "people", COLUMNS, 4, **call)
     assert arrow.types == found.types
     assert arrow.fetchall() == found.fetchall()
-    expected = mg.mdav(table(), COLUMNS, 4, **kinds(), weigh=WEIGH, dtype="float")
+    expected = mg.mdav(table(), COLUMNS, 4, **kinds(), column_weights=WEIGH, dtype="float")
     assert found.fetchall() == in_microseconds(expected).rows()
     wide = "SELECT i % 3::HUGEINT AS a, i % 2 = 0 AS b FROM range(9) r(i)"
     people.execute(f"CREATE TABLE wide AS {wide}")
@@ -250,8 +250,8 @@ REFUSED = {
     "{'jobb': 'jobs'}": "taxonomy names 'jobb', which is not a column of the table. Did you mean 'job'?",
     "{'sex': 'jobs'}": "taxonomy names 'sex', which is not among the masked columns.",
     "{'job': 'jobs'}, nominal := 'JOB'": "'job' is in nominal and in taxonomy as well",
-    "NULL, weigh := {'job': 0}": "it must be a number from 1e-06 to 1e+06",
-    "NULL, weigh := {'sex': 1}": "weigh names 'sex'",
+    "NULL, column_weights := {'job': 0}": "it must be a number from 1e-06 to 1e+06",
+    "NULL, column_weights := {'sex': 1}": "column_weights names 'sex'",
 }
 
 

@@ -60,7 +60,7 @@ def test_rows_are_brought_in_order():
     assert in_order(np.array([], dtype=np.int64)) is None
     assert in_order(np.array([2, 0, 1])).tolist() == [1, 2, 0]
     for wrong in ([0, 2], [0, 0], [1, 1, 2], [1, 2]):
-        with pytest.raises(mg.BrokenPromiseError, match=f"{len(set(wrong))} of {len(wrong)}"):
+        with pytest.raises(mg.GuaranteeError, match=f"{len(set(wrong))} of {len(wrong)}"):
             in_order(np.array(wrong))
 
 
@@ -112,7 +112,7 @@ def test_a_broken_promise_releases_nothing(monkeypatch):
         return found.set(pl.int_range(len(found), eager=True) == 0, found[0] + 1)
 
     monkeypatch.setattr(batch, "emit", other)
-    with pytest.raises(mg.BrokenPromiseError, match=r"class of 1 record\(s\) where k=3"):
+    with pytest.raises(mg.GuaranteeError, match=r"class of 1 record\(s\) where k=3"):
         masked(call(), columns(), ROWS, WHOLE)
 
 
@@ -191,7 +191,7 @@ def test_a_column_repeats_another_if_it_holds_the_same_wherever_both_have_a_valu
 
 
 def test_a_column_that_nobody_asked_for_is_a_bug():
-    with pytest.raises(mg.BrokenPromiseError, match="The macro labelled 3 of 2"):
+    with pytest.raises(mg.GuaranteeError, match="The macro labelled 3 of 2"):
         masked(call(), [*columns(), lists("zip", "DOUBLE", AGE)], ROWS, WHOLE)
 
 

@@ -63,7 +63,7 @@ def test_what_cannot_be_counted_beforehand_is_refused_before_it_is_masked(tight,
 
 
 def test_what_it_asks_for_is_enough(tight):
-    told = mgd.needs(tight, "t", "pay", 5, method="fixed_size")
+    told = mgd.estimate_memory(tight, "t", "pay", 5, method="fixed_size")
     assert told["rows"] == ROWS
     assert told["memory_limit"] == limit_of(tight) < told["mask"] < told["macro"]
     for call, need in (
@@ -105,8 +105,8 @@ def test_few_categories_take_little(con):
     con.execute(
         "CREATE TABLE t AS SELECT 'word ' || i % 3 AS few, i % 2 = 0 AS two FROM range(4000) r(i)"
     )
-    few = mgd.needs(con, "t", "few", 5, method="fixed_size")
-    many = mgd.needs(con, con.sql("SELECT 'word ' || i AS few FROM range(4000) r(i)"), "few", 5, method="fixed_size")  # fmt: skip
+    few = mgd.estimate_memory(con, "t", "few", 5, method="fixed_size")
+    many = mgd.estimate_memory(con, con.sql("SELECT 'word ' || i AS few FROM range(4000) r(i)"), "few", 5, method="fixed_size")  # fmt: skip
     # DuckDB counts them roughly.
     assert few["mask"] in [4000 * (120 + 32 + 64 + 16 + values * 24) for values in (2, 3, 4)]
     assert many["mask"] == 4000 * (120 + 32 + 64 + 256 * 24)
@@ -125,7 +125,7 @@ def test_few_categories_take_little(con):
 def test_no_limit_is_a_limit(con):
     con.execute("SET memory_limit = '-1'")
     con.execute("CREATE TABLE t AS SELECT i AS age FROM range(9) r(i)")
-    assert mgd.needs(con, "t", "age", 3)["memory_limit"] > 10**18
+    assert mgd.estimate_memory(con, "t", "age", 3)["memory_limit"] > 10**18
     assert len(mgd.mask(con, "t", "age", 3).fetchall()) == 9
     assert len(con.execute("FROM microagg.mdav('t', 'age', 3)").fetchall()) == 9
 
@@ -133,10 +133,13 @@ def test_no_limit_is_a_limit(con):
 def test_needs_checks_its_call(con):
     con.execute("CREATE TABLE t AS SELECT i AS age, 'x' AS name FROM range(9) r(i)")
     with pytest.raises(mg.InvalidParameterError, match="columns names 'agee', which is not"):
-        mgd.needs(con, "t", "agee", 3)
+        mgd.estimate_memory(con, "t", "agee", 3)
     with pytest.raises(duckdb.CatalogException, match="nowhere does not exist"):
-        mgd.needs(con, "nowhere", "age", 3)
-    plain, more = mgd.needs(con, "t", "age", 3), mgd.needs(con, "t", "age", 3, strata="name")
+        mgd.estimate_memory(con, "nowhere", "age", 3)
+    plain, more = (
+        mgd.estimate_memory(con, "t", "age", 3),
+        mgd.estimate_memory(con, "t", "age", 3, strata="name"),
+    )
     assert plain["mask"] < more["mask"]
 
 
@@ -169,7 +172,7 @@ watcher.start()
 run("t")
 going = False
 watcher.join()
-print((most - before) / mgd.needs(con, "t", names, 1000, method=method)[door])
+print((most - before) / mgd.estimate_memory(con, "t", names, 1000, method=method)[door])
 """
 
 

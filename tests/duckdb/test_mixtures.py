@@ -68,7 +68,7 @@ def mixture(seed):
         columns["stratum"] = pl.Series(rng.choice(["n", "s"], n))
         options |= {"strata": "stratum", "small_strata": str(rng.choice(["raise", "null", "drop"]))}
     if rng.random() < 0.4:
-        options["weigh"] = {name: float(rng.choice([0.5, 2.0, 3.0])) for name in names[:2]}
+        options["column_weights"] = {name: float(rng.choice([0.5, 2.0, 3.0])) for name in names[:2]}
     options["center"] = str(rng.choice(["mean", "median"]))
     options["scale"] = str(rng.choice(["zscore", "minmax", "robust", "none"]))
     options["dtype"] = "float" if rng.random() < 0.2 else "keep"

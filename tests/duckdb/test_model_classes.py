@@ -131,8 +131,8 @@ REFUSED = {
     ),
     "mdav('v', 'a', 2, entity := ['who', 'Who'], entity_mode := 'rows')": "entity lists 'who' more than once",
     "mdav('v', 'a', 2, confidential := 'dx', max_share := 1.5)": "max_share := 1.5 was given; it must be",
-    "mdav('v', 'a', 2, entity := 'who', entity_mode := 'rows', cap_rows := 2)": (
-        "cap_rows := 2 was given without entity_mode := 'alike'"
+    "mdav('v', 'a', 2, entity := 'who', entity_mode := 'rows', max_rows_per_entity := 2)": (
+        "max_rows_per_entity := 2 was given without entity_mode := 'alike'"
     ),
     "individual_ranking('v', 'a', 2, entity := 'who', entity_mode := 'rows')": "It groups values, not records",
     "mask('v', 'a', 2, options := {'l': 2})": "Write it beside options, as in l := 2.",

@@ -157,7 +157,7 @@ def drawn_options(rng):
         and options["small_strata"] != "null"
         and rng.random() < 0.5
     ):
-        options["cap_rows"] = 2
+        options["max_rows_per_entity"] = 2
     return options
 
 

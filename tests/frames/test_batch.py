@@ -29,7 +29,7 @@ def check(columns, labels, k, strata=None, **options):
 
 
 def refused(smallest, *given, **options):
-    with pytest.raises(mg.BrokenPromiseError, match=rf"class of {smallest} record\(s\)"):
+    with pytest.raises(mg.GuaranteeError, match=rf"class of {smallest} record\(s\)"):
         check(*given, **options)
 
 
@@ -76,7 +76,7 @@ def test_entities_whose_rows_are_those_of_too_few_are_counted():
         if not broken:
             BatchMasker(plan).keep_promise(*given)
             continue
-        with pytest.raises(mg.BrokenPromiseError, match=r"class of 1 entities alike"):
+        with pytest.raises(mg.GuaranteeError, match=r"class of 1 entities alike"):
             BatchMasker(plan).keep_promise(*given)
 
 
@@ -112,7 +112,7 @@ def test_a_list_of_groups_is_held_against_what_is_emitted(emitted, order, sizes,
         if smallest is None:
             masker.keep_promise(*given)
             continue
-        with pytest.raises(mg.BrokenPromiseError, match=rf"class of {smallest} record\(s\)"):
+        with pytest.raises(mg.GuaranteeError, match=rf"class of {smallest} record\(s\)"):
             masker.keep_promise(*given)
 
 
@@ -122,7 +122,7 @@ def test_a_list_of_groups_is_held_against_what_is_emitted_in_each_stratum():
     masker.keep_promise(block, listed([0, 2, 1, 3], [2, 2], 4), strata)
     masker.keep_promise(block, listed([0, 1, 2, 3], [2, 2], 4), strata)
     strata = Strata(np.array([0, 1, 2, 3]), np.array([3, 1]))
-    with pytest.raises(mg.BrokenPromiseError, match=r"class of 1 record\(s\)"):
+    with pytest.raises(mg.GuaranteeError, match=r"class of 1 record\(s\)"):
         masker.keep_promise(block, listed([0, 1, 2, 3], [2, 2], 4), strata)
 
 

@@ -134,7 +134,7 @@ def test_a_value_that_differs_within_its_group_is_never_released(
         lambda: mg.mdav(TABLE, [["a", "b"], ["c"]], 4, strata=strata),
         lambda: TABLE.select(over),
     ):
-        with pytest.raises(mg.BrokenPromiseError, match=broken):
+        with pytest.raises(mg.GuaranteeError, match=broken):
             release()
 
 
@@ -144,14 +144,14 @@ def test_records_alike_in_different_strata_do_not_count_together(
     frame = pl.DataFrame({"s": ["x"] * 6 + ["y"] * 6, "v": [1, 1, 1, 1, 2, 2] * 2})
     # Four and two alike in each stratum; over both, eight and four.
     monkeypatch.setattr(batch, "emit", lambda original, *rest: original)
-    with pytest.raises(mg.BrokenPromiseError, match="a class of 2 record"):
+    with pytest.raises(mg.GuaranteeError, match="a class of 2 record"):
         mg.mdav(frame, "v", 4, strata="s")
     assert mg.mdav(frame, "v", 4).equals(frame)
 
 
 def test_a_class_of_one_record_too_few_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "emit", lambda original, *rest: original)
-    with pytest.raises(mg.BrokenPromiseError, match="a class of 3 record"):
+    with pytest.raises(mg.GuaranteeError, match="a class of 3 record"):
         mg.mdav(pl.DataFrame({"v": [1, 1, 1, 1, 2, 2, 2]}), "v", 4)
 
 

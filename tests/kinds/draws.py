@@ -163,7 +163,7 @@ def draw_call(rng, frame=None, kinds=None, **fixed):
         ("scale", str(rng.choice(["none", "robust", "minmax"])), 0.3),
         ("strata", [["s"], ["r"], ["s", "r"]][rng.integers(0, 3)], 0.4),
         ("small_strata", str(rng.choice(["drop", "null"])), 0.6),
-        ("weigh", {names[0]: float(rng.choice([1e-3, 0.5, 2.0, 1e3]))}, 0.2),
+        ("column_weights", {names[0]: float(rng.choice([1e-3, 0.5, 2.0, 1e3]))}, 0.2),
     ):
         if rng.random() < often:
             options[name] = value
@@ -174,7 +174,7 @@ def draw_call(rng, frame=None, kinds=None, **fixed):
             if options.get("small_strata") == "null":
                 options["small_strata"] = "drop"
             if rng.random() < 0.3:
-                options["cap_rows"] = int(rng.integers(1, 4))
+                options["max_rows_per_entity"] = int(rng.integers(1, 4))
     if rng.random() < 0.25:
         options["confidential"] = ["sick"]
         bound, limit = [("l", 2), ("max_share", 0.7), ("t", 0.4)][rng.integers(0, 3)]

@@ -114,21 +114,23 @@ def wrong(call, out, again=True):
     old, new = call.frame[out["id"]], out.select(others)
     if not out["id"].is_sorted() or not same(old.select(others), new):
         found.append("other columns or order")
-    if call.options.get("small_strata") != "drop" and "cap_rows" not in call.options:
+    if call.options.get("small_strata") != "drop" and "max_rows_per_entity" not in call.options:
         found += ["rows"] * (out.height != call.frame.height)
     if not again:
         return found
     if not same(out, call()):
         found.append("repeated")
-    weigh = dict.fromkeys(call.names, 1) | call.options.get("weigh", {})
-    if not same(out, call(weigh=weigh)):
-        found.append("weigh of 1")
+    column_weights = dict.fromkeys(call.names, 1) | call.options.get("column_weights", {})
+    if not same(out, call(column_weights=column_weights)):
+        found.append("column_weights of 1")
     return found + alone(call, out)
 
 
 def alone(call, out):
     """What is wrong with a stratum that is masked alone, without the others."""
-    asks = {"t", "cap_rows"} & set(call.options) or call.options.get("entity_mode") == "alike"
+    asks = {"t", "max_rows_per_entity"} & set(call.options) or call.options.get(
+        "entity_mode"
+    ) == "alike"
     if not call.strata or asks:
         return []
     parts = call.frame.partition_by(call.strata, maintain_order=True)

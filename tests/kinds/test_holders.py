@@ -117,10 +117,12 @@ def test_a_weight_counts_squared_distances():
     table = pl.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
     wide = table.with_columns(pl.col("b") * 2)
     options = {"scale": "none", "name": "g"}
-    groups = mg.groups(table, ["a", "b"], 3, weigh={"b": 4}, **options)["g"]
+    groups = mg.groups(table, ["a", "b"], 3, column_weights={"b": 4}, **options)["g"]
     assert groups.equals(mg.groups(wide, ["a", "b"], 3, **options)["g"])
     assert not groups.equals(mg.groups(table, ["a", "b"], 3, **options)["g"])
-    assert groups.equals(mg.groups(table, ["a", "b"], 3, weigh={"a": 1, "b": 4}, **options)["g"])
+    assert groups.equals(
+        mg.groups(table, ["a", "b"], 3, column_weights={"a": 1, "b": 4}, **options)["g"]
+    )
 
 
 # --- A stratum and the others -------------------------------------------------------------------

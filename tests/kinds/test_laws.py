@@ -123,7 +123,9 @@ def test_a_column_that_is_named_as_what_it_is_changes_no_bit():
 def test_a_weight_pulls_records_of_one_category_together():
     rng = np.random.default_rng(15)
     frame = pl.DataFrame({"a": rng.normal(size=200), "b": rng.choice(["x", "y"], 200)})
-    light, heavy = (mg.mdav(frame, ["a", "b"], 5, weigh={"b": weight}) for weight in (1e-6, 1e6))
+    light, heavy = (
+        mg.mdav(frame, ["a", "b"], 5, column_weights={"b": weight}) for weight in (1e-6, 1e6)
+    )
     assert mg.changed(frame, heavy, "b") <= 4 < mg.changed(frame, light, "b")
     assert mg.loss(frame, light, "a") < mg.loss(frame, heavy, "a")
 

@@ -62,7 +62,7 @@ def drawn(rng):
     }
     options = {name: value for name, value in options.items() if value}
     if rng.random() < 0.4:
-        options["weigh"] = {columns[0]: float(rng.uniform(0.2, 5))}
+        options["column_weights"] = {columns[0]: float(rng.uniform(0.2, 5))}
     options["scale"] = ["zscore", "minmax", "robust", "none"][rng.integers(4)]
     options["center"] = ["mean", "median"][rng.integers(2)]
     options["method"] = ["mdav", "mdav", "vmdav", "md"][rng.integers(4)]

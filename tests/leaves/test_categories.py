@@ -66,7 +66,7 @@ def test_one_leaf_is_the_table_masked_whole(seed):
     columns = ["income", *rng.permutation(["sex", "kind", "level", "zip", "rich", "day"])[:4]]
     options = {"ordinal": "day"} if "day" in columns else {}
     options |= {"taxonomy": {"zip": PREFIXES}} if "zip" in columns else {}
-    options["weigh"] = {"income": 1.7}
+    options["column_weights"] = {"income": 1.7}
     leaves = mg.fit_leaves(frame, columns, 4, size=300, **options)
     assert len(leaves) == 1
     ordered = frame.sort(columns)
@@ -141,7 +141,9 @@ def test_a_table_is_cut_between_categories():
     rng = np.random.default_rng(3)
     frame = pl.DataFrame({"id": range(800), "job": np.repeat(list("abcdefgh"), 100)})
     frame = frame.with_columns(noise=pl.Series(rng.normal(size=800)))
-    leaves = mg.fit_leaves(frame, ["job", "noise"], 4, size=100, weigh={"job": 9}, cut="gain")
+    leaves = mg.fit_leaves(
+        frame, ["job", "noise"], 4, size=100, column_weights={"job": 9}, cut="gain"
+    )
     found = frame.with_columns(leaves.assign(frame)).group_by("leaf").agg(pl.col("job").n_unique())
     assert found["job"].to_list() == [1] * 8
     assert leaves.mask(frame)["job"].equals(frame["job"])
@@ -155,7 +157,7 @@ def test_those_that_tell_most_are_known_of_all_columns_together():
     leaves = mg.fit_leaves(frame, ["a", "b"], 3, size=300)
     assert sum(len(key.names) for key in leaves.large[0].known) == MOST
     assert leaves.large[0].known[1] == Classes(leaves.large[0].known[1].names, (1.0,))
-    heavy = mg.fit_leaves(frame, ["a", "b"], 3, size=300, weigh={"a": 1000})
+    heavy = mg.fit_leaves(frame, ["a", "b"], 3, size=300, column_weights={"a": 1000})
     assert len(heavy.large[0].known[0].names) == MOST
 
 
@@ -311,7 +313,7 @@ ALTERED = {
     "taxonomy: a word": (["options", "taxonomy", "zip"], "x", "Taxonomy objects in taxonomy"),
     "taxonomy: empty": (["options", "taxonomy", "zip"], {}, "Taxonomy objects in taxonomy"),
     "taxonomy: of nothing": (["options", "taxonomy"], 5, "taxonomy=5"),
-    "weigh": (["options", "weigh"], {"job": -1}, "a number from"),
+    "column_weights": (["options", "column_weights"], {"job": -1}, "a number from"),
 }
 
 

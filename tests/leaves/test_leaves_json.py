@@ -79,7 +79,11 @@ ALTERED = {
     "method: of cells": (["method"], "individual_ranking", "cannot honour leaves"),
     "options: strata": (["options", "x"], 1, "mdav has no option 'x'"),
     "options: nulls": (["options"], {"nulls": "pattern"}, "the hashes of each stratum as its key"),
-    "options: a cap": (["options"], {"cap_rows": 3, "entity": "a"}, "cap_rows"),
+    "options: a cap": (
+        ["options"],
+        {"max_rows_per_entity": 3, "entity": "a"},
+        "max_rows_per_entity",
+    ),
     "strata: a number": (["large"], 5, "with its large strata"),
     "strata: no trees": (["large"], [], "columns for each"),
     "strata: two": (["large"], lambda large: large * 2, "one large stratum at most"),

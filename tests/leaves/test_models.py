@@ -269,7 +269,7 @@ REFUSED = {
         "Mask the table whole, with the function mdav",
     ),
     "alike": (
-        {"entity": "who", "entity_mode": "alike", "cap_rows": 2},
+        {"entity": "who", "entity_mode": "alike", "max_rows_per_entity": 2},
         "'alike'. Mask the table whole",
     ),
     "not there": (NAMES | {"entity": "whom"}, "entity names 'whom', which is not a column"),

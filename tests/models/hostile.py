@@ -158,7 +158,7 @@ def draw_call(rng, asked, frame=None, **fixed):
             if options.get("small_strata") == "null":
                 options["small_strata"] = "drop"
             if rng.random() < 0.3:
-                options["cap_rows"] = int(rng.integers(1, 4))
+                options["max_rows_per_entity"] = int(rng.integers(1, 4))
     if "l" in asked:
         options["l"] = int(rng.integers(2, 4))
     if "max_share" in asked:

@@ -70,7 +70,7 @@ def draw_call(rng, asked):
         if rng.random() < 0.5:
             options["ordinal" if rng.random() < 0.5 else "nominal"] = ["b"]
         if rng.random() < 0.5:
-            options["weigh"] = {"b": 2.0}
+            options["column_weights"] = {"b": 2.0}
     call = hostile.Call(drawn.frame, blocks, drawn.k, options)
     if rng.random() < 0.8:
         options["size"] = int(rng.integers(2 * call.k, 2 * call.k + 12))

@@ -341,7 +341,7 @@ def test_a_lazy_frame_and_an_expression_give_what_the_function_gives(asked):
             counted = [
                 name for role in ("entity", "confidential") for name in call.options.get(role, [])
             ]
-            if call.strata or "order_by" in call.options or "cap_rows" in call.options:
+            if call.strata or "order_by" in call.options or "max_rows_per_entity" in call.options:
                 continue
             options = {key: v for key, v in call.options.items() if key != "method"}
             fields = pl.struct(*call.blocks[0], *counted)

@@ -53,7 +53,7 @@ def test_records_of_no_group_are_one_group():
 
 def test_nothing_is_released_without_a_model(monkeypatch):
     monkeypatch.setattr("polars_microagg.core.model._MODELS", {})
-    with pytest.raises(mg.BrokenPromiseError, match="No privacy model is registered"):
+    with pytest.raises(mg.GuaranteeError, match="No privacy model is registered"):
         mg.mdav(pl.DataFrame({"a": [1, 2, 3, 4]}), "a", k=2)
 
 

@@ -136,7 +136,7 @@ def hidden_rows(x, blocks, parts, person, sick, call, mode):
     seen, hidden = Counter(), set()
     for i in range(n):
         seen[person[i]] += 1
-        if call.get("cap_rows") and seen[person[i]] > call["cap_rows"]:
+        if call.get("max_rows_per_entity") and seen[person[i]] > call["max_rows_per_entity"]:
             hidden.add(i)
 
     def breaks(rows):
@@ -178,7 +178,7 @@ def test_what_is_suppressed_is_the_least_that_leaves_the_rule_everywhere(mode):
         if mode:
             call |= {"entity": "p", "entity_mode": mode}
         if mode == "alike" and seed % 3 == 0:
-            call["cap_rows"] = int(rng.integers(1, 3))
+            call["max_rows_per_entity"] = int(rng.integers(1, 3))
         if seed % 4 > 1:
             call |= {"confidential": "sick", "l": 2}
         blocks = [[slice(0, 2)], [slice(0, 1), slice(1, 2)]][seed % 2]

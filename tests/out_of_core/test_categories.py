@@ -65,7 +65,7 @@ def test_processes_give_the_same_bits(tmp_path, monkeypatch):
     frame = table(np.random.default_rng(3), 900)
     frame.write_parquet(tmp_path / "in.parquet")
     columns, trees = ["job", "kind", "level", "zip", "hour"], {"zip": PREFIXES}
-    options = {"size": 60, "taxonomy": trees, "circular": "hour", "weigh": {"zip": 2}}
+    options = {"size": 60, "taxonomy": trees, "circular": "hour", "column_weights": {"zip": 2}}
     leaves, one = released(tmp_path, tmp_path / "in.parquet", columns, 3, workers=1, **options)
     monkeypatch.setattr(
         MemoryBudget, "of", classmethod(lambda cls, *args: MemoryBudget(10**9, 2, 310, 70, 130))
@@ -161,7 +161,7 @@ KINDS_OF_BLOCKS = {
     "circular": ["hour"],
     "nominal": ["code"],
     "ordinal": ["job"],
-    "weigh": {"zip": 2.0, "job": 3.0, "rich": 0.5},
+    "column_weights": {"zip": 2.0, "job": 3.0, "rich": 0.5},
 }
 
 
@@ -187,7 +187,7 @@ def test_each_block_has_its_kinds_and_weights(tmp_path, small_parts):
         assert masked.select(own).equals(expected.select(own))
         assert masked.select(own).equals(by_hand(alone, frame).select(own))
     # Without its weights a block is cut and grouped otherwise.
-    even = {**KINDS_OF_BLOCKS, "weigh": {"zip": 2.0}}
+    even = {**KINDS_OF_BLOCKS, "column_weights": {"zip": 2.0}}
     assert released(tmp_path, source, BLOCKS, 4, **size, **even)[0] != leaves
 
 

@@ -9,7 +9,7 @@ from polars_microagg.analysis.anonymity import anonymity
 from polars_microagg.analysis.counted_classes import CountedClasses
 from polars_microagg.core.plan import Plan
 from polars_microagg.errors import (
-    BrokenPromiseError,
+    GuaranteeError,
     InvalidDataError,
     InvalidParameterError,
     NotAnonymousError,
@@ -225,5 +225,5 @@ def test_classes_of_a_result_keep_what_the_plan_promises(counted, broken, tmp_pa
     if broken is None:
         found.keep_promise(plan)
     else:
-        with pytest.raises(BrokenPromiseError, match=broken):
+        with pytest.raises(GuaranteeError, match=broken):
             found.keep_promise(plan)

@@ -159,7 +159,7 @@ def test_the_written_file_is_counted_and_a_broken_bound_leaves_the_target(
 
     with monkeypatch.context() as broken:
         broken.setattr(workers, "rule_of", records_only)
-        with pytest.raises(mg.BrokenPromiseError, match="promised. Nothing was released"):
+        with pytest.raises(mg.GuaranteeError, match="promised. Nothing was released"):
             call()
     assert target.read_text() == "as it was"
     call()

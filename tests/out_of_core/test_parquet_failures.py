@@ -54,7 +54,7 @@ def test_a_method_that_breaks_its_promise_releases_nothing(released, monkeypatch
     pairs = lambda x, /, *, k: Partition.from_labels(np.arange(len(x)) // 2)  # noqa: E731
     entry = replace(registry.methods()["md"], function=pairs)
     monkeypatch.setitem(registry._METHODS, "md", entry)
-    with pytest.raises(mg.BrokenPromiseError, match="class of 2 .* Nothing was released"):
+    with pytest.raises(mg.GuaranteeError, match="class of 2 .* Nothing was released"):
         protect(released, method="md")
 
 
@@ -66,7 +66,7 @@ def test_what_was_written_is_counted_again(released, small_parts, monkeypatch):
         return plain(column.set(pl.int_range(len(column), eager=True) == 7, 17), field)
 
     monkeypatch.setattr(output, "arrow_of", spoilt)
-    with pytest.raises(mg.BrokenPromiseError, match="where k=5 was promised"):
+    with pytest.raises(mg.GuaranteeError, match="where k=5 was promised"):
         protect(released, ["age"], size=100)
 
 
@@ -74,7 +74,7 @@ def test_rows_in_another_order_are_noticed(released, small_parts, monkeypatch):
     people(1000).write_parquet(released / "in.parquet")
     plain = output.Ranges.frame
     monkeypatch.setattr(output.Ranges, "frame", lambda self, number: plain(self, number)[::-1])
-    with pytest.raises(mg.BrokenPromiseError, match="Nothing was released"):
+    with pytest.raises(mg.GuaranteeError, match="Nothing was released"):
         protect(released)
 
 

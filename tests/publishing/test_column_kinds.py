@@ -39,7 +39,7 @@ ZIPS = mg.Taxonomy.prefix(5, [3, 2])
 CALLS = {
     "by type": ({"strata": "sex"}, {"zip": "nominal", "job": "nominal", "ill": "nominal", "grade": "ordinal"}),
     "by name": (
-        {"keep": "sex", "taxonomy": {"zip": ZIPS}, "nominal": "code", "weigh": {"zip": 2}, "dtype": "float"},
+        {"keep": "sex", "taxonomy": {"zip": ZIPS}, "nominal": "code", "column_weights": {"zip": 2}, "dtype": "float"},
         {"zip": "taxonomy", "job": "nominal", "ill": "nominal", "grade": "ordinal", "code": "nominal"},
     ),
 }  # fmt: skip
@@ -72,7 +72,7 @@ def test_kinds_are_recorded_and_found_again_in_every_format(name, call, tmp_path
 def test_what_is_recorded_is_the_call_and_no_category_of_a_record(tmp_path):
     told = published(tmp_path, **CALLS["by name"][0])
     assert told["config"]["taxonomy"] == {"zip": ZIPS.to_dict()}
-    assert (told["config"]["nominal"], told["config"]["weigh"]) == ("code", {"zip": 2})
+    assert (told["config"]["nominal"], told["config"]["column_weights"]) == ("code", {"zip": 2})
     rare = {row["column"]: row["rare"] for row in told["categories"]}
     assert rare["job"] == round(100 * 5 / N, 1)
     assert rare["ill"] == rare["grade"] == 0

@@ -205,7 +205,7 @@ def test_a_mask_that_forgets_what_was_asked_is_found_out(asked, words, tmp_path,
         ("mean", {}),
         ("mean", {"center": "median", "keep": "patient"}),
         ("alike", {"small_strata": "drop", "strata": None, "drop": "sex"}),
-        ("alike", {"small_strata": "drop", "cap_rows": 3, "keep": "patient", "l": 2}),
+        ("alike", {"small_strata": "drop", "max_rows_per_entity": 3, "keep": "patient", "l": 2}),
     ],
 )
 @pytest.mark.parametrize("name", ["o.parquet", "o.csv"])
@@ -219,7 +219,7 @@ def test_rows_of_a_person_are_masked_as_one(mode, more, name, tmp_path):
     assert all(holds(tmp_path / name, original=original).values())
     VISITS.with_columns(pl.col("age") + 40).write_parquet(original)
     assert not holds(tmp_path / name, original=original)["measures"]
-    if "cap_rows" in more:
+    if "max_rows_per_entity" in more:
         read = Location.of(tmp_path / name).read()
         assert read.group_by("patient").len()["len"].max() == 3
         assert abs(told["rows"]["dropped"] - (N - read.height)) <= 0.005 * read.height

@@ -20,7 +20,7 @@ def drops_rows(config: Mapping[str, Any]) -> bool:
     >>> drops_rows({"small_strata": "drop"}), drops_rows({"small_strata": "null"})
     (True, False)
     """
-    return config.get("small_strata") == "drop" or config.get("cap_rows") is not None
+    return config.get("small_strata") == "drop" or config.get("max_rows_per_entity") is not None
 
 
 def row_counts(dropped: int, after: int, empty: int, digits: int | None) -> Rows:

@@ -55,7 +55,7 @@ def request(rng):
     asked |= one({"strata": "city"}, {"strata": "city"}, {})
     asked |= one(
         {"entity": "who"},
-        {"entity": "who", "cap_rows": 2},
+        {"entity": "who", "max_rows_per_entity": 2},
         {"entity": "who", "entity_mode": "mean"},
         {},
         {},

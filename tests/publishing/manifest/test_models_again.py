@@ -169,7 +169,7 @@ def test_a_manifest_of_another_version_may_know_other_models(made):
 
 def test_a_configuration_that_is_no_possible_call(made):
     target, told, original = made
-    changed = rehashed(told, cap_rows=7)
+    changed = rehashed(told, max_rows_per_entity=7)
     assert found_out(target, changed, original=original)
     assert found_out(target, changed)
 
