@@ -80,9 +80,9 @@ def warn_of_order(
     A column that is not measured and has the same values in another order shows it, and so does a loss
     above 100 %, as no group is farther from its center than from the mean of all.
     """
-    changed = []
+    changed, types = list[str](), masked.schema
     for name, dtype in original.schema.items():
-        alike = masked.schema.get(name) == dtype and not (dtype.is_nested() or dtype == pl.Object)
+        alike = types.get(name) == dtype and not (dtype.is_nested() or dtype == pl.Object)
         if name in measured or not alike:
             continue
         before, after = (table[name].alias("0") for table in (original, masked))

@@ -214,8 +214,12 @@ def test_a_released_table_tells_what_was_emptied(tmp_path):
 
 
 def test_a_released_table_tells_what_was_dropped(tmp_path):
+    told = published(MANY, tmp_path / "p.parquet", "drop")
+    rows = {"in": 124, "out": 120, "emptied": 0, "dropped": 4, "suppressed": 3.226}
+    assert told["rows"] == rows
+    # Of few records nothing that depends on the original is published.
     told = published(PATIENTS, tmp_path / "p.parquet", "drop")
-    assert told["rows"] == {"in": 7, "out": 6, "emptied": 0, "dropped": 1, "suppressed": 14.29}
+    assert told["rows"] == rows | {"in": None, "out": 6, "dropped": None, "suppressed": None}
     assert pl.read_parquet(tmp_path / "p.parquet")["dx"].to_list() == PATIENTS["dx"].to_list()[:6]
 
 
@@ -231,15 +235,15 @@ def test_a_release_of_nothing_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("rule", "met"), [("suppressed<=15", True), ("suppressed<=14", False)])
-def test_what_is_suppressed_can_be_bounded(rule, met, tmp_path):
-    if met:
-        told = published(PATIENTS, tmp_path / "p.parquet", "drop", require=rule)
-        assert told["verdict"]["requirements"][0]["found"] == 14.29
-        return
-    with pytest.raises(mg.RequirementError, match="suppressed<=14"):
-        published(PATIENTS, tmp_path / "p.parquet", "drop", require=rule)
+@pytest.mark.parametrize(
+    ("table", "most", "found"), [(PATIENTS, 15, None), (MANY, 4, 3.226)], ids=["few", "many"]
+)
+def test_what_is_suppressed_can_be_bounded(table, most, found, tmp_path):
+    with pytest.raises(mg.RequirementError, match=f"suppressed<={most - 1}"):
+        published(table, tmp_path / "p.parquet", "drop", require=f"suppressed<={most - 1}")
     assert list(tmp_path.iterdir()) == []
+    told = published(table, tmp_path / "p.parquet", "drop", require=f"suppressed<={most}")
+    assert told["verdict"]["requirements"][0]["found"] == found
 
 
 def run(capsys, *words):
@@ -259,20 +263,33 @@ ROLES = ["--columns", "age,income", "--strata", "region", "--keep", "dx", "--k",
 
 def test_every_page_and_line_tells_of_dropped_records(source, capsys):
     target, page = source / "out.parquet", source / "page.html"
-    words = [source / "in.parquet", "-o", target, *ROLES, "--small-strata", "drop"]
+    words = [source / "many.parquet", "-o", target, *ROLES, "--small-strata", "drop"]
     code, seen = run(capsys, "protect", *words, "--dry-run")
-    assert (code, "1 rows (14 %) would be suppressed." in seen.out) == (0, True)
+    assert (code, "4 rows (3.2 %) would be suppressed." in seen.out) == (0, True)
     code, seen = run(capsys, "protect", *words, "--report", page)
     assert code == 0, seen.err
-    assert "6 records, k=3, 1 dropped (14 %), " in seen.out + seen.err
-    assert "1 record was left out, 14.3 % of all." in page.read_text()
+    assert "120 records, k=3, 4 dropped (3.2 %), " in seen.out + seen.err
+    assert "4 records were left out, 3.2 % of all." in page.read_text()
     assert "of records suppressed" in page.read_text()
+    code, seen = run(capsys, "verify", target, "--original", source / "many.parquet")
+    assert code == 0, seen.err
+    assert "0 are emptied, and 4 were dropped" in seen.out
+    code, seen = run(capsys, "risk", target, "--original", source / "many.parquet", "--json")
+    found = json.loads(seen.out)
+    assert (code, found["dropped"], found["emptied"], found["suppressed"]) == (0, 4, 0, 3.226)
+
+
+def test_of_few_records_only_the_owner_reads_how_many_were_dropped(source, capsys):
+    target, page = source / "out.parquet", source / "page.html"
+    words = [source / "in.parquet", "-o", target, *ROLES, "--small-strata", "drop"]
+    code, seen = run(capsys, "protect", *words, "--report", page)
+    assert (code, "1 of 7 rows were dropped" in seen.err) == (0, True)
+    assert "it is not published how many were left out" in page.read_text()
     code, seen = run(capsys, "verify", target, "--original", source / "in.parquet")
     assert code == 0, seen.err
-    assert "0 are emptied, and 1 were dropped" in seen.out
     code, seen = run(capsys, "risk", target, "--original", source / "in.parquet", "--json")
     found = json.loads(seen.out)
-    assert (code, found["dropped"], found["emptied"], found["suppressed"]) == (0, 1, 0, 14.29)
+    assert (code, found["dropped"], found["suppressed"]) == (0, None, None)
 
 
 def test_every_page_and_line_tells_of_emptied_records(source, capsys):
@@ -295,7 +312,7 @@ def test_every_page_and_line_tells_of_emptied_records(source, capsys):
 @pytest.mark.parametrize("key", ["emptied", "dropped", "suppressed", "in"])
 @pytest.mark.parametrize("policy", ["null", "drop"])
 def test_a_manifest_that_tells_otherwise_is_found_out(policy, key, tmp_path):
-    table = THREE_SMALL if policy == "null" else PATIENTS
+    table = THREE_SMALL if policy == "null" else MANY
     table.write_parquet(tmp_path / "in.parquet")
     published(table, tmp_path / "p.parquet", policy)
     place = Location.of(tmp_path / "p.parquet")

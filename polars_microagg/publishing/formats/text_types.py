@@ -34,10 +34,12 @@ def _instants(texts: pl.DataFrame) -> pl.DataFrame:
     texts = texts.select(text.str.replace(r"T([0-9]{2}:[0-9]{2})($|Z|[+-])", "T$1:00$2"))
     # Of a column without any value, not all have a zone.
     zoned = pl.all().str.contains(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
-    zones = texts.select(zoned.all() & (pl.all().count() > 0)).row(0)
+    zones = texts.select(zoned.all() & (pl.all().count() > 0)).get_columns()
     return texts.select(
-        pl.col(name).str.to_datetime(f"%Y-%m-%dT%H:%M:%S%.f{'%#z' * zone}", strict=False)
-        for name, zone in zip(texts.columns, zones, strict=True)
+        pl.col(zone.name).str.to_datetime(
+            f"%Y-%m-%dT%H:%M:%S%.f{'%#z' * zone.item()}", strict=False
+        )
+        for zone in zones
     )
 
 

@@ -32,7 +32,7 @@ def row_counts(dropped: int, after: int, empty: int, digits: int | None) -> Rows
     >>> row_counts(0, 4, 1, None)
     {'in': 4, 'out': 4, 'emptied': 1, 'dropped': 0, 'suppressed': 25.0}
     >>> row_counts(3_016, 96_984, 0, 3)["dropped"], row_counts(1, 4, 1, 0)["dropped"]
-    (3006, None)
+    (3007, None)
     """
     if digits == 0:
         return {"in": None, "out": after, "emptied": empty, "dropped": None, "suppressed": None}
