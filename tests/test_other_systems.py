@@ -5,10 +5,12 @@ no locks of files, no /proc, no SIGHUP and no count of the processors of a proce
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -69,6 +71,9 @@ def windows(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", opened)
     for name in GONE:
         monkeypatch.delattr(os, name)
+    # Windows has another function for this.
+    room = SimpleNamespace(total=10**15, used=0, free=10**15)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: room)
     monkeypatch.setattr(memory._available, "__defaults__", (Path("no/meminfo"),))
     monkeypatch.setattr(memory._left_in_groups, "__defaults__", (Path("no/group"), Path("no/root")))
     monkeypatch.delattr(signal, "SIGHUP")

@@ -195,7 +195,7 @@ def test_leaves_of_a_sample_are_merged_by_the_whole_table():
     assert leaves.references == ()
     with pytest.raises(mg.InvalidDataError, match="not know how often each value of 'sick'"):
         leaves.protect(frame)
-    with pytest.raises(mg.InvalidParameterError, match="frame='list' was given"):
+    with pytest.raises(mg.InvalidParameterError, match="counts is of type list"):
         leaves.merge([30] * len(leaves.tree))
     for whole in (frame, frame.lazy()):
         merged = leaves.merge(whole)
