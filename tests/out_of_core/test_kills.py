@@ -1,4 +1,4 @@
-"""Kills of releases larger than memory, at random instants, on every path."""
+"""Kills at random instants, of releases of all sizes and of processes that share work."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import large_ways
+from benchmarks import kills
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,17 +16,24 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("path", large_ways.WAYS)
-def test_nothing_is_half_lost_or_left_behind(path):
+def killed(writer, count):
     # A process of its own, as it forks, which threads do not survive.
-    command = [sys.executable, "-m", "benchmarks.large_kills", "--kills", "2", "--seed", "1"]
-    command += ["--rows", "2500"]
-    done = subprocess.run(
-        [*command, "--path", path],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
-    assert {"landed: 2", "as it should be: 2"} <= set(done.stdout.splitlines()), done.stdout
+    command = [sys.executable, "-m", "benchmarks.kills", "--kills", str(count), "--seed", "1"]
+    command += ["--rows", "2500", "--writer", writer]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert f"landed: {count}" in done.stdout, done.stdout + done.stderr
+    return done
+
+
+@pytest.mark.parametrize("writer", [name for name in kills.WRITERS if name != "plain"])
+def test_nothing_is_half_lost_or_left_behind(writer):
+    count = 2 if kills.WRITERS[writer].parts else 4
+    done = killed(writer, count)
+    assert done.returncode == 0, done.stdout
+    assert f"as it should be: {count}" in done.stdout
+
+
+def test_a_writer_that_puts_nothing_in_place_at_once_is_caught():
+    done = killed("plain", 12)
+    assert done.returncode == 1
+    assert "the manifest is of another release, or lost" in done.stdout

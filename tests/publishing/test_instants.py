@@ -1,9 +1,6 @@
 """Instants: a kill, a failure or another writer leaves a pair that agrees."""
 
 import hashlib
-import json
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -14,28 +11,6 @@ from polars_microagg.publishing.atomic import Swap
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.manifest.record import read_manifest
 from tests.publishing.register import PEOPLE, N, holds, publish
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.mark.deep
-def test_kills_leave_the_old_pair_or_the_new_one():
-    """The harness at few points; `python benchmarks/kills.py` kills at 200."""
-    command = [
-        sys.executable,
-        ROOT / "benchmarks" / "kills.py",
-        "--points",
-        "12",
-        "--rows",
-        "2000",
-        "--json",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    protect, plain = map(json.loads, done.stdout.splitlines())
-    assert protect["landed"] == 12
-    assert set(protect) & {"file half", "file lost", "manifest half", "manifest disagrees"} == set()
-    assert protect["afterwards"] == ["in.parquet", "out.parquet", "out.parquet.manifest.json"]
-    assert plain["landed"] == 12
 
 
 def pair(path):
