@@ -1,13 +1,9 @@
-"""Other algorithms for tables of categories, written plainly: Mondrian, full-domain, nearest neighbours.
+"""The census income file of adult/, and Mondrian written plainly, for `bench.py kinds`.
 
-Used by kinds.py. Mondrian: K. LeFevre, D. J. DeWitt and R. Ramakrishnan (2006), Mondrian multidimensional
-k-anonymity, ICDE; the widest column is cut first, numbers at their median and categories by the children
-of their class, or by the order of the leaves of the tree. Full-domain: every column is widened to one level
-of its taxonomy; of all combinations that are k-anonymous that of the lowest loss. Nearest neighbours:
-each record gets the mean of the numbers and the commonest categories of its own k nearest records by Gower's
-distance, as `microaggrGower` of the R package sdcMicro does; that is no grouping.
-
-A class of records gets the lowest common class of its categories and the mean of its ages.
+Mondrian: K. LeFevre, D. J. DeWitt and R. Ramakrishnan (2006), Mondrian multidimensional k-anonymity, ICDE;
+the widest column is cut first, numbers at their median and categories by the children of their class, or
+by the order of the leaves of the tree. A class of records gets the lowest common class of its categories and
+the mean of its ages.
 """
 
 import itertools
@@ -17,6 +13,7 @@ import polars as pl
 
 import polars_microagg as mg
 
+TARGET = "salary-class"
 KEYS = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"]
 TREES = [name for name in KEYS if name != "age"]
 
@@ -24,10 +21,10 @@ TREES = [name for name in KEYS if name != "age"]
 class Adult:
     """The table, the paths of its categories from the root down, and their codes."""
 
-    def __init__(self, folder):
-        self.table = pl.read_csv(folder / "adult.csv", separator=";")
-        self.files = {name: folder / f"adult_hierarchy_{name}.csv" for name in KEYS}
-        self.trees = {name: mg.Taxonomy.read(self.files[name]) for name in TREES}
+    def __init__(self, folder, rows):
+        self.table = pl.read_csv(folder / "adult.csv", separator=";").head(rows)
+        files = {name: folder / f"adult_hierarchy_{name}.csv" for name in TREES}
+        self.trees = {name: mg.Taxonomy.read(path) for name, path in files.items()}
         self.codes, self.names, self.paths = {}, {}, {}
         for name in TREES:
             self.names[name] = sorted(self.table[name].unique())
@@ -62,6 +59,60 @@ class Adult:
         return self.table.with_columns(
             **{name: pl.Series(name, masked[name], dtype=pl.String) for name in TREES}, age=age
         )
+
+    def measured(self, masked, k):
+        """What a release loses and keeps: loss (100 SSE/SST of the coordinates of all columns), cells of
+        categories that are as they were in per cent, certainty penalty (mean over cells of the leaves
+        under a class, or of the range of the ages, over all, in per cent), records that nobody shares,
+        and the smallest class."""
+        found = mg.assess(self.table, masked, KEYS, metrics="loss", taxonomy=self.trees)
+        changed = mg.assess(self.table, masked, TREES, metrics="changed", taxonomy=self.trees)
+        width = pl.col("true").max() - pl.col("true").min()
+        classes = masked.with_columns(true=self.age).group_by(KEYS)
+        classes = classes.agg(pl.len().alias("size"), width.alias("range"))
+        size = classes["size"].to_numpy()
+        wide = classes["range"].to_numpy() / np.ptp(self.age)
+        for name in TREES:
+            under = np.array([self.leaves[name].get(v, 1) for v in classes[name]])
+            wide = wide + np.where(under > 1, under / len(self.names[name]), 0.0)
+        certainty = 100 * (wide * size).sum() / size.sum() / len(KEYS)
+        figures = (
+            f"loss {found.item():.2f}, kept {100 - changed.item():.2f}, certainty {certainty:.2f}"
+        )
+        return f"{figures}, alone {size[size == 1].sum()}, smallest class {size.min()}, k={k}"
+
+    def encoded(self, table):
+        """The age, and one column for each node of the taxonomies: whether a value is under it."""
+        columns = [table["age"].cast(pl.Float64).to_numpy()]
+        for name in TREES:
+            nodes = sorted(self.leaves[name])
+            place = {node: i for i, node in enumerate(nodes)}
+            values = sorted(table[name].unique())
+            under = np.zeros((len(values), len(nodes)))
+            for i, value in enumerate(values):
+                path = self.trees[name].path(value)
+                under[i, [place[node] for node in path if node in place]] = 1.0
+            columns.append(under[np.searchsorted(np.array(values), table[name].to_numpy())])
+        return np.column_stack(columns)
+
+    def accuracy(self, masked):
+        """Mean accuracy over five folds, by logistic regression and by boosted trees."""
+        from sklearn.ensemble import HistGradientBoostingClassifier
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import StratifiedKFold
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        truth = (self.table[TARGET] == self.table[TARGET].unique().sort()[1]).to_numpy()
+        x, plain = self.encoded(masked), self.encoded(self.table)
+        folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        scores = []
+        for train, test in folds.split(plain, truth):
+            logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+            boosted = HistGradientBoostingClassifier(random_state=0)
+            fitted = [model.fit(x[train], truth[train]) for model in (logistic, boosted)]
+            scores.append([model.score(plain[test], truth[test]) for model in fitted])
+        return "logistic {:.2f}, boosted trees {:.2f}".format(*100 * np.mean(scores, axis=0))
 
 
 def mondrian(adult, k, *, by_order):
@@ -99,76 +150,3 @@ def mondrian(adult, k, *, by_order):
         else:
             done.append(rows)
     return done
-
-
-def full_domain(adult, k):
-    """Rows of the classes of the best combination of levels."""
-    levels = {}
-    for name in TREES:
-        depth = max(map(len, adult.paths[name]))
-        levels[name] = []
-        for height in range(depth):
-            node = [p[: max(1, len(p) - height)][-1] for p in adult.paths[name]]
-            levels[name].append(np.unique(node, return_inverse=True)[1][adult.codes[name]])
-    rows = [row.split(";") for row in adult.files["age"].read_text().split("\n") if row]
-    path = {int(row[0]): row for row in rows}
-    levels["age"] = [
-        np.unique([path[a][height] for a in adult.age], return_inverse=True)[1]
-        for height in range(len(rows[0]))
-    ]
-    trees = {name: adult.trees[name] for name in TREES}
-    best = (np.inf, None)
-    # The loss of a column depends on its own level, but for the mean ages of classes, so that the
-    # combinations are tried from the least sum of them.
-    alone = {}
-    for name, columns in levels.items():
-        for height, column in enumerate(columns):
-            classes = [np.flatnonzero(column == c) for c in np.unique(column)]
-            masked = adult.released(classes)
-            alone[name, height] = mg.assess(
-                adult.table,
-                masked,
-                [name],
-                metrics="loss",
-                taxonomy={name: trees[name]} if name in trees else None,
-            ).item()
-    choices = itertools.product(*[range(len(levels[name])) for name in KEYS])
-    for heights in sorted(
-        choices, key=lambda h: sum(alone[n, i] for n, i in zip(KEYS, h, strict=True))
-    ):
-        total = sum(alone[n, i] for n, i in zip(KEYS, heights, strict=True))
-        if total >= best[0]:
-            break
-        code = np.zeros(adult.table.height, dtype=np.int64)
-        for name, height in zip(KEYS, heights, strict=True):
-            column = levels[name][height]
-            code = code * (column.max() + 1) + column
-        _, number, counts = np.unique(code, return_inverse=True, return_counts=True)
-        if counts.min() >= k:
-            best = (total, number)
-    order = np.argsort(best[1], kind="stable")
-    return np.split(order, np.cumsum(np.bincount(best[1]))[:-1])
-
-
-def nearest(adult, k):
-    """A release in which each record stands for its own k nearest ones."""
-    n = adult.table.height
-    codes = np.column_stack([adult.codes[name] for name in TREES]).astype(np.int16)
-    age = (adult.age / np.ptp(adult.age)).astype(np.float32)
-    distinct, of = np.unique(np.column_stack([codes, adult.age]), axis=0, return_inverse=True)
-    of = of.reshape(-1)
-    first = np.unique(of, return_index=True)[1]
-    new = {name: np.empty(len(distinct), dtype=np.int64) for name in TREES}
-    new_age = np.empty(len(distinct))
-    for i, row in enumerate(first):
-        distance = np.abs(age - age[row])
-        for j in range(len(TREES)):
-            distance += codes[:, j] != codes[row, j]
-        near = np.argpartition(distance, k - 1)[:k]
-        new_age[i] = adult.age[near].mean()
-        for name in TREES:
-            counts = np.bincount(adult.codes[name][near])
-            new[name][i] = counts.argmax()
-    columns = {n_: [adult.names[n_][c] for c in new[n_][of]] for n_ in TREES}
-    assert n == len(of)
-    return adult.table.with_columns(**{n_: pl.Series(columns[n_]) for n_ in TREES}, age=new_age[of])

@@ -21,17 +21,17 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 
 RUNS = {
-    "speed": "speed.py",
-    "univariate": "univariate.py",
-    "risk": "risk.py",
-    "methods": "methods.py --quick",
+    "speed": "bench.py speed lazy",
+    "univariate": "bench.py univariate",
+    "risk": "bench.py risk",
+    "methods": "bench.py methods --quick",
     "floors": "floors.py",
     "loss-files": "loss.py --only files",
     "loss-many": "loss.py --only many million",
-    "scale_mdav": "scale_mdav.py",
+    "scale_mdav": "bench.py scale_mdav",
     "sdcmicro": "sdcmicro.py",
 }
-"""What is run by name; a name begins with that of its script."""
+"""What is run by name: a script and its words."""
 
 
 def page(call: str, printed: str) -> str:

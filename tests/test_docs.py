@@ -190,16 +190,33 @@ def test_the_demo_prints_what_is_shown(tmp_path):
 
 def test_every_kept_benchmark_has_a_run_and_says_what_it_ran_on():
     assert not doctest.testmod(keep).failed
-    for name, call in keep.RUNS.items():
-        assert name.startswith(Path(call.split()[0]).stem)
+    tables = run(ROOT / "benchmarks" / "bench.py", "--list").stdout
+    for call in keep.RUNS.values():
+        script, *words = call.split()
+        assert (ROOT / "benchmarks" / script).is_file()
+        named = [word for word in words if not word.startswith("--")]
+        assert script != "bench.py" or all(re.search(rf"^{n} ", tables, re.M) for n in named)
     results = sorted((ROOT / "benchmarks" / "results").iterdir())
     assert {path.stem for path in results} <= set(keep.RUNS)
     for path in results:
         call, _, about = path.read_text(encoding="utf-8").splitlines()[:3]
-        assert call == f"`python benchmarks/{keep.RUNS[path.stem]}`"
+        # The script of that commit, which may have another name now.
+        assert re.fullmatch(r"`python benchmarks/\w+\.py( [\w -]+)?`", call)
         assert re.search(r"\bcommit [0-9a-f]{10}, \d{4}-\d\d-\d\d\. .*Python 3", about, re.I), (
             path.name
         )
+
+
+@pytest.mark.deep
+def test_a_benchmark_measures_each_way_in_a_process_of_its_own():
+    words = ["speed", "--rows", "500", "--only", "gaussian 2"]
+    done = run(ROOT / "benchmarks" / "bench.py", *words)
+    assert not done.returncode, done.stderr
+    lines = re.findall(
+        r"^\| (\w+) gaussian 2 \| 500 \| ([\d.]+) \|.*\| (.*) \|$", done.stdout, re.M
+    )
+    assert [(way, said) for way, _, said in lines] == [("ours", ""), ("plain", "the same bits")]
+    assert float(lines[0][1]) < float(lines[1][1])
 
 
 def test_what_is_kept_is_shown_between_its_comments(tmp_path, monkeypatch):

@@ -67,7 +67,7 @@ def test_first_screen_shows_the_figures_of_the_pages_it_links_to():
     *_, limit = sorted(map(float, above))[:10]
     assert len(above) == 12
     assert f"{limit:g} % above" in FIRST_SCREEN
-    exact = r"^mdav +\w+ +5 +1,000,000 +([\d.]+)"
+    exact = r"^[| ]*mdav[| ]+\w+[| ]+5[| ]+1,000,000[| ]+([\d.]+)"
     low, high = sorted(
         map(float, re.findall(exact, read("benchmarks/results/scale_mdav.md"), re.M))
     )

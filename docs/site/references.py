@@ -135,12 +135,12 @@ def benchmark_page(root: Path) -> str:
     parts = [
         "# Benchmarks\n\nScripts of the repository that measure, and what those that take minutes "
         "printed last: `python benchmarks/keep.py`\nruns these and keeps it, with machine and commit. "
-        "Those that take longer are in the guides.\n"
+        "The command above a table is that of its\ncommit, which may have another name now. "
+        "Tables that take longer are in the guides.\n"
     ]
     for path in sorted((root / "benchmarks").glob("*.py")):
         said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         parts.append(f"## {path.name}\n\n```text\n{said.strip()}\n```\n")
-        results = root / "benchmarks" / "results"
-        for kept in sorted([*results.glob(f"{path.stem}.md"), *results.glob(f"{path.stem}-*.md")]):
-            parts.append(kept.read_text(encoding="utf-8"))
+    for kept in sorted((root / "benchmarks" / "results").glob("*.md")):
+        parts.append(f"## Printed by {kept.stem}\n\n{kept.read_text(encoding='utf-8')}")
     return "\n".join(parts)
