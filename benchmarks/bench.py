@@ -182,7 +182,8 @@ def measured(
         )
         assert process.stdout
         before = float(process.stdout.readline() or 0)
-        seen, ended = [0.0], threading.Event()
+        all_before = resident(process.pid)
+        seen, ended = [all_before], threading.Event()
 
         def look() -> None:
             while not ended.wait(0.05):
@@ -200,7 +201,7 @@ def measured(
             os.killpg(process.pid, signal.SIGKILL)
         if failed:
             sys.exit(f"{name}, {way}: the process ended with {failed}.")
-    return json.loads(said) | {"mb": max(peak, *seen) - before}
+    return json.loads(said) | {"mb": max(peak - before, max(seen) - all_before)}
 
 
 def row(*cells: object) -> None:
