@@ -121,14 +121,15 @@ FROM query('SELECT NULL::VARCHAR AS option, NULL::VARCHAR AS name, NULL::VARCHAR
             || 'SELECT to_json(__mg_t) AS __mg_j, row_number() OVER () AS __mg_n FROM query_table('''
             || replace(__mg_t[3], '''', '''''') || ''') AS __mg_t)' END), ''), ''));
 
--- One row: the query that runs, the name of the source in it, and a number that stands for all its
--- records in their order. They include columns that are not masked: `_microagg_mask` refuses a query
--- in which one call meets other records than before. A hash combines those of its columns so simply
--- that rows could be exchanged; the hash of the hash does not.
+-- One row: the query that runs, the name of the source, what may qualify that name, and a number that
+-- stands for all its records in their order. They include columns that are not masked: `_microagg_mask`
+-- refuses a query in which one call meets other records than before. A hash combines those of its
+-- columns so simply that rows could be exchanged; the hash of the hash does not.
 CREATE OR REPLACE MACRO microagg_internals._read(records, source) AS TABLE
 SELECT {
     'query': concat_ws(' ', current_connection_id(), current_query_id(), epoch_us(now())),
     'name': source,
+    'path': [current_database(), current_schema()],
     'records': bit_xor(hash(hash(__mg_r)))
 } AS __mg_source
 FROM query_table(records) AS __mg_r;

@@ -31,12 +31,16 @@ def require_same_records(text: str, call: MaskCall, trees: Rows, source: Mapping
 
     Each masking keeps k; parts of two maskings, put together again, do not.
 
-    `text` is the call as JSON. `source` is its name in the query, the query that runs, and a number
-    that stands for all records in their order.
+    `text` is the call as JSON. `source` is its name in the query, the current database and schema, the
+    query that runs, and a number that stands for all records in their order.
     """
     spec = {name: value for name, value in json.loads(text).items() if name not in EQUAL_GROUPS}
     spec |= {"columns": call.blocks, "strata": call.strata, "options": {**call.plan.options}}
-    use = _digest([source["query"], source["name"], spec])
+    name = source["name"].replace('"', "").casefold()
+    for qualifier in source["path"]:
+        name = name.removeprefix(f"{qualifier.casefold()}.")
+    # DuckDB ignores the case of names.
+    use = _digest([source["query"], name, json.dumps(spec).casefold()])
     records = _digest([source["records"], trees])
     # Threads may run several uses at the same time.
     with _one_at_a_time:

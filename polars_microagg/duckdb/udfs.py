@@ -45,7 +45,7 @@ COLUMNS = f"STRUCT(name VARCHAR, lists {LISTS})[]"
 MASKED = "STRUCT(name VARCHAR, d DOUBLE[], i BIGINT[], t VARCHAR[])[]"
 SEEN = "STRUCT(name VARCHAR, seen STRUCT(type VARCHAR, values BIGINT))[]"
 TREES = "STRUCT(option VARCHAR, name VARCHAR, source VARCHAR, rows VARCHAR[])[]"
-SOURCE = "STRUCT(query VARCHAR, name VARCHAR, records UBIGINT)"
+SOURCE = "STRUCT(query VARCHAR, name VARCHAR, path VARCHAR[], records UBIGINT)"
 SIDE = f"STRUCT(rows BIGINT[], keys BIGINT[], columns {COLUMNS})"
 
 

@@ -135,6 +135,15 @@ def test_two_calls_are_two_maskings(people):
     assert len(people.execute(query.replace("drawn", "other", 1).format(3)).fetchall()) == 120
 
 
+@pytest.mark.parametrize("name", ["DRAWN", '"drawn"', "main.drawn", "memory.main.Drawn", "memory.drawn"])
+def test_a_masking_is_the_same_by_any_spelling(people, name):
+    call = "FROM microagg.mdav('{}', '{}', 3)"
+    refused(people, f"{call.format('drawn', 'a')} UNION ALL {call.format(name, 'A')}")
+    people.execute("CREATE SCHEMA other; CREATE VIEW other.drawn AS FROM people LIMIT 50")
+    query = f"{call.format('drawn', 'a')} UNION ALL {call.format('other.drawn', 'a')}"
+    assert len(people.execute(query).fetchall()) == 110
+
+
 def test_a_masking_is_the_same_by_any_macro(people):
     groups = "FROM microagg.groups('drawn', ['a'], 3, method := 'mdav') AS g"
     refused(people, f"{groups} JOIN microagg.mdav('drawn', 'a', 3, workers := 1) AS m USING (id)")
