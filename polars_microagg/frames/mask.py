@@ -80,8 +80,8 @@ class MaskRequest:
         """Columns that come out and tell records apart, in which -0.0 and 0.0 are to be one value."""
         return (*self.strata, *self.plan.entity)
 
-    def masker(self, schema: Schema) -> BatchMasker:
-        """Bind the call to the columns of a table."""
+    def masker(self, schema: Schema, *, unread: bool = False) -> BatchMasker:
+        """Bind the call to the columns of a table; `unread` text may still become numbers."""
         roles = {
             "strata": self.strata,
             "entity": self.plan.entity,
@@ -103,7 +103,8 @@ class MaskRequest:
             if both := [name for name in roles[one] if name in roles[other]]:
                 raise in_two_roles(both[0], one, other)
         for name in names:
-            refuse(name, schema[name], self.plan.kinds, self.plan.method)
+            if not (unread and schema[name] == pl.String):
+                refuse(name, schema[name], self.plan.kinds, self.plan.method)
         return BatchMasker(self.plan.bind(blocks), len(self.strata), len(self.order_by))
 
     def inputs(self, masker: BatchMasker) -> list[pl.Expr]:

@@ -196,7 +196,7 @@ class ReleaseRequest:
             refuse_repeated([name for block in blocks for name in block])
             self.promise.bind(blocks)
             return blocks
-        plan = self.masking.masker(schema).plan
+        plan = self.masking.masker(schema, unread=True).plan
         if plan.groups_cells:
             return [[name] for block in plan.blocks for name in block]
         return [list(block) for block in plan.blocks]
