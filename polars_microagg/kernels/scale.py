@@ -105,7 +105,10 @@ def _minmax(column: Vector, segments: Segments) -> None:
 def _robust(column: Vector, segments: Segments) -> None:
     low, middle, high = segments.quantile(column, 0.25, 0.5, 0.75)
     span = high - low
-    steady = (column - segments.spread(middle)) / segments.spread(np.where(span > 0, span, 1.0))
+    with np.errstate(over="ignore"):
+        steady = (column - segments.spread(middle)) / segments.spread(np.where(span > 0, span, 1.0))
+    # Infinite distances could not be compared.
+    np.clip(steady, -HUGE, HUGE, out=steady)
     _zscore(column, segments)
     np.copyto(column, steady, where=segments.spread(span > 0))
 

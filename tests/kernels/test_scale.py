@@ -162,3 +162,11 @@ def test_a_stratum_is_scaled_alone_as_among_others(how):
                 for end, size in zip(ends, sizes, strict=True)
             ]
         assert np.array_equal(among, np.concatenate(alone), equal_nan=True), seed
+
+
+def test_robust_units_of_the_least_quartiles_stay_finite():
+    """Values can be infinitely many interquartile ranges apart in floating point."""
+    x = np.array([[0.0], [1e-310], [2e-310], [3e-310], [1.0]])
+    scales = scaled(x, "robust", np.ones(1), np.array([5]))
+    assert np.isfinite(scales).all()
+    assert scales.argmax() == 4
