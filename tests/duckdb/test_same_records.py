@@ -135,7 +135,9 @@ def test_two_calls_are_two_maskings(people):
     assert len(people.execute(query.replace("drawn", "other", 1).format(3)).fetchall()) == 120
 
 
-@pytest.mark.parametrize("name", ["DRAWN", '"drawn"', "main.drawn", "memory.main.Drawn", "memory.drawn"])
+@pytest.mark.parametrize(
+    "name", ["DRAWN", '"drawn"', "main.drawn", "memory.main.Drawn", "memory.drawn"]
+)
 def test_a_masking_is_the_same_by_any_spelling(people, name):
     call = "FROM microagg.mdav('{}', '{}', 3)"
     refused(people, f"{call.format('drawn', 'a')} UNION ALL {call.format(name, 'A')}")
