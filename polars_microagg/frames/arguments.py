@@ -14,8 +14,8 @@ from polars_microagg.core.options import CHOICES, COMMON
 from polars_microagg.core.registry import Option, docstring
 
 __all__ = [
-    "MAX_ROWS_PER_ENTITY",
     "COLUMNS",
+    "COLUMN_WEIGHTS",
     "CONFIDENTIAL",
     "DRAW",
     "ENTITY",
@@ -25,6 +25,7 @@ __all__ = [
     "KNOWN",
     "KNOWN_SAMPLE",
     "MASKED",
+    "MAX_ROWS_PER_ENTITY",
     "MEASURED",
     "ORDER_BY",
     "ORIGINAL",
@@ -34,7 +35,6 @@ __all__ = [
     "SEED",
     "SHARED",
     "STRATA",
-    "COLUMN_WEIGHTS",
     "WHOSE",
     "WITHIN",
     "WORKERS",
