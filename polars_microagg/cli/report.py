@@ -20,7 +20,7 @@ from polars_microagg.publishing.large.tables import on_disk
 from polars_microagg.publishing.manifest.check import check
 from polars_microagg.publishing.manifest.compare_original import in_types
 from polars_microagg.publishing.manifest.model import Manifest
-from polars_microagg.publishing.manifest.record import read_manifest, separator_in
+from polars_microagg.publishing.manifest.record import read_manifest, separator_in, separator_of
 from polars_microagg.report.release_page import WITHOUT, large_page, page, require_templates
 from polars_microagg.report.svg import drawable
 
@@ -62,6 +62,7 @@ def run(arguments: Namespace) -> int:
     free(arguments.overwrite, path)
     manifest = read_manifest(record)
     source = source.separated_by(separator_in(manifest))
+    place = place.separated_by(separator_of(manifest))
     most = arguments.memory
     if wrong := [f for f in check(place, record, memory=most) if not f.holds]:
         raise originals.not_as_the_manifest_says(wrong[0].says)

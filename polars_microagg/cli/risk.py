@@ -46,7 +46,7 @@ from polars_microagg.publishing.manifest.compare_original import (
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.manifest.precision import names_told
 from polars_microagg.publishing.manifest.recheck import Recheck
-from polars_microagg.publishing.manifest.record import read_manifest, separator_in
+from polars_microagg.publishing.manifest.record import read_manifest, separator_in, separator_of
 
 __all__ = ["EXAMPLES", "add", "run"]
 
@@ -91,6 +91,7 @@ def run(arguments: Namespace) -> int:
     manifest = None
     if arguments.columns is None and place.record is not None and os.path.lexists(place.record):
         manifest = read_manifest(place.record)
+        place = place.separated_by(separator_of(manifest))
     if arguments.columns is None and manifest is None:
         raise usage.without_a_manifest_to_ask()
     if arguments.original is None and (

@@ -31,7 +31,7 @@ from polars_microagg.frames.selection import by_name
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.text_types import in_one_type
 from polars_microagg.publishing.manifest.check import Finding, check
-from polars_microagg.publishing.manifest.record import read_manifest
+from polars_microagg.publishing.manifest.record import read_manifest, separator_of
 
 __all__ = ["beside"]
 
@@ -60,9 +60,10 @@ def beside(
             )
             return Finding("beside", holds=False, says=says)
     tables = [
-        (place, read_manifest(Path(path)), place.read())
+        (place, manifest, place.separated_by(separator_of(manifest)).read())
         for place, path in ((one, record or one.record), (other, other.record))
         if path is not None
+        for manifest in (read_manifest(Path(path)),)
     ]
     hidden = [{*m["roles"]["mask"], *m["roles"]["stratum"]} for _, m, _ in tables]
     parts = [_Release.of(i, *tables[i], key, hidden[1 - i]) for i in range(2)]

@@ -143,3 +143,16 @@ def test_a_separator_of_a_configuration_is_for_files_of_csv(folder, microagg):
         2,
         "--separator is for CSV, and 'table.parquet' is none. Leave it out.\n",
     )
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "250MB"]])
+def test_a_release_of_one_column_is_read_again_whatever_is_in_its_cells(tmp_path, memory):
+    pl.DataFrame({"a;b": ["x;1", "y;2"] * 30}).write_csv(tmp_path / "in.csv")
+    words = ["--columns", "a;b", "--k", "3", "--separator", ",", *memory]
+    assert called(tmp_path, "protect", "in.csv", "-o", "o.csv", *words)[0] == 0
+    beside = ["--original", "in.csv", "--separator", ","]
+    for words in (["verify"], ["verify", *beside], ["risk"], ["risk", *beside], ["report", *beside]):
+        code, said = called(tmp_path, words[0], "o.csv", *words[1:], *memory)
+        assert code == 0, (words, said)
+    if not memory:
+        assert called(tmp_path, "verify", "o.csv", "--beside", "o.csv")[0] == 0

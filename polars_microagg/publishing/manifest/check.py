@@ -18,7 +18,7 @@ from polars_microagg.publishing.manifest.consistency import Outcome
 from polars_microagg.publishing.manifest.imputed import has_imputed
 from polars_microagg.publishing.manifest.recheck import Recheck
 from polars_microagg.publishing.manifest.recheck_models import named
-from polars_microagg.publishing.manifest.record import read_manifest, separator_in
+from polars_microagg.publishing.manifest.record import read_manifest, separator_in, separator_of
 
 __all__ = ["Finding", "check"]
 
@@ -68,6 +68,7 @@ def check(
     if not place.piped and not os.path.lexists(place.path):
         raise files.no_such_file(place.path)
     manifest = read_manifest(record)
+    place = place.separated_by(separator_of(manifest))
     original = original and original.separated_by(separator_in(manifest))
     if memory is not None:
         with on_disk(manifest, place, original, memory) as large:

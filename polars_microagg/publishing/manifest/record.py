@@ -43,6 +43,7 @@ __all__ = [
     "recorded_classes",
     "seal",
     "separator_in",
+    "separator_of",
     "taken",
     "taken_of_release",
     "tools",
@@ -59,6 +60,15 @@ def separator_in(manifest: Manifest | None) -> str | None:
     noted: Any = manifest and manifest["input"]
     mark = noted.get("separator") if isinstance(noted, dict) else None
     return mark if isinstance(mark, str) and re.fullmatch(SEPARATOR, mark) else None
+
+
+def separator_of(manifest: Manifest) -> str | None:
+    """Return the separator of a release of one column, whose cells may look separated by another mark.
+
+    One of several columns is read without: a spreadsheet may have saved it with another separator.
+    """
+    columns: Any = manifest["output"].get("columns")
+    return "," if isinstance(columns, dict) and len(columns) == 1 else None
 
 
 def tools() -> Tool:
