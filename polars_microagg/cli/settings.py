@@ -19,6 +19,7 @@ from polars_microagg.publishing.column_roles import ColumnRoles
 from polars_microagg.publishing.formats.csv_suspicions import refuse_written_otherwise
 from polars_microagg.publishing.formats.files import Location
 from polars_microagg.publishing.formats.register import formats
+from polars_microagg.publishing.formats.source_files import share_a_file
 from polars_microagg.publishing.formats.text_types import typed
 
 __all__ = ["KEYS", "apart", "hash_key", "roles", "settings", "table_of"]
@@ -157,17 +158,5 @@ def hash_key(path: str | None) -> bytes | None:
 def apart(files: Mapping[str, Location]) -> None:
     """Refuse a call in which one file would take the place of another."""
     for one, other in combinations(files, 2):
-        if _same(files[one], files[other]):
+        if share_a_file(files[one], files[other]):
             raise usage.same_file(files[one], one, other)
-
-
-def _same(one: Location, other: Location) -> bool:
-    if one.piped or other.piped:
-        return False
-    # DuckDB compares names without case.
-    if one.table and other.table and one.table.lower() != other.table.lower():
-        return False
-    try:
-        return one.path.samefile(other.path)
-    except (OSError, ValueError):
-        return one.path.absolute() == other.path.absolute()

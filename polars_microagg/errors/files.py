@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from polars_microagg.errors.data import InvalidDataError
 from polars_microagg.errors.parameters import InvalidParameterError
-from polars_microagg.wording import Parameter, Sentence, shown_path
+from polars_microagg.wording import SQL, Parameter, PerDoor, Sentence, shown_path
 
 __all__ = [
     "bad_header",
@@ -65,12 +65,16 @@ def bad_names() -> InvalidDataError:
     )
 
 
-def other_separator(typed: str) -> InvalidDataError:
-    """Refuse a table of one column that is one of several with another separator."""
+def other_separator(mark: str, typed: str) -> InvalidDataError:
+    """Refuse a table of one column that is one of several with another separator, as `typed` in a shell."""
     return InvalidDataError.of_fields(
         "it looks separated by {value}, and would be a single column. {way}",
         value=typed,
-        way=f"Add --separator {typed}, or --separator , if it is one column.",
+        way=PerDoor(
+            f"Give pl.read_csv(path, separator={mark!r}), or separator=',' if it is one column.",
+            f"Read it with read_csv(path, delim = {SQL.value(mark)}), or delim = ',' if it is one column.",
+            f"Add --separator {typed}, or --separator , if it is one column.",
+        ),
     )
 
 

@@ -26,6 +26,7 @@ from polars_microagg.publishing.any_size import Door, Target, release_any
 from polars_microagg.publishing.column_roles import ColumnRoles, OtherColumns
 from polars_microagg.publishing.formats.batches import Typed
 from polars_microagg.publishing.formats.files import Location
+from polars_microagg.publishing.formats.source_files import share_a_file
 from polars_microagg.publishing.manifest.model import Manifest
 from polars_microagg.publishing.memory import Memory
 from polars_microagg.publishing.raw_table import raw, texts_of, typed_columns, typed_values
@@ -171,6 +172,9 @@ def publish(
                 needed = "method" if name == "memory" else "original"
                 raise InvalidParameterError.needs(Setting(name, str(value)), needed)
     places = [] if method is None else places_of(frame)
+    if target.record is not None:
+        need = "another file than the table and the release"
+        _apart("manifest", target.record, [target.place, *places], need)
     page = None if report is None else _report(Path(report), target, places)
     hooks = Hooks() if page is None else Hooks(ready=page.ready)
     with page or nullcontext():
@@ -197,11 +201,15 @@ def _report(path: Path, target: Target, sources: Sequence[Location]) -> ReportFi
     from polars_microagg.report.release_page import ReportFile
 
     record = target.record or target.place.record
-    others = [target.place.path, *([record] if record else []), *(one.path for one in sources)]
-    if path.absolute() in [other.absolute() for other in others]:
-        need = "another file than the table, the release and its manifest"
-        raise InvalidParameterError.kind("report", str(path), need)
+    others = [target.place, *([Location(record, "")] if record else []), *sources]
+    _apart("report", path, others, "another file than the table, the release and its manifest")
     return ReportFile(path, overwrite=target.overwrite)
+
+
+def _apart(what: str, path: Path, others: Sequence[Location], need: str) -> None:
+    """Refuse a file that would take the place of another of the call."""
+    if any(share_a_file(Location(path, ""), other) for other in others):
+        raise InvalidParameterError.kind(what, str(path), need)
 
 
 def _roles(request: ReleaseRequest, others: OtherColumns, schema: Schema) -> ColumnRoles:

@@ -6,6 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+import polars_microagg as mg
+
 from .conftest import called
 
 HINT = "cannot be read: it looks separated by ';', and would be a single column. Add --separator ';', or --separator , if it is one column."
@@ -156,3 +158,11 @@ def test_a_release_of_one_column_is_read_again_whatever_is_in_its_cells(tmp_path
         assert code == 0, (words, said)
     if not memory:
         assert called(tmp_path, "verify", "o.csv", "--beside", "o.csv")[0] == 0
+
+
+@pytest.mark.parametrize("memory", [None, "250MB"])
+def test_python_is_told_how_to_read_it(tmp_path, memory):
+    (tmp_path / "in.csv").write_text("age\tpay\n" + "3\t4\n" * 9)
+    words = "looks separated by tab, .* Give pl.read_csv.path, separator='\\\\t'., or separator=','"
+    with pytest.raises(mg.InvalidDataError, match=words):
+        mg.publish(tmp_path / "in.csv", tmp_path / "o.csv", "age", 3, drop="pay", memory=memory)

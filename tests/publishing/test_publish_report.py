@@ -96,6 +96,23 @@ def test_a_report_takes_the_place_of_no_other_file(tmp_path):
     assert pl.read_csv(tmp_path / "in.csv").equals(PEOPLE)
 
 
+@pytest.mark.parametrize("source", ["in.csv", "*.csv", "."])
+def test_a_file_has_one_place_under_all_of_its_names(tmp_path, monkeypatch, source):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    PEOPLE.write_csv("in.csv")
+    for name in ("sub/../in.csv", "sub/../o.parquet", "sub/../o.parquet.manifest.json"):
+        for what in ("manifest", "report"):
+            if (what, name[7:]) != ("manifest", "o.parquet.manifest.json"):
+                with pytest.raises(mg.InvalidParameterError, match="it must be another file than"):
+                    mg.publish(source, "o.parquet", **CALL, **{what: name})
+        words = ["--columns", "age,pay", "--k", "3", "--strata", "region", "--overwrite"]
+        code, said = called(tmp_path, "protect", source, "-o", "o.parquet", *words, "--report", name)
+        assert (code, "is both" in said) == (2, True), said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "sub"]
+    assert pl.read_csv("in.csv").equals(PEOPLE)
+
+
 def test_a_masked_table_has_a_report_beside_its_original_alone(tmp_path):
     with pytest.raises(mg.InvalidParameterError, match="was given without original"):
         mg.publish(PEOPLE, tmp_path / "o.csv", **CALL, method=None, report=tmp_path / "r.html")

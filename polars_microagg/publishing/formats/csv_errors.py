@@ -54,7 +54,7 @@ def refuse_separator(header: str, record: str) -> None:
     """
     for mark, typed in SEPARATORS.items():
         if 0 < header.count(mark) == record.count(mark):
-            raise files.other_separator(typed)
+            raise files.other_separator(mark, typed)
 
 
 def ragged_line(file: IO[bytes], width: int, separator: str) -> InvalidDataError:

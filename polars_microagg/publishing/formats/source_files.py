@@ -17,7 +17,7 @@ from polars_microagg.publishing.formats.register import ending_of, format_of
 from polars_microagg.publishing.formats.text_types import TypesSeen, read_as
 from polars_microagg.wording import shown_path
 
-__all__ = ["SourceFile", "key_columns", "source_files", "there"]
+__all__ = ["SourceFile", "key_columns", "share_a_file", "source_files", "there"]
 
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 """Null in the name of a folder."""
@@ -57,6 +57,38 @@ def source_files(places: Location | Sequence[Location]) -> list[SourceFile]:
             why = f"the names of its folders have other keys than those of {name}."
             raise InvalidDataError.unreadable(file.place, f"{why} Name files of one partition.")
     return files
+
+
+def share_a_file(one: Location, other: Location) -> bool:
+    """Return whether two places are of one file, or one of them is a folder or a pattern with that file.
+
+    >>> share_a_file(Location(Path("a/../o.csv"), ""), Location(Path("o.csv"), ""))
+    True
+    """
+    if one.piped or other.piped:
+        return False
+    # DuckDB compares names without case.
+    if one.table and other.table and one.table.lower() != other.table.lower():
+        return False
+    paths = [[_itself(path) for path in (place.path, *_inner(place))] for place in (one, other)]
+    return bool({*paths[0]} & {*paths[1]})
+
+
+def _inner(place: Location) -> list[Path]:
+    """Return the files of a folder or a pattern; none if there are none."""
+    with suppress(InvalidDataError, OSError, ValueError):
+        return [file.place.path for file in _files(place)]
+    return []
+
+
+def _itself(path: Path) -> object:
+    """Return what one file has in common under all of its names, also one that is not there yet."""
+    with suppress(OSError, ValueError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    with suppress(OSError, ValueError):
+        return path.parent.resolve() / path.name
+    return path
 
 
 def _files(place: Location) -> list[SourceFile]:
