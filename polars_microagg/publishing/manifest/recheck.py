@@ -34,6 +34,7 @@ from polars_microagg.publishing.manifest.precision import (
     published,
     step,
 )
+from polars_microagg.publishing.manifest.recheck_models import stated_figures
 from polars_microagg.publishing.manifest.record import seal
 from polars_microagg.publishing.manifest.rounding import agree, may_meet, rounded
 from polars_microagg.publishing.manifest.rows import RowsAgain
@@ -195,7 +196,7 @@ class Recheck:
             exact = {**self._measured, **self.seen.on_demand(required), **counts}
         said, digits = {**measures, **rounded(counts)}, self.manifest["digits"]
         said |= {"suppressed": self._rows.rows["suppressed"]}
-        said = again.told(said) if again else said
+        said = again.told(said) if again else said | stated_figures(self.manifest)
         steps = {name: step(name, value, digits) for name, value in said.items()}
         steps["suppressed"], steps["entities"] = self._rows.step, 2 * self.seen.height / 10**digits
         judged = [
@@ -219,7 +220,7 @@ class Recheck:
         if not holds:
             return False, f"The verdict and its {len(judged)} requirement(s) do not hold."
         says = f"The verdict and its {len(required) - len(unproven)} requirement(s) hold"
-        if unproven and self.large is not None and self.before is not None:
+        if unproven and (again is None or (self.large is not None and self.before is not None)):
             return None, f"{says}. The others, {', '.join(unproven)}: {NEEDS_WHOLE}"
         if unproven:
             return None, f"{says}; what needs the original: {', '.join(unproven)}."

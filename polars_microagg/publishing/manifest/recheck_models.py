@@ -29,7 +29,7 @@ from polars_microagg.publishing.privacy_models import (
 )
 from polars_microagg.wording import listed
 
-__all__ = ["UNORDERED", "ModelsAgain", "named"]
+__all__ = ["UNORDERED", "ModelsAgain", "named", "stated_figures"]
 
 UNORDERED = ("String", "Categorical", "Boolean")
 """Types whose values have no order, so that nothing is lost where they become text."""
@@ -43,6 +43,13 @@ def named(manifest: Manifest) -> bool:
     said = (manifest["roles"], manifest["config"])
     any_of = any(part.get(name) for part in said for name in ("entity", "confidential"))
     return any_of or "models" in manifest
+
+
+def stated_figures(manifest: Manifest) -> dict[str, Any]:
+    """Return the figures of entities and confidential columns that a manifest says of its requirements."""
+    judged = manifest["verdict"]["requirements"]
+    found = {measure_of(row["requirement"]): row["found"] for row in judged}
+    return {n: value for n, value in found.items() if n in {*ENTITY_COUNTS, *models()}}
 
 
 @dataclass(frozen=True)
@@ -115,9 +122,8 @@ class ModelsAgain:
             return rest | self._coarse({n: said[n] for n in ENTITY_COUNTS if n in said})
         if len(self.manifest["config"]["columns"]) == 1:
             return rest | {n: value for n, value in _flat(stated).items() if n in ENTITY_COUNTS}
-        judged = self.manifest["verdict"]["requirements"]
-        found = {measure_of(row["requirement"]): row["found"] for row in judged}
-        return rest | {name: found[name] for name in ENTITY_COUNTS if name in found}
+        found = stated_figures(self.manifest)
+        return rest | {name: value for name, value in found.items() if name in ENTITY_COUNTS}
 
     def outcome(self) -> Outcome:
         """Check every figure, and that every bound holds."""

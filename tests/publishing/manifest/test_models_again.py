@@ -181,3 +181,20 @@ def test_a_manifest_from_before_there_were_models_stays_valid(tmp_path):
     old = rehashed(told | {"config": rest, "tool": told["tool"] | {"polars_microagg": "0.0.9"}})
     assert len(rest) < len(told["config"])
     assert not found_out(target, old)
+
+
+@pytest.mark.parametrize("bound", ["max_entity_share<=0.9", "k_entities>=2", "l>=2", "t<=0.5"])
+def test_requirements_on_what_text_has_lost_are_left_open_on_disk(tmp_path, bound):
+    VISITS.write_parquet(tmp_path / "in.parquet")
+    told = mg.publish(VISITS, tmp_path / "o.csv", "age", 5, require=["k>=5", bound], **ASKED)
+    for original in (None, tmp_path / "in.parquet"):
+        found = check(tmp_path / "o.csv", original=original, memory="300MB")
+        assert [(f.what, f.says) for f in found if not f.holds] == []
+        (judged,) = [f for f in found if f.what == "requirements"]
+        assert not judged.checked
+        assert bound in judged.says
+    # What is said is held against its bound.
+    told["verdict"]["requirements"][1]["found"] = 1.0 if "<" in bound else 1
+    (tmp_path / "o.csv.manifest.json").write_bytes(dumped(told))
+    found = check(tmp_path / "o.csv", memory="300MB")
+    assert "requirements" in [f.what for f in found if not f.holds]
