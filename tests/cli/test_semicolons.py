@@ -153,7 +153,13 @@ def test_a_release_of_one_column_is_read_again_whatever_is_in_its_cells(tmp_path
     words = ["--columns", "a;b", "--k", "3", "--separator", ",", *memory]
     assert called(tmp_path, "protect", "in.csv", "-o", "o.csv", *words)[0] == 0
     beside = ["--original", "in.csv", "--separator", ","]
-    for words in (["verify"], ["verify", *beside], ["risk"], ["risk", *beside], ["report", *beside]):
+    for words in (
+        ["verify"],
+        ["verify", *beside],
+        ["risk"],
+        ["risk", *beside],
+        ["report", *beside],
+    ):
         code, said = called(tmp_path, words[0], "o.csv", *words[1:], *memory)
         assert code == 0, (words, said)
     if not memory:

@@ -107,7 +107,9 @@ def test_a_file_has_one_place_under_all_of_its_names(tmp_path, monkeypatch, sour
                 with pytest.raises(mg.InvalidParameterError, match="it must be another file than"):
                     mg.publish(source, "o.parquet", **CALL, **{what: name})
         words = ["--columns", "age,pay", "--k", "3", "--strata", "region", "--overwrite"]
-        code, said = called(tmp_path, "protect", source, "-o", "o.parquet", *words, "--report", name)
+        code, said = called(
+            tmp_path, "protect", source, "-o", "o.parquet", *words, "--report", name
+        )
         assert (code, "is both" in said) == (2, True), said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "sub"]
     assert pl.read_csv("in.csv").equals(PEOPLE)
