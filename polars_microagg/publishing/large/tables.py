@@ -120,11 +120,14 @@ class TablesOnDisk:
             mask, schema = manifest["roles"]["mask"], empty_of(after).schema
             types: Any = {n: t for n, t in schema.items() if isinstance(t, pl.Enum) and n in mask}
             also = [name for name in known if typeless and name not in mask]
+            hidden, told = manifest["roles"].get("confidential", []), manifest["output"]["columns"]
+            # Their values are counted beside the entity, in the order that the release had.
+            ordered = [n for n in hidden if told[n] not in UNORDERED and n not in also]
 
             def given(there: list[str]) -> Typed:
                 refuse_lacking(manifest, there)
                 names = [*numbers.names, *(name for name in also if name in there)]
-                return replace(numbers, names=names, types=types)
+                return replace(numbers, names=names, types=types, quantities=ordered)
 
             original = set_down(source, folder, batch=BATCH, typed=given, name="before.parquet")
             refuse_other_kinds(manifest, empty_of(original))

@@ -198,3 +198,20 @@ def test_requirements_on_what_text_has_lost_are_left_open_on_disk(tmp_path, boun
     (tmp_path / "o.csv.manifest.json").write_bytes(dumped(told))
     found = check(tmp_path / "o.csv", memory="300MB")
     assert "requirements" in [f.what for f in found if not f.holds]
+
+
+def test_an_original_as_text_has_the_order_of_its_confidential_columns_on_disk(tmp_path):
+    VISITS.write_csv(tmp_path / "in.csv")
+    hidden = {
+        "entity": "patient",
+        "confidential": "pay",
+        "l": 2,
+        "t": 0.6,
+        "drop": ["stage", "code"],
+    }
+    told = mg.publish(tmp_path / "in.csv", tmp_path / "o.parquet", "age", 5, **hidden)
+    assert told["output"]["columns"]["pay"] == "Int64"
+    for memory in (None, "300MB"):
+        found = check(tmp_path / "o.parquet", original=tmp_path / "in.csv", memory=memory)
+        assert [(f.what, f.says) for f in found if not f.holds] == []
+        assert [f.checked for f in found if f.what == "models"] == [True]
