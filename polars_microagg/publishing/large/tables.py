@@ -141,7 +141,9 @@ class TablesOnDisk:
             seen = TypesSeen(numbers.names)
             for frame in frames_of(after, BATCH):
                 seen.see(frame)
-            frames = (read_as(frame, seen.types) for frame in frames_of(after, BATCH))
+            # A column without any value has no type in JSON.
+            texts = (frame.cast({pl.Null: pl.String}) for frame in frames_of(after, BATCH))
+            frames = (read_as(frame, seen.types) for frame in texts)
             release = set_down_frames(frames, folder, place, batch=BATCH, name="typed.parquet")
         return cls(manifest, place, after, release, original, memory, folder)
 

@@ -158,7 +158,8 @@ class WholeTables:
     def pair(self) -> list[pl.DataFrame]:
         """Return the original, if it is there, and the release, with the types of the original."""
         if self._aligned is None:
-            return [typed(self.frame, not_text(self.manifest))]
+            # A column without any value has no type in JSON.
+            return [typed(self.frame.cast({pl.Null: pl.String}), not_text(self.manifest))]
         if self._aligned.height != self.frame.height:
             raise originals.other_rows(self._aligned.height, self.frame.height)
         return in_types(self.manifest, self.place.format, self._aligned, self.frame)

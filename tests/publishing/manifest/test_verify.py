@@ -275,3 +275,13 @@ def test_the_hash_of_rows_is_that_of_their_values():
     assert rows_digest(one) != rows_digest(one.with_columns(x=pl.Series([1, 0, 3, 4])))
     assert rows_digest(one) != rows_digest(one.rename({"x": "y"}))
     assert rows_digest(one) != rows_digest(one.with_columns(l=pl.Series([[1, 0], [], [3], [4]])))
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv", "parquet"])
+@pytest.mark.parametrize("dtype", [pl.String, pl.Int64])
+def test_a_masked_column_without_any_value_is_verified(form, dtype, tmp_path):
+    table = pl.DataFrame({"age": range(8), "b": pl.Series([None] * 8, dtype=dtype)})
+    mg.publish(table, tmp_path / f"o.{form}", ["age", "b"], 2, nulls="pattern")
+    for memory in (None, "300MB"):
+        found = check(tmp_path / f"o.{form}", memory=memory)
+        assert [(f.what, f.says) for f in found if not f.holds] == []
