@@ -3,8 +3,10 @@
 import pytest
 
 from tests.matrix import MATRIX, outcome
+from tests.test_golden import KEPT
 from tests.test_matrix import assert_cell
 from tests.test_spark_hostile import pytestmark, session
+from tools import golden
 
 __all__ = ["pytestmark", "session"]
 
@@ -20,3 +22,9 @@ def test_every_option_has_the_bits_of_one_machine_or_says_why_not(session, tmp_p
         assert cell.why("file") is None or out == there
     else:
         assert (out.schema, repr(out.rows())) == (there.schema, repr(there.rows()))
+
+
+def test_spark_connect_has_the_digests_of_a_file(session, monkeypatch):
+    monkeypatch.setitem(golden.SPARK, "session", session)
+    for variant in golden.OPTIONS:
+        assert golden.at("spark", variant, "ties") == KEPT[f"file / {variant} / ties"], variant
