@@ -24,7 +24,7 @@ def test_every_option_has_the_bits_of_one_machine_or_says_why_not(session, tmp_p
         assert (out.schema, repr(out.rows())) == (there.schema, repr(there.rows()))
 
 
-def test_spark_connect_has_the_digests_of_a_file(session, monkeypatch):
+def test_a_release_has_the_digests_of_a_file(session, monkeypatch):
     monkeypatch.setitem(golden.SPARK, "session", session)
     for variant in golden.OPTIONS:
         assert golden.at("spark", variant, "ties") == KEPT[f"file / {variant} / ties"], variant
