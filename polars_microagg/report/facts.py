@@ -173,11 +173,13 @@ class Facts:
         )
 
     def compared(self, table: pl.DataFrame | None) -> pl.DataFrame | None:
-        """Round what `compare` measured; None if it tells too much of so few values."""
+        """Round the measured lines of `compare`, the best first, as many as disclose little of so few values."""
         if table is None or not self.losses.height:
             return None
-        numbers = len(table) * sum(dtype.is_float() for dtype in table.dtypes)
-        return _rounded(table) if drawable(self.records * len(self.names), 0, numbers) else None
+        rows = table.drop_nulls(["loss", "dr"]).sort(["pareto", "loss"], descending=[True, False])
+        values, each = self.records * len(self.names), sum(t.is_float() for t in table.dtypes)
+        fit = next((n for n in range(len(rows), 0, -1) if drawable(values, 0, n * each)), 0)
+        return _rounded(rows.head(fit))
 
     @property
     def suppressed(self) -> float | None:

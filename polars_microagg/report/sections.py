@@ -41,13 +41,18 @@ def charts(
 def _choices(
     facts: Facts, compared: pl.DataFrame | None, required: Sequence[Requirement]
 ) -> Section:
-    """Map other methods and ks by loss and risk, and say which loses least."""
-    compared = facts.compared(compared)
-    if compared is None:
+    """Map other methods and ks by loss and risk, and recommend one."""
+    rows = facts.compared(compared)
+    if rows is None or compared is None:
         return None
-    rows = compared.filter(pl.col("loss").is_not_null() & pl.col("dr").is_not_null())
     if rows.is_empty():
-        return None
+        few = compared["loss"].count() > 0
+        reason = (
+            "The table has so few values that the numbers of a comparison could disclose them."
+            if few
+            else "No method could be measured in the time given. Allow more seconds."
+        )
+        return {"rows": [], "reason": reason}
     loss, risk = facts.measures.get("loss"), facts.measures.get("dr")
     chosen = None if loss is None or risk is None else (loss, risk)
     words = (
@@ -60,7 +65,7 @@ def _choices(
         "wide": svg(words, risk_map.risk_utility, rows, chosen=chosen),
         "narrow": svg(words, risk_map.risk_utility, rows, chosen=chosen, **narrow),
         "ring": chosen is not None,
-        "advice": _advice(compared, required, facts.k),
+        "advice": _advice(rows, required, facts.k),
         "rows": [
             [printable(row["method"]), row["k"]]
             + [percent(row[name]) for name in ("loss", "dld", "dr")]

@@ -6,6 +6,7 @@ import pytest
 
 import polars_microagg as mg
 from polars_microagg.cli.report_map import release_map
+from polars_microagg.report import report_html
 
 RNG = np.random.default_rng(6)
 PEOPLE = pl.DataFrame(
@@ -64,3 +65,21 @@ def test_without_a_column_that_the_guarantees_need_there_is_a_sentence_and_no_ma
     told["config"]["l"] = 99
     assert release_map(PEOPLE, told, 3) is None
     assert "The report has no map: " in capsys.readouterr().err
+
+
+def test_a_report_draws_as_many_marks_as_disclose_little_or_says_why_none():
+    original = pl.DataFrame({"a": np.arange(2_000) % 97, "b": np.arange(2_000) % 89})
+    compared = mg.compare(
+        original, ["a", "b"], methods=["fixed_size", "pcp", "zscores", "mdav"], ks=[3, 5, 10]
+    )
+    masked = mg.mdav(original, ["a", "b"], 5)
+
+    def page(lines):
+        return report_html(original, masked, ["a", "b"], k=5, compared=lines)
+
+    drawn = page(compared)
+    assert f">{compared.filter('pareto').sort('loss')['method'][0]}<" in drawn
+    marks = sum(drawn.count(f">{name}<") for name in compared["method"].unique())
+    assert 0 < marks < len(compared)
+    late = compared.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ("loss", "dr"))
+    assert "There is no map of other methods. No method could be measured in the time" in page(late)
