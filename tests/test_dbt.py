@@ -171,7 +171,7 @@ def as_sql(value):
 def test_postgres_counts_what_python_counts(postgres):
     rng = np.random.default_rng(7)
     types = "a float8, b text, s boolean, who text, part bigint, dx text, wage bigint"
-    columns = {"k": 2, "entities": 1, "l": 1, "share": 1, "t": 1, "t ordered": 1, "t ranks": 1}
+    columns = dict.fromkeys(TESTS, 1) | {"k": 2}
     for _ in range(rounds(40)):
         frame = drawn(rng)
         rows = ", ".join(f"({', '.join(map(as_sql, row))})" for row in frame.rows())
@@ -253,7 +253,7 @@ def test_other_dialects_have_nothing_of_duckdb(test, dialect):
         ("t", {"t_scale": "rank"}, "t_scale must be one of 'values', 'ranks'"),
         ("k", {"strta": "s"}, "microagg.k has no argument 'strta'. Did you mean 'strata'?"),
         ("entities", {"entityy": "who"}, "Did you mean 'entity'?"),
-        ("l", {"column_weights": 1}, "Choose from columns, confidential, l, strata."),
+        ("l", {"refine": 1}, "Choose from columns, confidential, l, strata."),
         ("share", {"maxshare": 1}, "Did you mean 'max_share'?"),
         (
             "entity_share",

@@ -31,7 +31,7 @@ def con():
     ("name", "near"),
     {
         "entityy": "entity",
-        "weight": "column_weights",
+        "column_weight": "column_weights",
         "refin": "refine",
         "K": "k",
         "tag": "tags",
@@ -42,7 +42,7 @@ def test_a_model_with_an_unknown_setting_is_refused_with_the_nearest_name(con, n
     with pytest.raises(ValueError, match=re.escape(sentence)):
         rendered_model(con, PEOPLE, **SETTINGS, **{name: "id"})
     with pytest.raises(
-        ValueError, match=r"Choose from max_rows_per_entity, .* Move settings of your own to meta\."
+        ValueError, match=r"Choose from center, .* Move settings of your own to meta\."
     ):
         rendered_model(con, PEOPLE, **SETTINGS, zzz="id")
 

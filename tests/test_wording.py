@@ -137,7 +137,7 @@ SUBJECTS = {
         files.no_table_named("a.duckdb", "a.duckdb"),
         files.not_utf8(3),
         files.other_format("a PDF document", "Export the table as CSV."),
-        *(files.other_schema("b.csv", "a.csv"), files.other_separator("';'")),
+        *(files.other_schema("b.csv", "a.csv"), files.other_separator(";", "';'")),
         files.packed("gzip", "Unpack it first."),
         files.ragged("line 3", "5", 4),
         files.two_readings_of_dates("born"),

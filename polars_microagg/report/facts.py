@@ -173,7 +173,7 @@ class Facts:
         )
 
     def compared(self, table: pl.DataFrame | None) -> pl.DataFrame | None:
-        """Round the measured lines of `compare`, the best first, as many as disclose little of so few values."""
+        """Round lines of `compare`, the best first, as many as disclose little of so few values."""
         if table is None or not self.losses.height:
             return None
         rows = table.drop_nulls(["loss", "dr"]).sort(["pareto", "loss"], descending=[True, False])
