@@ -248,7 +248,7 @@ SIZES = {
     "": (10, 616),
     "analysis": (12, 1249),
     "charts": (8, 557),
-    "cli": (29, 2534),
+    "cli": (29, 2537),
     "core": (25, 2137),
     "duckdb": (22, 1945),
     "errors": (15, 1469),
@@ -261,7 +261,7 @@ SIZES = {
     "models": (6, 61),
     "out_of_core": (26, 2314),
     "processes": (3, 276),
-    "publishing": (78, 7041),
+    "publishing": (78, 7049),
     "report": (13, 750),
 }
 """Files and pure lines that each room may have. Lower them with every step that makes a room smaller."""

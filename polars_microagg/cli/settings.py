@@ -155,8 +155,14 @@ def hash_key(path: str | None) -> bytes | None:
         raise InvalidDataError.unreadable(path, why) from None
 
 
+SOURCES = ("IN", "--original")
+"""Names of the files of a call that are read."""
+
+
 def apart(files: Mapping[str, Location]) -> None:
     """Refuse a call in which one file would take the place of another."""
     for one, other in combinations(files, 2):
-        if share_a_file(files[one], files[other]):
+        # A source may be a folder or a pattern; another name with a star is a name.
+        source, file = (other, one) if other in SOURCES else (one, other)
+        if share_a_file(files[source], files[file], source=source in SOURCES):
             raise usage.same_file(files[one], one, other)

@@ -174,7 +174,7 @@ def publish(
     places = [] if method is None else places_of(frame)
     if target.record is not None:
         need = "another file than the table and the release"
-        _apart("manifest", target.record, [target.place, *places], need)
+        _apart("manifest", target.record, [target.place], places, need)
     page = None if report is None else _report(Path(report), target, places)
     hooks = Hooks() if page is None else Hooks(ready=page.ready)
     with page or nullcontext():
@@ -201,14 +201,22 @@ def _report(path: Path, target: Target, sources: Sequence[Location]) -> ReportFi
     from polars_microagg.report.release_page import ReportFile
 
     record = target.record or target.place.record
-    others = [target.place, *([Location(record, "")] if record else []), *sources]
-    _apart("report", path, others, "another file than the table, the release and its manifest")
+    written = [target.place, *([Location(record, "")] if record else [])]
+    need = "another file than the table, the release and its manifest"
+    _apart("report", path, written, sources, need)
     return ReportFile(path, overwrite=target.overwrite)
 
 
-def _apart(what: str, path: Path, others: Sequence[Location], need: str) -> None:
+def _apart(
+    what: str, path: Path, written: Sequence[Location], sources: Sequence[Location], need: str
+) -> None:
     """Refuse a file that would take the place of another of the call."""
-    if any(share_a_file(Location(path, ""), other) for other in others):
+    file = Location(path, "")
+    if any(
+        share_a_file(other, file, source=read)
+        for others, read in ((written, False), (sources, True))
+        for other in others
+    ):
         raise InvalidParameterError.kind(what, str(path), need)
 
 

@@ -58,7 +58,7 @@ def test_the_guide(tmp_path):
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
-    assert done.stdout.startswith("Lowest loss with dld <= 15 %: ")
+    assert done.stdout.startswith("Lowest loss with dld <= 25 %: ")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert outside(page) == []
     assert "Nobody stands alone in the masked columns" in page

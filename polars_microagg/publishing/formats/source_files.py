@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -59,8 +60,8 @@ def source_files(places: Location | Sequence[Location]) -> list[SourceFile]:
     return files
 
 
-def share_a_file(one: Location, other: Location) -> bool:
-    """Return whether two places are of one file, or one of them is a folder or a pattern with that file.
+def share_a_file(one: Location, other: Location, *, source: bool = False) -> bool:
+    """Return whether two places are one file. If `one` is a source, it may be a folder or a pattern.
 
     >>> share_a_file(Location(Path("a/../o.csv"), ""), Location(Path("o.csv"), ""))
     True
@@ -70,8 +71,8 @@ def share_a_file(one: Location, other: Location) -> bool:
     # DuckDB compares names without case.
     if one.table and other.table and one.table.lower() != other.table.lower():
         return False
-    paths = [[_itself(path) for path in (place.path, *_inner(place))] for place in (one, other)]
-    return bool({*paths[0]} & {*paths[1]})
+    paths = [one.path, *(_inner(one) if source else ())]
+    return _itself(other.path) in map(_itself, paths)
 
 
 def _inner(place: Location) -> list[Path]:
@@ -87,7 +88,8 @@ def _itself(path: Path) -> object:
         found = path.stat()
         return found.st_dev, found.st_ino
     with suppress(OSError, ValueError):
-        return path.parent.resolve() / path.name
+        # Path.resolve() ends in a RuntimeError if symbolic links form a loop.
+        return Path(os.path.realpath(path.parent)) / path.name
     return path
 
 
