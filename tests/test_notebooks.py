@@ -127,12 +127,14 @@ BAR = """
 import time
 from polars_microagg import progress
 from polars_microagg.progress import ticker
-with progress("bar"):
-    tick = ticker("mdav", 100)
-    for done in range(0, {0} + 1, 20):
-        tick(done)
-        time.sleep(0.11)
+block = progress("bar")
+block.__enter__()
+tick = ticker("mdav", 100)
+for done in range(0, {0} + 1, 20):
+    tick(done)
+    time.sleep(0.11)
 """
+"""A block that is not left: with its end the bar goes."""
 
 
 @pytest.mark.deep

@@ -109,8 +109,8 @@ def wrong(df: pl.DataFrame) -> None:
     mg.mdav(df, ["a"])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.mdav(df, 5, k=2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.mdav("a", ["a"], k=2)  # type: ignore[type-var]  # pyright: ignore[reportArgumentType]
-    # None fits every option: mypy also holds one position too many to the first of them.
-    mg.mdav(df, "a", 2, None)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    # mypy also compares one position too many with the first option, which is center.
+    mg.mdav(df, "a", 2, "mean")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.mdav(df, "a", 2, by="r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.mdav(df, "a", 2, scale="log")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.mdav(df, "a", 2, strata=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
@@ -118,7 +118,7 @@ def wrong(df: pl.DataFrame) -> None:
     mg.vmdav(df, "a", 2, gamma="x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.mdav(df, "a", 2, gamma=0.2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.sse(df, df, known=1.5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    mg.sse(df, df, strata="r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mg.sse(df, df, strta="r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.MicroaggFrame(df).mdav("a", 2, by="r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     mg.MicroaggFrame(df).mdav("a", 2, l="2")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mg.MicroaggExpr(pl.struct("a")).mdav(2, strata="r")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
