@@ -125,12 +125,13 @@ def test_jupyter_shows_the_same(path, tmp_path):
 
 BAR = """
 import time
+from contextlib import ExitStack
 from polars_microagg import progress
 from polars_microagg.progress import ticker
-block = progress("bar")
-block.__enter__()
+{0} = ExitStack()
+{0}.enter_context(progress("bar"))
 tick = ticker("mdav", 100)
-for done in range(0, {0} + 1, 20):
+for done in range(0, {1} + 1, 20):
     tick(done)
     time.sleep(0.11)
 """
@@ -140,7 +141,7 @@ for done in range(0, {0} + 1, 20):
 @pytest.mark.deep
 @JUPYTER
 def test_jupyter_shows_a_bar_in_one_output_that_goes(tmp_path):
-    there = in_jupyter(of_cells(BAR.format(60), BAR.format(100)), tmp_path)
+    there = in_jupyter(of_cells(BAR.format("one", 60), BAR.format("two", 100)), tmp_path)
     under_way, done = (cell["outputs"] for cell in there["cells"])
     assert [output["output_type"] for output in under_way] == ["display_data"]
     assert "mdav [##################            ]  60%" in text_of(
