@@ -153,7 +153,7 @@ def _kinds(guesses: dict[str, tuple[str, str]]) -> list[str]:
 
 
 def _nulls(frame: pl.DataFrame, guesses: dict[str, tuple[str, str]]) -> list[str]:
-    """Say which columns that are or may be masked have nulls, and the ways to mask them."""
+    """Name columns with nulls that protect masks or asks about, and the ways to mask them."""
     counts = {
         name: frame.get_column(name).null_count()
         for name, (role, _) in guesses.items()

@@ -61,7 +61,7 @@ class MemoryNeed:
     kept: int = 0
     """Columns that go along and are not masked."""
     timed: bool = False
-    """Whether the method of the plan masks all rows as one stratum, so that its time can be estimated."""
+    """True if the method of the plan masks all rows as one stratum, so that its time can be estimated."""
 
     def bytes(self, rows: int, distinct: Mapping[str, int]) -> int:
         """Return the bytes that so many rows take; columns that are not in `distinct` all differ."""

@@ -185,7 +185,7 @@ class _InMemory:
 
     @property
     def _attack(self) -> dict[str, Any]:
-        """What an attacker knows besides the masked columns, and the kinds of these."""
+        """The background knowledge of an attacker, and the kinds of the masked columns."""
         columns = self.columns
         return {"kinds": self.request.kinds, "entity": columns.entity, "strata": columns.strata}
 
